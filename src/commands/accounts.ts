@@ -26,18 +26,17 @@ interface SignInLink {
   expiresAt: string;
 }
 
-/** Accounts and their keys. */
 export function accountCommands(program: Command): void {
-  const account = program.command("account").description("accounts of platforms that call the API");
+  const account = program.command("account").description("manage accounts, one for each platform that uses the API");
   reporting(
     account
       .command("create <name>")
-      .description("make an account and its first API key")
-      .addOption(new Option("--plan <plan>", "what its limits go by").choices(plans).default("developer")),
+      .description("create an account and its first API key")
+      .addOption(new Option("--plan <plan>", "the plan, which sets its limits").choices(plans).default("developer")),
     (name: string, { plan }: { plan: string }) => admin({ operation: "account create", arguments: { name, plan } }),
   );
   reporting(
-    account.command("list").description("list the accounts"),
+    account.command("list").description("list all accounts"),
     async () => (await admin({ operation: "account list", arguments: {} })) as AccountRow[],
     (accounts, calendar) =>
       accounts.map(({ id, name, plan, inboxCount, createdAt }) => {
@@ -45,16 +44,16 @@ export function accountCommands(program: Command): void {
       }),
   );
 
-  const key = program.command("key").description("API keys");
+  const key = program.command("key").description("manage API keys");
   reporting(
     ofAccount(key.command("create"))
-      .description("make a key; it is shown this once")
-      .option("--name <name>", "to tell it from others: what it is for"),
+      .description("create a key and print it once")
+      .option("--name <name>", "a name for the key, such as its purpose"),
     ({ account, name }: OfAccount & { name?: string }) =>
       admin({ operation: "key create", arguments: { account, name } }),
   );
   reporting(
-    ofAccount(key.command("list")).description("list the keys, newest first"),
+    ofAccount(key.command("list")).description("list keys, newest first"),
     async ({ account }: OfAccount) => (await admin({ operation: "key list", arguments: { account } })) as KeyRow[],
     (keys, calendar) =>
       keys.map(({ id, name, key, createdAt, lastUsedAt, revokedAt }) => ({
@@ -66,16 +65,16 @@ export function accountCommands(program: Command): void {
         id,
       })),
   );
-  reporting(key.command("revoke <id>").description("refuse a key from now on"), (id: string) =>
+  reporting(key.command("revoke <id>").description("revoke a key"), (id: string) =>
     admin({ operation: "key revoke", arguments: { id } }),
   );
 }
 
-/** The way into the console for whoever runs the service: no key has to be found, typed or kept in a browser. */
+/** A sign-in link for the operator, who then needs no key in the browser. */
 export function consoleCommand(program: Command): void {
   reporting(
     ofAccount(program.command("console")).description(
-      "print a link that signs a browser in at the console, once and within 5 minutes",
+      "print a link that signs a browser in to the console, once and within 5 minutes",
     ),
     async ({ account }: OfAccount) =>
       (await admin({ operation: "console link", arguments: { account } })) as SignInLink,

@@ -1,6 +1,6 @@
 import type { AdminRequest } from "../control/administer.ts";
 
-/** Does what only an operator may, on the database of these settings. */
+/** Runs an operator's request on the database of these settings. Imports its code only when it runs. */
 export async function admin(request: AdminRequest): Promise<object> {
   const { adminHere } = await import("./admin/here.ts");
   return adminHere(request);

@@ -3,8 +3,8 @@ import type { Config } from "../config.ts";
 import { findCluster } from "../database/embedded-cluster.ts";
 
 /**
- * For commands that read, or change what is there: in a directory without a database they say so, where opening one would
- * make it. A Postgres is there or says itself that it is not; a database that was lost is told by who opens it.
+ * Throws for a directory without a database, which would be created by opening it. Only for commands that need existing data.
+ * Opening finds other faults itself: a Postgres that is away, and an embedded database that is lost.
  */
 export function refuseWithoutDatabase(
   command: string,

@@ -8,13 +8,8 @@ import { jsonOf, tell } from "./terminal.ts";
 export function dnsCommand(program: Command): void {
   program
     .command("dns")
-    .description("print the DNS records that MAIL_DOMAIN needs, to paste into its zone")
-    .option(
-      "--ip <address>",
-      "the public address of this machine; may be given twice, for IPv4 and IPv6",
-      addAddress,
-      [],
-    )
+    .description("print the DNS records for MAIL_DOMAIN, to paste into its zone")
+    .option("--ip <address>", "public address of this machine; may be repeated, for IPv4 and IPv6", addAddress, [])
     .option("--json", "print JSON")
     .action(({ ip, json = false }: { ip: string[]; json?: boolean }) => {
       const { mailDomain, smtpHostname, outbound, dkim } = readConfig(process.env);

@@ -4,11 +4,11 @@ import { realWorld } from "../service/time-and-chance.ts";
 import { hasFailure, shownFindings } from "./doctor/finding.ts";
 import { jsonOf, tell } from "./terminal.ts";
 
-/** Exit code 0 when nothing is wrong, also where something is to be looked at; else 1. */
+/** Exit code 0 without failures, also with warnings; else 1. */
 export function doctorCommand(program: Command): void {
   program
     .command("doctor")
-    .description("look at settings, database, ports, certificate, DNS, relay and webhooks, and say what to do")
+    .description("check settings, database, ports, certificate, DNS, relay and webhooks, and give advice")
     .option("--json", "print JSON")
     .action(async ({ json = false }: { json?: boolean }) => {
       const [{ diagnose }, { dnsClient }] = await Promise.all([

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 
 /**
- * How each command is used, for the end of its help. Of two lines the second shows more. The ids and addresses of the
- * documentation stand for one's own; tests/commands/examples.test.ts puts real ones there and runs every line.
+ * The examples at the end of each help. A second line shows more options. tests/commands/examples.test.ts replaces the ids and
+ * addresses by real ones, and runs every line.
  */
 const examples: Readonly<Record<string, readonly string[]>> = {
   inboxd: ["inboxd serve", "inboxd doctor"],
@@ -102,7 +102,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   completion: ['eval "$(inboxd completion bash)"', "inboxd completion zsh"],
 };
 
-/** Ends the help of a program and of each of its commands with their examples. */
+/** Adds the examples to the help of the program and of each command. */
 export function addExamples(program: Command): void {
   addTo(program, program.name());
   for (const command of program.commands) addBelow(command, command.name());

@@ -4,9 +4,9 @@ import { reporting } from "./cli.ts";
 import { answerAt } from "./doctor/port-probe.ts";
 import { reasonOf } from "./failure.ts";
 
-/** For container engines, whose images have no curl: exit code 0 when the service of these settings is ready, else 1. */
+/** For images without curl: exit code 0 if the service of these settings is ready, else 1. */
 export function healthcheckCommand(program: Command): void {
-  reporting(program.command("healthcheck").description("ask the running service whether it is ready"), async () => {
+  reporting(program.command("healthcheck").description("check whether the running service is ready"), async () => {
     const { host, port } = readConfig(process.env);
     if (port === 0) throw new Error("Cannot check health: PORT is 0, so nobody knows where the service listens");
     const answer = await answerAt(host, port, "/readyz").catch((error: unknown) => {

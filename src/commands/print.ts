@@ -1,7 +1,7 @@
 import { oneLine } from "../standards/text.ts";
 import { jsonOf } from "./terminal.ts";
 
-/** A result for a script or for a person: one object as lines, a list as a table, a text as it is. */
+/** A result as JSON, or for a person: an object as lines, a list as a table, a text as it is. */
 export function printed(result: object | string, json: boolean, columns: number): string {
   if (json) return jsonOf(result, 2);
   if (typeof result === "string") return result;
@@ -9,7 +9,7 @@ export function printed(result: object | string, json: boolean, columns: number)
   return result.length === 0 ? "none\n" : table(result as Record<string, unknown>[], columns);
 }
 
-/** The fields of one thing, a line each. */
+/** The fields of an object, a line each. */
 export function lines(result: object): string {
   const entries = Object.entries(result);
   const width = Math.max(0, ...entries.map(([name]) => name.length));
@@ -17,8 +17,8 @@ export function lines(result: object): string {
 }
 
 /**
- * What stands before a column `id` has room in the columns of the screen, so that subjects are seen however long addresses are.
- * That column and those behind it are never cut, since they are there to be copied.
+ * Fits the columns before the first `id` into the width of the screen, so that long addresses do not hide the subjects. That
+ * column and those behind it are never cut, because they are copied.
  */
 function table(rows: readonly Record<string, unknown>[], columns: number): string {
   const names = Object.keys(rows[0] ?? {});
@@ -36,7 +36,7 @@ function table(rows: readonly Record<string, unknown>[], columns: number): strin
 const gap = "  ";
 const narrowest = 4;
 
-/** The widest columns give way, all to the same width; what is then left over goes to the last of them, which says most. */
+/** Cuts the widest columns to the same width. The last of them, which is the most useful, gets the rest. */
 function fitted(widths: readonly number[], columns: number): number[] {
   const room = columns - gap.length * (widths.length - 1);
   const sumOf = (cut: readonly number[]) => cut.reduce((sum, width) => sum + width, 0);
@@ -50,7 +50,7 @@ function fitted(widths: readonly number[], columns: number): number[] {
   return cut.map((width, index) => (index === last ? width + Math.max(0, room - sumOf(cut)) : width));
 }
 
-/** In columns of a screen, of which an ideograph or an emoji takes two and an accent of its own none. */
+/** Pads or cuts a cell by its width on the screen, where an emoji takes two columns and a combining accent none. */
 function padded(cell: string, width: number): string {
   const short = Bun.stringWidth(cell) <= width ? cell : `${beginning(cell, width - 1).trimEnd()}…`;
   return short + " ".repeat(Math.max(0, width - Bun.stringWidth(short)));
@@ -68,13 +68,13 @@ function beginning(text: string, width: number): string {
 }
 
 function shown(value: unknown): string {
-  return oneLine(inWords(value)) || "-";
+  return oneLine(asText(value)) || "-";
 }
 
-/** Of several things, as recipients, what each says of itself. */
-function inWords(value: unknown): string {
+/** A value as text: a list is joined. */
+function asText(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (typeof value !== "object" || value instanceof Date) return String(value);
-  if (Array.isArray(value)) return value.map(inWords).join(value.some((each) => typeof each === "object") ? ", " : ",");
-  return Object.values(value).map(inWords).filter(Boolean).join(" ");
+  if (Array.isArray(value)) return value.map(asText).join(value.some((each) => typeof each === "object") ? ", " : ",");
+  return Object.values(value).map(asText).filter(Boolean).join(" ");
 }

@@ -1,11 +1,11 @@
-/** By what clock and where somebody reads. */
+/** The time and the time zone of the reader. */
 export interface Calendar {
   now: Date;
   /** A name of the time zone database. */
   timeZone: string;
 }
 
-/** An instant in as few letters as tell it from others in a table: "14:05" of today, "12 Mar", "12 Mar 2025" of another year. */
+/** An instant in few letters for a table: "14:05" of today, "12 Mar" of this year, "12 Mar 2025" of another. */
 export function shortTime(instant: string | null, { now, timeZone }: Calendar): string {
   const date = dateOf(instant);
   if (date === undefined) return instant ?? "";
@@ -15,7 +15,7 @@ export function shortTime(instant: string | null, { now, timeZone }: Calendar): 
   return day === `${today.day} ${today.month}` ? `${then.hour}:${then.minute}` : day;
 }
 
-/** An instant by the reader's clock, whole: "12 Mar 2026, 14:05". */
+/** An instant in the reader's time zone: "12 Mar 2026, 14:05". */
 export function fullTime(instant: string | null, { timeZone }: Calendar): string {
   const date = dateOf(instant);
   if (date === undefined) return instant ?? "";
@@ -23,7 +23,7 @@ export function fullTime(instant: string | null, { timeZone }: Calendar): string
   return `${day} ${month} ${year}, ${hour}:${minute}`;
 }
 
-/** Undefined where it is no instant: a server may be of another version, or no inboxd at all. */
+/** Undefined for an invalid instant, which another server may send. */
 function dateOf(instant: string | null): Date | undefined {
   const date = new Date(instant ?? "");
   return Number.isNaN(date.getTime()) ? undefined : date;
@@ -37,7 +37,7 @@ function partsOf(date: Date, timeZone: string): Partial<Record<string, string>> 
   );
 }
 
-/** To make one costs more than to format with it a hundred times. */
+/** Making a format costs more than using it a hundred times. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function formatOf(timeZone: string): Intl.DateTimeFormat {

@@ -9,21 +9,25 @@ interface UnitOptions {
 export function systemdCommand(program: Command): void {
   program
     .command("systemd")
-    .description("print a unit for systemd, to be written to /etc/systemd/system/inboxd.service")
-    .option("--user <name>", "the user that it runs as", "inboxd")
-    .option("--env-file <path>", "the settings, a NAME=value on each line", "/etc/inboxd/inboxd.env")
-    .option("--data-dir <path>", "embedded database, sandbox mail, generated certificate", "/var/lib/inboxd")
+    .description("print a unit for systemd; write it to /etc/systemd/system/inboxd.service")
+    .option("--user <name>", "the user of the service", "inboxd")
+    .option("--env-file <path>", "the file with the settings, one NAME=value a line", "/etc/inboxd/inboxd.env")
+    .option(
+      "--data-dir <path>",
+      "the directory of the embedded database, sandbox mail and the generated certificate",
+      "/var/lib/inboxd",
+    )
     .action((options: UnitOptions) => {
       process.stdout.write(systemdUnit(runningProgram(), options));
     });
 }
 
 /**
- * A unit that gives the service no more than it needs. MemoryDenyWriteExecute is not in it: Bun compiles JavaScript to
- * machine code as it runs, and is many times slower where it must not.
+ * A unit with only the rights that the service needs. It has no MemoryDenyWriteExecute: Bun compiles JavaScript to machine code
+ * at run time, and is many times slower without.
  */
 export function systemdUnit(program: readonly string[], { user, envFile, dataDir }: UnitOptions): string {
-  // systemd makes directories below /var/lib by itself, owned by the user; others have to be there.
+  // systemd creates directories below /var/lib for the user. Others must exist.
   const state = /^\/var\/lib\/([a-z0-9_-]+)\/?$/i.exec(dataDir)?.[1];
   return `# Once, before the first start:
 #   useradd --system --home-dir ${dataDir} --shell /usr/sbin/nologin ${user}
@@ -48,17 +52,17 @@ ${state === undefined ? `ReadWritePaths=${dataDir}` : `StateDirectory=${state}\n
 WorkingDirectory=/
 Restart=always
 RestartSec=2
-# Wrong settings don't get right by trying again.
+# A restart does not correct wrong settings.
 RestartPreventExitStatus=2
-# More than SHUTDOWN_TIMEOUT_MS, so that what is in hand can end.
+# More than SHUTDOWN_TIMEOUT_MS, so that running work can end.
 TimeoutStopSec=40
 KillMode=mixed
-# Hostile mail is parsed in a process that the kernel takes first when memory runs out: the service outlives it.
+# The kernel first kills the process that parses hostile mail when memory runs out. The service goes on.
 OOMPolicy=continue
 LimitNOFILE=65536
 UMask=0077
 
-# Port 25 without being root.
+# Port 25 without root.
 AmbientCapabilities=CAP_NET_BIND_SERVICE
 CapabilityBoundingSet=CAP_NET_BIND_SERVICE
 
@@ -83,14 +87,14 @@ RestrictSUIDSGID=yes
 SystemCallArchitectures=native
 SystemCallFilter=@system-service
 SystemCallErrorNumber=EPERM
-# No MemoryDenyWriteExecute: Bun compiles JavaScript to machine code as it runs.
+# No MemoryDenyWriteExecute: Bun compiles JavaScript to machine code at run time.
 
 [Install]
 WantedBy=multi-user.target
 `;
 }
 
-/** The binary by itself; from source, Bun and the file that it was given. */
+/** The binary, or Bun and its script when run from source. */
 function runningProgram(): string[] {
   const isCompiled = Bun.main.startsWith("/$bunfs/") || Bun.main.startsWith("B:/~BUN/");
   return isCompiled ? [process.execPath] : [process.execPath, Bun.main];

@@ -5,7 +5,7 @@ import { version } from "../version.ts";
 import { reporting } from "./cli.ts";
 
 export function upkeepCommands(program: Command): void {
-  reporting(program.command("migrate").description("bring the database's schema to this version"), async () => {
+  reporting(program.command("migrate").description("update the database schema to this version"), async () => {
     const { databaseUrl, dataDir } = readConfig(process.env);
     const [{ openDatabase }, { migrate, migrations }] = await Promise.all([
       import("../database/db.ts"),
@@ -15,7 +15,7 @@ export function upkeepCommands(program: Command): void {
     await migrate(db).finally(db.close);
     return { engine: db.engine, schema: migrations.at(-1)?.tag };
   });
-  reporting(program.command("config").description("print the settings in force, secrets masked"), async () =>
+  reporting(program.command("config").description("print the current settings, with secrets masked"), async () =>
     describeConfig(readConfig(process.env)),
   );
   reporting(program.command("version").description("print the version"), async () => ({ version, bun: Bun.version }));

@@ -31,7 +31,7 @@ test("a first start says what a newcomer needs", () => {
   expect(inboxd.printed()).toContain(`API        ${new URL(inboxd.api).origin}/v1`);
   expect(inboxd.printed()).toContain(`Docs       ${new URL(inboxd.api).origin}/docs`);
   expect(inboxd.printed()).toContain(`SMTP       127.0.0.1:${inboxd.smtpPort}, for addresses at inbox.localhost`);
-  expect(inboxd.printed()).toMatch(/Outbound {3}nowhere: sandbox mode/);
+  expect(inboxd.printed()).toMatch(/Outbound {3}sandbox mode/);
   expect(inboxd.printed()).toMatch(server ? /Database {3}Postgres/ : /Database {3}embedded Postgres in \.\/data/);
   expect(firstKey).toMatch(/^ibx_[0-9A-Za-z]{43}$/);
   // The first address brings it.
@@ -177,8 +177,8 @@ test("a taken port is named with the setting to change, before anything is made"
   expect([refused.code, refused.stdout]).toEqual([1, ""]);
   expect(refused.stderr).toBe(
     `Cannot start:
-  127.0.0.1:${taken.PORT} is in use by another inboxd; stop what has it, or set PORT to another port (0 takes a free one)
-  127.0.0.1:${taken.SMTP_PORT} is in use; stop what has it, or set SMTP_PORT to another port (0 takes a free one)
+  127.0.0.1:${taken.PORT} is in use by another inboxd; stop the program there, or set PORT to another port (0 takes a free one)
+  127.0.0.1:${taken.SMTP_PORT} is in use; stop the program there, or set SMTP_PORT to another port (0 takes a free one)
 `,
   );
   const unreadable = { PORT: "0", SMTP_PORT: "0", SMTP_TLS_CERT: "none.pem", SMTP_TLS_KEY: "none.pem" };

@@ -63,7 +63,7 @@ describe("What strangers wrote reaches no terminal as controls", () => {
   });
 
   test("a log for people", async () => {
-    const program = join(import.meta.dir, "../../src/commands/pretty-log.ts");
+    const program = join(import.meta.dir, "../../src/commands/serve/logger.ts");
     const line = JSON.stringify({
       level: "info",
       time: "",

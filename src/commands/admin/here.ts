@@ -14,10 +14,7 @@ import { version } from "../../version.ts";
 import { webhookClient } from "../../webhook/client.ts";
 import { refuseWithoutDatabase } from "../database-there.ts";
 
-/**
- * Does it here, on the same database as the server. The embedded database belongs to one process: while a server
- * holds it, that server is asked instead.
- */
+/** Runs the request in this process, or in the server that has opened the embedded database, which only one process can open. */
 export async function adminHere(request: AdminRequest): Promise<object> {
   try {
     return await here(request);
@@ -29,7 +26,7 @@ export async function adminHere(request: AdminRequest): Promise<object> {
 
 async function here(request: AdminRequest): Promise<object> {
   const config = readConfig(process.env);
-  // The first account may be made by hand; all else is about what is there.
+  // Only the first account can be created without a database.
   if (request.operation !== "account create") refuseWithoutDatabase(request.operation, config);
   const db = await openDatabase({ url: config.databaseUrl, dataDir: config.dataDir });
   const webhooks = webhookClient({
@@ -61,7 +58,7 @@ async function here(request: AdminRequest): Promise<object> {
   }
 }
 
-/** The console of a service that runs elsewhere on this database, as far as the environment tells where. */
+/** The console of another process on this database, at the address that the environment gives. */
 async function consoleHere(deps: Pick<Deps, "db" | "randomBytes">, config: Config) {
   const host = everyAddress.has(config.host) ? "127.0.0.1" : config.host;
   return {
@@ -70,7 +67,7 @@ async function consoleHere(deps: Pick<Deps, "db" | "randomBytes">, config: Confi
   };
 }
 
-/** Listened on, but not gone to. */
+/** Addresses to listen on, but not to connect to. */
 const everyAddress: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 
 async function askServer(request: AdminRequest, inUse: DataDirectoryInUse): Promise<object> {
@@ -78,7 +75,7 @@ async function askServer(request: AdminRequest, inUse: DataDirectoryInUse): Prom
   try {
     return await askService(dataDir, request);
   } catch (error) {
-    // No service: it is another command that has the directory.
+    // Without a service, another command has opened the directory.
     throw error instanceof NobodyListens ? inUse : error;
   }
 }

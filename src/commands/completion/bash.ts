@@ -1,6 +1,6 @@
-import { namesOf, type Place } from "./places.ts";
+import { namesOf, type Point } from "./points.ts";
 
-export function bashCompletion(places: readonly Place[]): string {
+export function bashCompletion(points: readonly Point[]): string {
   return `# For this shell:  eval "$(inboxd completion bash)"
 # For every shell: inboxd completion bash > ~/.local/share/bash-completion/completions/inboxd
 _inboxd() {
@@ -9,7 +9,7 @@ _inboxd() {
   for ((i = 1; i <= COMP_CWORD; i++)); do
     commands='' options='' valued='' filed='' words='' takes_file=''
     case "$at" in
-${places.map(clause).join("\n")}
+${points.map(clause).join("\n")}
     esac
     word=\${COMP_WORDS[i]}
     ((i == COMP_CWORD)) && break
@@ -40,7 +40,7 @@ complete -F _inboxd inboxd
 `;
 }
 
-function clause({ at, commands, options, words, takesFile }: Place): string {
+function clause({ at, commands, options, words, takesFile }: Point): string {
   const facts = {
     commands: commands.map(({ name }) => name).join(" "),
     options: namesOf(options).join(" "),

@@ -1,8 +1,8 @@
-import { namesOf, type Place, type PlaceOption } from "./places.ts";
+import { namesOf, type Point, type PointOption } from "./points.ts";
 
-export function fishCompletion(places: readonly Place[]): string {
-  const commands = places.filter(({ at }) => at !== "").map(({ at }) => quoted(at));
-  const valued = places.flatMap(({ at, options }) => {
+export function fishCompletion(points: readonly Point[]): string {
+  const commands = points.filter(({ at }) => at !== "").map(({ at }) => quoted(at));
+  const valued = points.flatMap(({ at, options }) => {
     return namesOf(options, "text", "file").map((name) => quoted(`${at} ${name}`));
   });
   return `# For this shell:  inboxd completion fish | source
@@ -25,11 +25,11 @@ function __inboxd_is_at
     test "$at" = "$argv"
 end
 complete -c inboxd -f
-${places.flatMap(linesOf).join("\n")}
+${points.flatMap(linesOf).join("\n")}
 `;
 }
 
-function linesOf({ at, commands, options, words, takesFile }: Place): string[] {
+function linesOf({ at, commands, options, words, takesFile }: Point): string[] {
   const here = `complete -c inboxd -n ${quoted(`__inboxd_is_at ${quoted(at)}`)}`;
   return [
     ...commands.map(({ name, description }) => `${here} -a ${quoted(name)} -d ${quoted(description)}`),
@@ -39,7 +39,7 @@ function linesOf({ at, commands, options, words, takesFile }: Place): string[] {
   ];
 }
 
-function flagsOf({ names, value }: PlaceOption): string {
+function flagsOf({ names, value }: PointOption): string {
   const flags = names.map((name) => (name.startsWith("--") ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`));
   const takes = { none: "", text: " -x", file: " -r -F" }[value];
   return `${flags.join(" ")}${takes}`;

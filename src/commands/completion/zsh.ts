@@ -1,6 +1,6 @@
-import { type Choice, namesOf, type Place } from "./places.ts";
+import { type Choice, namesOf, type Point } from "./points.ts";
 
-export function zshCompletion(places: readonly Place[]): string {
+export function zshCompletion(points: readonly Point[]): string {
   return `#compdef inboxd
 # For this shell:  eval "$(inboxd completion zsh)"
 # For every shell: inboxd completion zsh > a file called _inboxd in a directory of $fpath
@@ -10,7 +10,7 @@ _inboxd() {
   for ((i = 2; i <= CURRENT; i++)); do
     below=() options=() choices=() names='' valued='' filed='' takes_file=''
     case "$at" in
-${places.map(clause).join("\n")}
+${points.map(clause).join("\n")}
     esac
     word=$words[i]
     ((i == CURRENT)) && break
@@ -43,7 +43,7 @@ fi
 `;
 }
 
-function clause({ at, commands, options, words, takesFile }: Place): string {
+function clause({ at, commands, options, words, takesFile }: Point): string {
   const described = options.flatMap(({ names, description }) => names.map((name) => ({ name, description })));
   const lines = [
     `below=(${commands.map(item).join(" ")})`,
@@ -60,7 +60,7 @@ function clause({ at, commands, options, words, takesFile }: Place): string {
     .join("")}        ;;`;
 }
 
-/** A colon ends the name. */
+/** Escapes the colon, which ends a name. */
 function item({ name, description }: Choice): string {
   return quoted(`${name.replaceAll(":", "\\:")}:${description}`);
 }

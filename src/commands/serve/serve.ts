@@ -23,7 +23,7 @@ function untilStopped(service: Service, log: Logger): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>();
   let stopping = false;
   function stop(signal: NodeJS.Signals): void {
-    // Whoever asks twice doesn't want to wait: what was acknowledged is on disk either way.
+    // A second signal ends the process at once. Acknowledged mail is on disk anyway.
     if (stopping) process.exit(0);
     stopping = true;
     log.info({ signal }, "stopping");
@@ -43,19 +43,19 @@ function untilStopped(service: Service, log: Logger): Promise<number> {
   process.on("SIGHUP", () => {
     service.reloadCertificate().then(
       () => log.info("certificate read again"),
-      (error: unknown) => log.error({ err: error }, "certificate not changed: the new one can't be used"),
+      (error: unknown) => log.error({ err: error }, "certificate not changed: the new one cannot be used"),
     );
   });
   return promise;
 }
 
-/** What a newcomer needs: where everything is, the secrets that are shown once, and one curl that works as printed. */
+/** The text at the start: addresses, secrets that are shown once, and one curl line that works as printed. */
 function banner(config: Config, { apiUrl, smtp, metricsUrl, engine, firstStart, signIn }: Service): string {
   const base = apiUrl.origin;
-  const way = {
-    sandbox: `nowhere: sandbox mode. Mail to ${config.mailDomain} is delivered here, all other mail is written to ${config.dataDir}/sandbox`,
-    direct: "straight to the mail servers of each recipient's domain",
-    smtp: `by way of ${describeOutbound(config.outbound)}`,
+  const outbound = {
+    sandbox: `sandbox mode, sends nothing. Mail to ${config.mailDomain} is delivered here, all other mail is written to ${config.dataDir}/sandbox`,
+    direct: "directly to the mail servers of each recipient's domain",
+    smtp: `through ${describeOutbound(config.outbound)}`,
   }[config.outbound.kind];
   const lines = [
     "",
@@ -64,7 +64,7 @@ function banner(config: Config, { apiUrl, smtp, metricsUrl, engine, firstStart, 
     `  API        ${base}/v1`,
     `  Docs       ${base}/docs, for language models ${base}/llms.txt`,
     `  SMTP       ${smtp.address}:${smtp.port}, for addresses at ${config.mailDomain}`,
-    `  Outbound   ${way}`,
+    `  Outbound   ${outbound}`,
     `  Database   ${engine === "embedded" ? `embedded Postgres in ${config.dataDir}` : "Postgres"}`,
     ...(metricsUrl === undefined ? [] : [`  Metrics    ${metricsUrl}`]),
     "",
@@ -72,18 +72,18 @@ function banner(config: Config, { apiUrl, smtp, metricsUrl, engine, firstStart, 
   if (firstStart.apiKey !== undefined) lines.push(`  API key          ${firstStart.apiKey}`);
   if (firstStart.webhookSecret !== undefined) lines.push(`  Webhook secret   ${firstStart.webhookSecret}`);
   if (firstStart.apiKey !== undefined || firstStart.webhookSecret !== undefined) {
-    lines.push("  Keep what is above: it is shown this once.", "");
+    lines.push("  Save what is above: it is shown only once.", "");
   }
   if (signIn !== undefined) {
     lines.push(
-      "  The console, in a browser; the link signs in once, within 5 minutes, and inboxd console makes another:",
+      "  The console, in a browser. The link works once, within 5 minutes; inboxd console prints another:",
       `    ${signIn.url}`,
       "",
     );
   }
   const key = firstStart.apiKey ?? "$INBOXD_API_KEY";
   lines.push(
-    "  Make your first inbox:",
+    "  Create your first inbox:",
     `    curl -s ${base}/v1/inboxes -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"username":"first"}'`.replace(
       /'Authorization: Bearer \$INBOXD_API_KEY'/,
       '"Authorization: Bearer $INBOXD_API_KEY"',

@@ -1,12 +1,12 @@
 import type { Argument, Command, Option } from "commander";
 
-/** Where one can be on a command line: behind the words of a command. */
-export interface Place {
-  /** The words that lead here, each with a space before it; empty behind `inboxd` itself. */
+/** A point on the command line, behind the words of a command, and its completions. */
+export interface Point {
+  /** The words of the command, each with a space before it; empty behind `inboxd` itself. */
   at: string;
   commands: readonly Choice[];
-  options: readonly PlaceOption[];
-  /** What an argument may be, where that is one of a few words. */
+  options: readonly PointOption[];
+  /** The choices for an argument. */
   words: readonly string[];
   /** Whether an argument is the path of a file. */
   takesFile: boolean;
@@ -17,39 +17,39 @@ export interface Choice {
   description: string;
 }
 
-export interface PlaceOption {
+export interface PointOption {
   /** `--json`, or `-h` and `--help`. */
   names: readonly string[];
   description: string;
   value: "none" | "text" | "file";
 }
 
-/** Every place of a program, from its own commands and options: what is added to it is completed. */
-export function placesOf(program: Command): Place[] {
-  return placesBelow(program, "");
+/** All points of a program, from its own commands and options. */
+export function pointsOf(program: Command): Point[] {
+  return pointsBelow(program, "");
 }
 
-function placesBelow(command: Command, at: string): Place[] {
+function pointsBelow(command: Command, at: string): Point[] {
   const help = command.createHelp();
   const below = help.visibleCommands(command);
-  const place: Place = {
+  const point: Point = {
     at,
     commands: below.map((each) => ({ name: each.name(), description: each.description() })),
     options: help.visibleOptions(command).map(optionOf),
     words: command.registeredArguments.flatMap(({ argChoices = [] }: Argument) => argChoices),
     takesFile: command.registeredArguments.some((argument) => isFile(argument.name())),
   };
-  // Behind `help` stand the commands that one may want help on.
+  // The argument of `help` is a command.
   const names = below.map((each) => each.name()).filter((name) => name !== "help");
   const further = below.flatMap((each) =>
     each.name() === "help"
       ? [{ at: `${at} help`, commands: [], options: [], words: names, takesFile: false }]
-      : placesBelow(each, `${at} ${each.name()}`),
+      : pointsBelow(each, `${at} ${each.name()}`),
   );
-  return [place, ...further];
+  return [point, ...further];
 }
 
-function optionOf({ short, long, flags, description, required, optional }: Option): PlaceOption {
+function optionOf({ short, long, flags, description, required, optional }: Option): PointOption {
   const takesValue = required || optional;
   const isPath = isFile(/[<[]([^>\]]+)/.exec(flags)?.[1] ?? "");
   return {
@@ -63,6 +63,6 @@ function isFile(name: string): boolean {
   return name === "file" || name === "path";
 }
 
-export function namesOf(options: readonly PlaceOption[], ...values: PlaceOption["value"][]): string[] {
+export function namesOf(options: readonly PointOption[], ...values: PointOption["value"][]): string[] {
   return options.filter(({ value }) => values.length === 0 || values.includes(value)).flatMap(({ names }) => names);
 }
