@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { importsOf } from "./imports.ts";
 import { filesIn, house } from "./sources.ts";
 
-const browser = join(house, "tests/support/browser.ts");
+/** Fixtures whose tests run once: they test pages and documents, which are the same on both engines, and take a fifth of the time. */
+const once = ["tests/support/browser.ts", "tests/support/foreign-tools.ts"].map((path) => join(house, path));
 
 /** Every test file, by its path from the root of the repository. */
 export function allTests(): string[] {
@@ -12,13 +13,12 @@ export function allTests(): string[] {
 
 /**
  * The test files that run on both engines. A test learns its engine from TEST_DATABASE_URL alone, so a file that neither reads it nor
- * imports a module that does would only repeat itself. Tests that drive a browser also run once: they test pages, which are the same
- * on both engines, and take a sixth of the time.
+ * imports a module that does would only repeat itself. Tests with the fixtures of `once` do not run on both either.
  */
 export function engineTests(): string[] {
   return allTests().filter((path) => {
     const imports = importsOf(join(house, path));
-    return !imports.has(browser) && [...imports].some(readsEngine);
+    return !once.some((fixture) => imports.has(fixture)) && [...imports].some(readsEngine);
   });
 }
 

@@ -19,6 +19,7 @@ test.each([
   ["is of a rule", "tests/domain/threading.test.ts"],
   ["is of the embedded engine alone", "tests/database/embedded.test.ts"],
   ["drives a browser", "tests/console/console.test.ts"],
+  ["runs foreign tools", "tests/http/document/foreign-tools.test.ts"],
 ])("a test that %s runs once", (_, path) => {
   expect(allTests()).toContain(path);
   expect(engineTests()).not.toContain(path);

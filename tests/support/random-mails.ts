@@ -1,3 +1,10 @@
+/** Different mails in each run. A failure shows its seed, and `MAIL_SEED` repeats it. */
+export const mailSeed = Number(process.env.MAIL_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]) % 1_000_000;
+console.log(`Random mails: MAIL_SEED=${mailSeed}`);
+
+/** The limit of processor time of the main thread for one mail. */
+export const mostBusyMs = 200;
+
 /**
  * Mails put together by chance from what is odd about real and hostile mail. The same seed and number give the same mail, so one
  * that shows a fault can be had again.
