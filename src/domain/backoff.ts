@@ -4,9 +4,9 @@
 export const webhookScheduleSeconds: readonly number[] = [30, 180, 1080, 6480, 38_880];
 
 /**
- * The time of the next delivery after attempt number `attempt` (from 1) failed; `undefined` after the last. Each pause varies by up to a
- * tenth either way, so that deliveries that failed together are not retried together. `retryAfter` is the field of a 429 or 503. It can only
- * postpone the attempt: with "0" a receiver would otherwise use up all retries in a second and lose the event.
+ * The time of the next delivery after attempt number `attempt` (from 1) failed; `undefined` after the last. Each pause varies by up to 10 %,
+ * so that deliveries that failed together are not retried together. `retryAfter` is the field of a 429 or 503. It can only postpone the
+ * attempt: with "0" a receiver would otherwise use up all retries in a second and lose the event.
  */
 export function nextWebhookAttemptAt(
   attempt: number,

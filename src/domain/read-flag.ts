@@ -1,15 +1,15 @@
 import type { ThreadState } from "./conversation.ts";
 
-/** What became of a request to set the read flag. */
+/** The result of setting the read flag. */
 export interface Marked {
   thread: ThreadState;
-  /** Why a thread stayed unread that was to become read. */
+  /** The reason if the thread stays unread. */
   reason: "newer_inbound" | undefined;
 }
 
 /**
- * Sets the read flag. Who says up to which message they have seen the thread can't mark as read what came in behind
- * it: list, process, mark then loses no mail (contract §7.2).
+ * Sets the read flag. With `upToSeq`, the last message that the caller has seen, a thread with newer inbound mail stays unread, so that a
+ * caller who lists, processes and marks loses no mail (contract §7.2).
  */
 export function markRead(thread: ThreadState, isRead: boolean, upToSeq: number | undefined): Marked {
   const unseen = isRead && !thread.isRead && upToSeq !== undefined && thread.lastInboundSeq > upToSeq;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { type ClockReading, nextOffset } from "../../src/domain/clock-offset.ts";
 
-/** Our own count stands at 1,000 when the other clock, which is 500,000 ahead, is asked. */
+/** Our own clock is at 1,000 at the request, and the other clock is 500,000 ahead. */
 const reading = (own: Partial<ClockReading> = {}) => ({
   readMs: 501_001,
   requestedMs: 1000,

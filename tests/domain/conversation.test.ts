@@ -200,7 +200,7 @@ describe("the order of numbers is the order of (instant, id)", () => {
           const id = makers[by]?.("msg", instant) ?? "";
           return { id, instant, isOvertaken };
         });
-        // Some are numbered behind others that arrived after them.
+        // Some have a higher number than others that arrived after them.
         const numbered = [
           ...arrived.filter((mail) => !mail.isOvertaken),
           ...arrived.filter((mail) => mail.isOvertaken),

@@ -98,7 +98,7 @@ export const attributionLines: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Lines of a sender's own that may stand right above an attribution, the last ones first. */
+/** The sender's own lines that may stand right above an attribution, the last ones first. */
 export const ownLines: readonly (readonly string[])[] = [
   [
     "the price is 4,200 EUR.",
@@ -120,7 +120,7 @@ export const ownLines: readonly (readonly string[])[] = [
   ],
 ];
 
-/** Attributions without a date, which only a marked quote makes one. */
+/** Attributions without a date, which count only above a marked quote. */
 export const undatedAttributions: readonly string[] = [
   "Jane Doe <jane@example.com> wrote:",
   "Jane wrote:",

@@ -26,7 +26,7 @@ function foldings(line: string): string[][] {
   return [[line], ...[60, 66, 72, 76].map((width) => foldedAt(width, line)), [beforeLast, last], ...withinAddress];
 }
 
-/** As many lines as asked for, each of them once the last. */
+/** The requested number of lines, with each line once at the end. */
 function ownTexts(count: number): string[][] {
   return ownLines.flatMap((lines) => lines.map((_, first) => [...lines.slice(first), ...lines].slice(0, count)));
 }
@@ -51,7 +51,7 @@ describe("lines of the sender right above an attribution stay, and the quote goe
     expect(wrong).toEqual([]);
   });
 
-  test("where lines end in CRLF too", () => {
+  test("also with CRLF", () => {
     const own = "Dear all,\r\n\r\nthe price is 4,200 EUR.\r\nPlease pay by Friday.";
     for (const [, attributions] of languages) {
       for (const attribution of attributions) {
@@ -60,7 +60,7 @@ describe("lines of the sender right above an attribution stay, and the quote goe
     }
   });
 
-  test("and all languages of the service are asked for", async () => {
+  test("and all languages of the table are tested", async () => {
     const { attributionWords } = await import("../../src/extract/attribution-words.ts");
     expect(Object.keys(attributionLines).toSorted()).toEqual(Object.keys(attributionWords).toSorted());
   });

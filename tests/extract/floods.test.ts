@@ -11,8 +11,8 @@ const message: ExtractedFrom = {
 };
 const filled = (piece: string, length: number) => piece.repeat(Math.ceil(length / piece.length)).slice(0, length);
 
-/** In eight times as much a square takes 64 times as long, and the small one of it a millisecond at least. */
-describe("eight times as much of it takes not much more than eight times as long", () => {
+/** For eight times the input a quadratic rule takes 64 times as long, and at least a millisecond for the small one. */
+describe("eight times the input takes about eight times as long", () => {
   const costOf = (fields: Partial<ExtractedFrom>) => {
     const startMs = cpuMs();
     extractionOf({ ...message, ...fields });
@@ -75,7 +75,7 @@ test("a number beyond Unicode is no digit", () => {
   expect(codes.map(({ code }) => code)).toEqual(["482913"]);
 });
 
-test("what outbound mail says is no code and no link", () => {
+test("outbound mail has no codes and no links", () => {
   const bodyText = "Your code is 482913: https://example.com/";
   const extraction = { codes: [], links: [], extractedText: bodyText, extractedHtml: null };
   expect(extractionOf({ ...message, direction: "outbound", bodyText })).toEqual(extraction);

@@ -4,7 +4,7 @@ import { type ReplyRow, replyFiles, replyRows } from "./reply-corpus.ts";
 
 const rows = replyRows(replyFiles);
 
-describe("what is new in a mail", () => {
+describe("the new part of a mail", () => {
   const named = rows.map((row): [name: string, row: ReplyRow] => [`${row.file}: ${row.name}`, row]);
 
   test.each(named.filter(([, { miss }]) => miss === undefined))("%s", (_, row) => {
@@ -15,12 +15,12 @@ describe("what is new in a mail", () => {
 
   test.each(named.filter(([, { miss }]) => miss !== undefined))("missed, with words: %s", (_, row) => {
     const { extractedText } = newContentOf(row);
-    // A row that comes out right is no miss any more.
+    // A row with a right result must not be marked as a miss.
     expect(extractedText).not.toBe(row.newText);
     expect(extractedText.trim()).not.toBe("");
   });
 
-  test("the collection is large, of all languages, and nearly all of it is right", () => {
+  test("the collection is large, has all languages, and nearly all results are right", () => {
     const right = rows.filter(({ miss }) => miss === undefined);
     expect(rows.length).toBeGreaterThanOrEqual(150);
     expect(right.length / rows.length).toBeGreaterThanOrEqual(0.95);

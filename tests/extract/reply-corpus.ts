@@ -2,26 +2,26 @@ import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { textOfHtml } from "../../src/mail/html/html.ts";
 
-/** A mail as a program writes it, and what of it is new. */
+/** A mail of a real program, and its new part. */
 export interface ReplyRow {
   file: string;
   name: string;
   isReply: boolean;
   bodyText: string;
   bodyHtml: string | undefined;
-  /** What is new in the text. */
+  /** The new text. */
   newText: string;
-  /** Undefined where the row doesn't say. */
+  /** Undefined if the row does not state it. */
   newHtml: string | undefined;
-  /** Why the rules don't get this one right, where they don't. */
+  /** The reason why the rules get this row wrong, if they do. */
   miss: string | undefined;
 }
 
 /**
- * The rows of all files beside this one. Those of `held-out.txt` were written when the rules were done: at the first try 37 of its 46 came out right.
- * Those of `written-later.txt` were written after the rows of `reported.txt` were mended: 45 of its 46 came out right at the first try.
- * A row is `@@ name | reply`, its text and HTML (`@@ html`), then what is new (`@@ new`), or that all
- * of it is (`@@ all`), or what is missed (`@@ miss why`), and what is new of the HTML (`@@ new html`; `@@ all html`).
+ * The rows of all files in `replies/`. Those of `held-out.txt` were written after the rules were done: the first run had 37 of its 46 right.
+ * Those of `written-later.txt` were written after the rules for `reported.txt` were done: the first run had 45 of its 46 right.
+ * A row is `@@ name | reply`, its text and HTML (`@@ html`), then the new text (`@@ new`, or `@@ all` if all is new, or `@@ miss why` if the
+ * rules get it wrong), and the new HTML (`@@ new html`; `@@ all html`).
  */
 export function replyRows(files: readonly string[]): ReplyRow[] {
   return files.flatMap((file) => {
@@ -63,7 +63,7 @@ function rowOf(file: string, [first = "", ...others]: readonly string[]): ReplyR
   };
 }
 
-/** The first line, and what is behind it. */
+/** The first line, and the rest. */
 function split(part: string): { title: string; content: string } {
   const end = part.indexOf("\n");
   return end < 0

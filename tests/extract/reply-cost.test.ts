@@ -76,7 +76,7 @@ const pages: readonly [why: string, html: string][] = [
   ["heads in the deep", filled("<div>", 1000) + html("From: x<br>To: y<br>")],
 ];
 
-describe("what is new in a hostile mail is told in twenty milliseconds", () => {
+describe("the new part of a hostile mail is found in twenty milliseconds", () => {
   test.each(texts)("%s", (_, bodyText) => {
     for (const isReply of [true, false]) {
       expect(excessMsOf(() => newContentOf({ bodyText, bodyHtml: undefined, isReply }))).toBeUndefined();

@@ -9,7 +9,7 @@ if (!areInstalled) console.log(`Skipped: two libraries that cut replies, whose p
 
 const rows = replyRows(replyFiles);
 
-/** White space is not what they are held against. */
+/** The comparison ignores white space. */
 const share = (newText: (row: ReplyRow) => string): number =>
   rows.filter((row) => words(newText(row)) === words(row.newText)).length / rows.length;
 const words = (text: string) => text.replaceAll(/\s+/g, " ").trim();
@@ -23,7 +23,7 @@ test.skipIf(!areInstalled)("more of the collection comes out right than by the l
   expect(theirs.map(([name]) => name)).toEqual(["email-reply-parser", "planer"]);
   expect(ours).toBeGreaterThanOrEqual(0.95);
   for (const [, their] of theirs) {
-    // They are there and do their work.
+    // The other parsers are installed and work.
     expect(their).toBeGreaterThan(0.2);
     expect(their).toBeLessThan(ours);
   }

@@ -7,7 +7,7 @@ const attribution = "On Tue, 3 Mar 2026 at 14:05, Jane Doe <jane@example.com> wr
 const isReply = true;
 
 describe("the new text of a reply", () => {
-  test("one that this service has written is cut to what its caller wrote", () => {
+  test("a reply by this service is cut to its caller's text", () => {
     const at = new Date("2026-03-03T14:05:07Z");
     const writers = [
       { name: "Jane Doe", address: "jane@example.com" },
@@ -21,7 +21,7 @@ describe("the new text of a reply", () => {
     }
   });
 
-  test("nothing is taken from a text where there is nothing to take, not even white space", () => {
+  test("a text without quotes is unchanged, white space included", () => {
     for (const text of ["", " ", "\n\nHello \n\n", "Hello\r\nJane\r\n"])
       expect(newTextOf(text, { isReply })).toBe(text);
   });
@@ -38,26 +38,26 @@ describe("the new text of a reply", () => {
     expect(newTextOf(`${attribution}\n> Noon?`, { isReply })).toBe(`${attribution}\n> Noon?`);
   });
 
-  test("what lies behind the first 64 KiB stays as it is", () => {
+  test("the text behind the first 64 KiB is unchanged", () => {
     const long = `${"word ".repeat(20)}\n`.repeat(700);
     const text = `${long}${attribution}\n> Noon?\n\n-- \nJane\n`;
     expect(newTextOf(text, { isReply })).toBe(text);
     expect(newTextOf(`Yes.\n\n> Noon?\n\nNo.\n${text}`, { isReply })).toBe(`Yes.\n\nNo.\n${text}`);
   });
 
-  test("unless a quote goes on from there to the end", () => {
+  test("unless the window ends within a quote", () => {
     const long = `> ${"word ".repeat(20)}\n`.repeat(700);
     expect(newTextOf(`Yes.\n\n${attribution}\n${long}`, { isReply })).toBe("Yes.");
     expect(newTextOf(`Yes.\n\n${attribution}\n${long.replaceAll("> ", "")}`, { isReply })).toBe("Yes.");
   });
 
-  test("a character that the window ends in is not broken", () => {
+  test("the end of the window splits no character", () => {
     const text = `Yes.\n> Noon?\n${"é".repeat(40_000)}`;
     expect(newTextOf(text, { isReply })).toBe(`Yes.\n\n${"é".repeat(40_000)}`);
   });
 });
 
-describe("a subject says that it answers", () => {
+describe("a subject marks a reply", () => {
   const answers = [
     "Re: x",
     "RE : x",

@@ -39,7 +39,7 @@ const publicAddresses = [
   "3fff:1000::",
 ];
 
-/** By reason, so that a hole has a name. */
+/** Addresses by reason, so that a failure names it. */
 const others: Record<string, string[]> = {
   "this network": ["0.0.0.0", "0.0.0.1", "0.255.255.255"],
   private: ["10.0.0.0", "10.255.255.255", "172.16.0.0", "172.31.255.255", "192.168.0.0", "192.168.255.255"],

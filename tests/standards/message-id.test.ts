@@ -58,7 +58,7 @@ describe("the ids of a header, in order", () => {
   ])("%s take time that grows with their length alone", (_what, piece, count) => {
     const startMs = cpuMs();
     const ids = messageIdsOf(piece.repeat(Math.max(count, 200_000)));
-    // Ten times what it takes on a slow machine; a walk that goes back would take minutes.
+    // Ten times the time on a slow machine. Code that backtracks would take minutes.
     expect(cpuMs() - startMs).toBeLessThan(2000);
     expect(ids.length).toBe(count === 0 ? 0 : Math.max(count, 200_000));
   });

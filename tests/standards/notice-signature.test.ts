@@ -40,7 +40,7 @@ describe("the signature that SendGrid's own libraries are tested with", () => {
 describe("the signature of Mailgun", () => {
   const signed = { timestamp: "1529006854", token: "a8ce0edb2dd8301dee6c2405235584e45aa91d1e9f979f3de0" };
   const key = "key-of-mailgun-in-tests-1234";
-  /** By another implementation, over the timestamp with the token behind it. */
+  /** A signature by another implementation, over the timestamp and the token. */
   async function hmac(text: string): Promise<string> {
     const algorithm = { name: "HMAC", hash: "SHA-256" };
     const imported = await crypto.subtle.importKey("raw", Buffer.from(key), algorithm, false, ["sign"]);
@@ -53,7 +53,7 @@ describe("the signature of Mailgun", () => {
     expect(isMailgunSignature(`${key}x`, { ...signed, signature })).toBe(false);
     expect(isMailgunSignature(key, { ...signed, timestamp: "1529006855", signature })).toBe(false);
     expect(isMailgunSignature(key, { ...signed, signature: "" })).toBe(false);
-    // The end of one is not the beginning of the other.
+    // The end of one field must not count as the beginning of the other.
     const moved = { timestamp: `${signed.timestamp}8`, token: `x${signed.token.slice(2)}` };
     expect(isMailgunSignature(key, { ...moved, signature })).toBe(false);
   });

@@ -46,7 +46,7 @@ describe("a delivery is signed as every receiver expects", () => {
     const signer = await webhookSigner(secret);
     expect(await signer.xSignature(timestamp, body)).toBe(x);
     expect(await signer.standardSignature(id, timestamp, body)).toBe(standard);
-    // The part of a second doesn't count.
+    // Fractions of a second are dropped.
     const sentAt = new Date(timestamp * 1000 + 999);
     expect(await webhookHeaders({ eventId: id, sentAt, body, signer })).toEqual({
       "content-type": "application/json",

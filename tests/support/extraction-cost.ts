@@ -4,9 +4,9 @@ import { walkHtml } from "../../src/mail/html/html-walk.ts";
 const wantedMs = 20;
 
 /**
- * What `work` takes of the processor, when that is more than twenty milliseconds and more than this machine has for it just now: reading the
- * elements and lines of a page takes three milliseconds where nothing else runs, and more beside other programs, as the work does. Both
- * are measured in turns, the best of some runs, for no other work on the machine is the rules'. A quadratic rule takes seconds.
+ * The processor time of `work` if it exceeds twenty milliseconds and seven times a peer: reading the elements and lines of a page, which
+ * takes three milliseconds on a quiet machine. Both are slower beside other programs, so they are measured in turns, and the best run
+ * counts. A quadratic rule takes seconds.
  */
 export function excessMsOf(work: () => unknown): number | undefined {
   let [least, leastReading] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];

@@ -69,7 +69,7 @@ export function cuesIn(
   return { cues, names: withoutParts(names, cues), purposes, isAbout: isAboutMatter };
 }
 
-/** How many characters around a number are searched. */
+/** The number of characters that are searched before and behind a number. */
 const farthestBefore = 400;
 const farthestBehind = 300;
 

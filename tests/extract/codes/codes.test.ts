@@ -13,7 +13,7 @@ const mails = await codeMails();
 const withCode = mails.filter(({ code }) => code !== undefined);
 const without = mails.filter(({ code }) => code === undefined);
 
-/** Whether the rules say of a mail what its row says. */
+/** True if the rules give the result in the row of a mail. */
 function isRight(mail: CodeMail): boolean {
   const codes = codesOf(mail);
   const [first] = codes;
@@ -58,7 +58,7 @@ describe("the code of a mail", () => {
     expect(rightShare(without)).toBeGreaterThanOrEqual(0.98);
   });
 
-  test("is wrong in those alone that say so", () => {
+  test("is wrong only in mails that are marked as missed", () => {
     const wrong = mails.filter((mail) => !isRight(mail)).map(({ file, why }) => `${file}: ${why}`);
     const marked = mails.filter(({ miss }) => miss !== undefined).map(({ file, why }) => `${file}: ${why}`);
     expect(wrong).toEqual(marked);
@@ -76,7 +76,7 @@ describe("the code of a mail", () => {
     ]);
   });
 
-  test("is told once, of the first place that says it as well, and others of the HTML still are", () => {
+  test("is listed once, with its best source, and further codes of the HTML follow", () => {
     const sources = {
       subject: "482913 is your login code",
       newText: "Your login code is 482913.",
@@ -88,7 +88,7 @@ describe("the code of a mail", () => {
     ]);
   });
 
-  test("comes from the HTML where the text says less of it", () => {
+  test("comes from the HTML if the text ranks it lower", () => {
     const sources = {
       subject: "Acme",
       newText: "Your login code\n\nSee below\n\n482913",
@@ -97,12 +97,12 @@ describe("the code of a mail", () => {
     expect(codesOf(sources).map(({ code, source }) => [code, source])).toEqual([["482913", "html"]]);
   });
 
-  test("is written without what nobody sees within it", () => {
+  test("is written without invisible characters", () => {
     const newText = "Your login code is \u200e482\u200b913\u200e.";
     expect(codesOf({ subject: "", newText, htmlText: undefined })[0]?.code).toBe("482913");
   });
 
-  test("is one of five at most, each once", () => {
+  test("is one of at most five, without repeats", () => {
     const newText = Array.from({ length: 9 }, (_, at) => `Login code: 48291${at}\nLogin code: 48291${at}`).join("\n");
     expect(codesOf({ subject: "", newText, htmlText: newText }).map(({ code }) => code)).toEqual([
       ...["482910", "482911", "482912", "482913", "482914"],
@@ -162,7 +162,7 @@ describe("a hostile mail costs no more than 20 ms", () => {
     expect(excessMsOf(() => codesOf(sources))).toBeUndefined();
   });
 
-  test("of a quarter of a megabyte of entities and open tags, its words once read", () => {
+  test("of a quarter of a megabyte of entities and open tags, after its words were read", () => {
     for (const piece of ["&#x31;", "<b>1", "<td>1", "<p>code 1234"]) {
       const htmlText = visibleTextOf(flood(piece, 4 * size));
       expect(excessMsOf(() => codesOf({ subject: "code", newText: "", htmlText }))).toBeUndefined();
@@ -175,7 +175,7 @@ describe("a hostile mail costs no more than 20 ms", () => {
   });
 });
 
-describe("what each language calls the things of the list", async () => {
+describe("the words of each language", async () => {
   const list = await Bun.file(join(import.meta.dir, "phrases.txt")).text();
   const rows = Array.from(list.matchAll(/^([\w-]+) (code|none): (.*)$/gm), ([, lang = "", kind, phrases = ""]) => ({
     lang,
@@ -184,7 +184,7 @@ describe("what each language calls the things of the list", async () => {
   }));
   const firstOf = (newText: string) => codesOf({ subject: "Acme", newText, htmlText: undefined })[0]?.code;
 
-  test("is there for as many as thirty, with as many names of other numbers for each", () => {
+  test("has thirty languages, each with a code and a name of another number", () => {
     const languages = new Set(rows.map(({ lang }) => lang));
     expect(languages.size).toBeGreaterThanOrEqual(30);
     for (const { kind, phrases } of rows) {

@@ -2,33 +2,33 @@ import { join } from "node:path";
 import { textOfHtml } from "../../../src/mail/html/html.ts";
 import { visibleTextOf } from "../../../src/mail/html/html-walk.ts";
 
-/** A mail of `mails/`, with what is to be found in it. */
+/** A mail of `mails/` with its expected code. */
 export interface CodeMail {
   file: string;
-  /** What it is there for. */
+  /** The reason for its row. */
   why: string;
   lang: string;
   subject: string;
   newText: string;
   htmlText: string | undefined;
-  /** Undefined where there is no code. */
+  /** Undefined for a mail without a code. */
   code: string | undefined;
   shown: string | undefined;
   domain: string | undefined;
-  /** How many codes are found. */
+  /** The number of codes. */
   count: number | undefined;
-  /** Why it is accepted that the rules have it wrong. */
+  /** The reason for accepting a wrong result. */
   miss: string | undefined;
 }
 
 const folder = join(import.meta.dir, "mails");
 
 /**
- * Each file holds mails behind `===` and why they are there: lines `name: value`, a blank line, the text, then perhaps `<<< html` and
- * HTML, or `<<< quote` and what a reply quotes, which does not belong to its new text. A line `miss: why` marks what is accepted to be wrong.
- * The mails of `written-later.txt` were written after those of `reported.txt` were mended: at the first try 29 of its 32 codes and 28 of
- * its 32 mails without one came out right. Those of `names-before-code.txt` try what "Acme code" takes for a name: 19 of its 25 codes and
- * 17 of its first 30 mails without one came out right before the list of things was lengthened.
+ * Reads the mails. A mail begins with `===` and its reason, then lines `name: value`, a blank line, the text, and perhaps `<<< html` with
+ * HTML, or `<<< quote` with the quote of a reply, which is not part of its new text. A line `miss: why` accepts a wrong result.
+ * The mails of `written-later.txt` were written after the rules for `reported.txt` were done: the first run had 29 of its 32 codes and 28
+ * of its 32 mails without a code right. Those of `names-before-code.txt` test names before "code": 19 of its 25 codes and 17 of its first
+ * 30 mails without a code were right before the list of things was extended.
  */
 export async function codeMails(): Promise<CodeMail[]> {
   const files = [...new Bun.Glob("*.txt").scanSync(folder)].toSorted();

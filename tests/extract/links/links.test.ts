@@ -103,12 +103,12 @@ describe("the links of HTML", () => {
     expect(linksIn(html).map(({ url, text }) => [url, text] as [string, string])).toEqual(links);
   });
 
-  test("come before the addresses of the text that are not there yet", () => {
+  test("come before the further addresses of the text", () => {
     const links = linksOf({ text: "https://e.com/a https://e.com/b", html: "<a href='https://e.com/b'>b</a>" });
     expect(links.map(({ url }) => url)).toEqual(["https://e.com/b", "https://e.com/a"]);
   });
 
-  test("are 50 at most, and the one that leaves the list is among them", () => {
+  test("are at most 50, with the unsubscribe link among them", () => {
     const many = Array.from({ length: 80 }, (_, index) => `<a href=https://e.com/${index}>more</a>`).join("");
     const links = linksIn(`${many}<a href=https://e.com/u>Unsubscribe</a>`);
     expect(links).toHaveLength(50);
@@ -117,7 +117,7 @@ describe("the links of HTML", () => {
   });
 });
 
-describe("what a link is for is told by its words", () => {
+describe("the words of a link give its kind", () => {
   const rows: readonly [language: string, words: Partial<Record<LinkKind, string[]>>][] = [
     [
       "English",
@@ -379,7 +379,7 @@ describe("what a link is for is told by its words", () => {
   });
 });
 
-describe("what a link without such words is for is told by its path", () => {
+describe("the path of a link without such words gives its kind", () => {
   test.each([
     ["https://e.com/verify-email?token=1", "verify"],
     ["https://e.com/users/confirmation?t=1", "verify"],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { htmlWindow, linesOf, piecesWithin, visibleTextOf, walkHtml } from "../../../src/mail/html/html-walk.ts";
 
-describe("the words that a reader sees", () => {
+describe("the visible words", () => {
   const rows: readonly [what: string, html: string, text: string][] = [
     ["inline tags join", "<p>4<b>8</b><span>2</span>913</p>", "482913"],
     ["block tags break", "<div>one</div>two<p>three", "one\ntwo\nthree"],
@@ -27,7 +27,7 @@ describe("the words that a reader sees", () => {
   test.each(rows)("%s", (_, html, text) => expect(visibleTextOf(html)).toBe(text));
 });
 
-describe("words that the HTML hides in plain are not seen", () => {
+describe("hidden words are left out", () => {
   const hiding: readonly [by: string, attributes: string][] = [
     ["the attribute", "hidden"],
     ["no display", "style='color:red; DISPLAY : none !important'"],
@@ -73,17 +73,17 @@ describe("words that the HTML hides in plain are not seen", () => {
     expect(visibleTextOf(`<p>before</p>${html}`)).toBe("before\nseen");
   });
 
-  test("the background of what is around counts", () => {
+  test("the background of an element around counts", () => {
     const html = "<div style='background-color:#ffffff'>seen<p><font color=white>not</font></p></div>";
     expect(visibleTextOf(html)).toBe("seen");
   });
 
-  test("they stay where there are no others", () => {
+  test("they stay if there are no others", () => {
     expect(visibleTextOf("<div style='display:none'>all</div> <p> </p>")).toBe("all");
   });
 });
 
-describe("elements stand where they stand in the HTML", () => {
+describe("elements have their offsets in the HTML", () => {
   const elementsOf = (html: string) =>
     walkHtml(html).elements.map(({ name, start, end }) => `${name}: ${html.slice(start, end)}`);
 

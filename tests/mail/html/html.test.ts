@@ -88,7 +88,7 @@ describe("HTML of a stranger", () => {
     expect(sanitizeHtml(html)).toBe(sanitized);
   });
 
-  test("whatever it is, comes out as balanced elements of the list with harmless attributes", () => {
+  test("becomes balanced elements of the list with harmless attributes", () => {
     const piece = fc.oneof(
       fc.constantFrom(
         ..."<p> </p> <b> </b> <div> </div> <table> <tr> <td> </td> </table> <li> </blockquote> <blockquote> <script> </script>".split(
@@ -150,7 +150,7 @@ describe("500 KB of malice take no longer than 500 KB of mail", () => {
     const startMs = cpuMs();
     textOfHtml(html);
     sanitizeHtml(html);
-    // The honest ones take 0.1 to 1.5 s on a busy machine, the square ones took 10 s to 3 min.
+    // Linear code takes 0.1 to 1.5 s on a busy machine; quadratic code took 10 s to 3 min.
     expect(cpuMs() - startMs).toBeLessThan(6_000);
   });
 
@@ -167,7 +167,7 @@ describe("500 KB of malice take no longer than 500 KB of mail", () => {
   });
 });
 
-describe("what stands before lines does not multiply them", () => {
+describe("marks before lines do not multiply their length", () => {
   const fill = (piece: string) => piece.repeat(Math.ceil(100_000 / piece.length));
   const rows: readonly [says: string, html: string][] = [
     ["nested quotations", fill("<blockquote>x<br>")],

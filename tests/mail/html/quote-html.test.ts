@@ -77,7 +77,7 @@ describe("the quote in HTML", () => {
     const read = bodyHtml.slice(0, 512 * 1024);
     const quoting: number[] = [];
     const sanitising: number[] = [];
-    // In turns: the processor's time, too, doubles while neighbours are busy. What the first costs is mostly that it is the first.
+    // Measures in turns, since processor time doubles while other programs run. The first run is mostly warm-up.
     for (let time = 0; time < 6; time++) {
       quoting.push((await busiest(async () => quoteOf({ bodyHtml }))).busyMs);
       sanitising.push((await busiest(async () => sanitizeHtml(read))).busyMs);

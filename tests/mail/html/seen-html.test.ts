@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { isHidden, walkHtml } from "../../../src/mail/html/html-walk.ts";
 import { mayHide, textOfSeenHtml, withoutHidden } from "../../../src/mail/html/seen-html.ts";
 
-describe("the text of HTML that came in has what a reader sees", () => {
+describe("the text of a mail's HTML has its visible words", () => {
   const rows: readonly [what: string, html: string, text: string][] = [
     ["without a preheader", "<div style='display:none'>teaser <b>x</b></div><p>Hello</p>", "Hello"],
     ["without white words on white", "<body bgcolor=white><p>Hello<font color='#FFF'>not</font></p>", "Hello"],
@@ -37,7 +37,7 @@ describe("the text of HTML that came in has what a reader sees", () => {
   ];
   test.each(rows)("%s", (_, html, text) => expect(textOfSeenHtml(html)).toBe(text));
 
-  test("and what is hidden up to behind the window of a walk is seen from there on", () => {
+  test("and an element that is hidden beyond the window of a walk is visible behind the window", () => {
     const html = `<div hidden>${"not ".repeat(80_000)}</div>end`;
     const seen = withoutHidden(html);
     expect(seen.length).toBe(html.length - 256 * 1024);
@@ -45,7 +45,7 @@ describe("the text of HTML that came in has what a reader sees", () => {
   });
 });
 
-test("whatever a walk finds hidden may be hidden", () => {
+test("HTML in which a walk finds hidden words may hide", () => {
   const space = fc.constantFrom("", " ", "      ", "\n", "/**/", "/* x */");
   const colon = fc.constantFrom(":", ":", "&#58;", "&colon;");
   const property = fc.constantFrom(

@@ -85,7 +85,7 @@ describe("the published example of a bounce is a hard bounce of one recipient", 
   });
 });
 
-describe("a relay's permanent is not hard where the server spoke of something that passes, or of us", () => {
+describe("a permanent bounce of a relay is not hard if the server's reply is temporary or about the sender", () => {
   const full = "552 5.2.2 Mailbox full";
   const blocked = "550 5.7.1 Message rejected due to the reputation of your domain (spam)";
   const bounce = (diagnosticCode: string) => ({
@@ -111,7 +111,7 @@ describe("a relay's permanent is not hard where the server spoke of something th
     expect(read(provider, value).notices).toMatchObject([{ kind: "bounced", type }]);
   });
 
-  test("generic, whose own word stands where it is not hard", () => {
+  test("generic, whose own type counts unless it is hard", () => {
     const told = { kind: "bounced" as const, diagnostic: full, provider_message_id: "1" };
     expect(genericNotice({ ...told, type: "hard" }).type).toBe("soft");
     expect(genericNotice({ ...told, type: "block" }).type).toBe("block");
@@ -119,7 +119,7 @@ describe("a relay's permanent is not hard where the server spoke of something th
   });
 });
 
-describe("other things that relays tell", () => {
+describe("other events of relays", () => {
   const mail = sesBounce(named).mail;
   const ses = (notificationType: string, field: string, value: object) => ({ notificationType, mail, [field]: value });
   const mailgun = (fields: object) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { fairLine } from "../../../src/mail/read/fair-line.ts";
 
-/** Jobs are named after their senders: `a1` is the first of `a`. */
+/** The names of jobs contain their senders: `a1` is the first job of `a`. */
 function lineOf(slots: number, ...jobs: string[]) {
   const line = fairLine<string>(slots);
   for (const job of jobs) line.add(senderOf(job), job);
@@ -11,7 +11,7 @@ function lineOf(slots: number, ...jobs: string[]) {
 const senderOf = (job: string) => job.slice(0, 1);
 const minuteMs = 60_000;
 
-/** Who is served one after the other, each slot being given back before the next is taken. */
+/** The senders in the order in which they get a slot, if each slot is freed before the next is taken. */
 function served(line: ReturnType<typeof lineOf>, nowMs = 0): string[] {
   const order: string[] = [];
   for (let job = line.take(nowMs); job !== undefined; job = line.take(nowMs)) {

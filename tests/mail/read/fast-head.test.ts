@@ -4,7 +4,7 @@ import { fastHead } from "../../../src/mail/read/fast-head.ts";
 import { readHead } from "../../../src/mail/read/head.ts";
 import { cpuMs } from "../../support/cpu.ts";
 
-/** What is made of the same head when it is read in full. */
+/** The result of the full reader for the same header. */
 function fullyRead(head: string): object {
   return readHead(Buffer.from(head), []).listed;
 }

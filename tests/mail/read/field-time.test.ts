@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { parseMail } from "../../../src/mail/read/parse.ts";
 import { cpuMs } from "../../support/cpu.ts";
 
-/** The most of a field that is read. */
+/** The limit on a field. */
 const fieldBytes = 64 * 1024;
 
-/** All that means something in some field. */
+/** All characters with a meaning in some field. */
 const pieces = [
   ...["a", " ", ",", ";", ":", "<", ">", "(", ")", '"', "\\", "@", ".", "=", "\x80", "\r\n "],
   ...["=?utf-8?Q?", "=?utf-8?B?", "?="],
@@ -31,7 +31,7 @@ const fields: [field: string, beginnings: string[]][] = [
   ["Content-Transfer-Encoding", [""]],
 ];
 
-/** What it takes to read a mail with this field. The least of a few: other work of the machine only adds to it. */
+/** The time of reading a mail with this field: the least of a few runs, since other programs only add to it. */
 async function leastMs(head: string, run: string, bytes: number, tries: number): Promise<number> {
   const times = Math.floor((bytes - head.length - 4) / run.length);
   const raw = Buffer.from(`${head}${run.repeat(times)}\r\n\r\nhi\r\n`, "latin1");
@@ -44,7 +44,7 @@ async function leastMs(head: string, run: string, bytes: number, tries: number):
   return least;
 }
 
-/** Linear code takes some ten milliseconds, on a busy machine a few times as long. What goes back and forth takes hundreds. */
+/** Linear code takes about ten milliseconds, on a busy machine a few times as long. Code that backtracks takes hundreds. */
 const mostMs = 64;
 const mostGrowth = 3;
 

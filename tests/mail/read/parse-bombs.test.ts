@@ -4,7 +4,7 @@ import { mailParser } from "../../../src/mail/read/parse.ts";
 import { busiest } from "../../support/busy.ts";
 import { watchesClock } from "../../support/watches-clock.ts";
 
-/** Mail made to hold the service up. Whatever it is, the loop goes on and the mail is listed by what its head says. */
+/** Mail that is made to block the service. The event loop must go on, and the mail must be listed with its header. */
 
 const faults: string[] = [];
 const parser = mailParser({ mailDomain: "inbox.localhost", onFault: (fault) => faults.push(fault) });
@@ -16,13 +16,13 @@ const besideText = `${mixed}--b\r\n\r\nhi\r\n--b\r\nContent-Type: text/html\r\n\
 const typeBomb = `--b\r\nContent-Type: a/b${",".repeat(16_000)}y\u2028x\r\n\r\nhi\r\n`;
 const megabytes = 3;
 
-/** A beginning that lets something match, much of what it matches, and an end that may be one at which it fails. */
+/** A beginning at which a pattern matches, a long run of what it matches, and an end at which it may fail. */
 function bomb(before: string, piece: string, after = "", bytes = megabytes * 1024 * 1024): Uint8Array {
   const run = Buffer.from(piece);
   return Buffer.concat([Buffer.from(before), Buffer.alloc(bytes - (bytes % run.length), run), Buffer.from(after)]);
 }
 
-/** However busy the machine is with other things. */
+/** The bound leaves room for other programs on the machine. */
 const mostBusyMs = 200;
 
 async function parseWatched(raw: Uint8Array): Promise<{ mail: ParsedMail; busyMs: number; tookMs: number }> {

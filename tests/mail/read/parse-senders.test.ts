@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readMail } from "../../support/read-mail.ts";
 
-/** Who wrote a mail, and to whom. */
+/** The senders and recipients of a mail. */
 
 describe("the sender", () => {
   test.each([

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { parseMail } from "../../../src/mail/read/parse.ts";
 import { filesOf, readMail } from "../../support/read-mail.ts";
 
-/** Which parts a mail has, where each begins and ends, and what each is. */
+/** The parts of a mail, with their ranges and types. */
 
 const mixed = "Content-Type: multipart/mixed; boundary=q\n\n";
 const alternative = "Content-Type: multipart/alternative; boundary=q\n\n";

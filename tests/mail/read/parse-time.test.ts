@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { cpuMs } from "../../support/cpu.ts";
 import { readMail } from "../../support/read-mail.ts";
 
-/** Mails made to be read again and again. Each is 240 KB, and what grows with the square of that takes minutes. */
+/** Mails that are made to be read repeatedly. Each has 240 KB, for which quadratic code takes minutes. */
 
 const size = 240_000;
 const times = (piece: string) => piece.repeat(size / piece.length);

@@ -5,7 +5,7 @@ import { mailParser } from "../../../src/mail/read/parse.ts";
 const parser = mailParser({ mailDomain: "inbox.localhost" });
 afterAll(() => parser.close());
 
-/** Bytes as they stand on the wire: each character of the text is one byte. */
+/** The bytes of a text, with one byte for each character. */
 function mail(...lines: string[]): Uint8Array {
   return new Uint8Array(Buffer.from(lines.join("\r\n"), "latin1"));
 }

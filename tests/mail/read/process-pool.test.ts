@@ -11,7 +11,7 @@ import { until } from "../../support/until.ts";
 
 const program = join(import.meta.dir, "fixtures/willful-process.ts");
 const pools: ProcessPool<string, string>[] = [];
-/** Other tests may have left some in this process. */
+/** Other tests may have left listeners in this process. */
 let others: ReadonlySet<number>;
 beforeEach(() => {
   others = new Set(childrenOfAll());
@@ -53,7 +53,7 @@ test("many jobs get each its own, over few processes", async () => {
 
 test("a process sees nothing of our environment", async () => {
   const { result: names = "" } = { ...(await openPool().run("environment")) } as { result?: string };
-  // What the runtime sets for its own channel is all that is left.
+  // Only the variables of the runtime's own channel remain.
   expect(names.split(",").filter((name) => !/^(BUN|NODE)_/.test(name))).toEqual([]);
 });
 
@@ -172,7 +172,7 @@ describe("a process is gone for good", () => {
   });
 });
 
-/** The processes of a test's pools, dead ones that nobody has asked for included (proc(5)). */
+/** The processes of a test's pools, including zombies (proc(5)). */
 const children = () => childrenOfAll().filter((pid) => !others.has(pid));
 
 function childrenOfAll(): number[] {
@@ -181,7 +181,7 @@ function childrenOfAll(): number[] {
 
 const childrenAtWork = () => children().filter((pid) => stateOf(pid) === "R");
 
-/** `R` at work, `S` asleep, `Z` dead and not asked for, `` gone. */
+/** `R` is running, `S` sleeping, `Z` a zombie, `` gone. */
 function stateOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1]?.[0] ?? "";

@@ -1,4 +1,4 @@
-/** Reports as servers write them, each about `<m1@mail.example>` to jane@example.com, unless it says otherwise. */
+/** Reports of real servers, each about `<m1@mail.example>` to jane@example.com, unless stated otherwise. */
 
 export const returnedMail = [
   "Received: from mail.example by relay.example; Sat, 21 Mar 2026 10:05:01 +0000",
@@ -37,7 +37,7 @@ export function dsn({ fields, text = "See below.", message = "", returned = retu
   return `${head(daemon, "Undelivered Mail Returned to Sender", type)}\n${parts.map((part) => `--b1\n${part}`).join("")}--b1--\n`;
 }
 
-/** One recipient with what a server said, as Postfix, Sendmail, Exchange and most others put it. */
+/** One recipient with a server's reply, in the format of Postfix, Sendmail, Exchange and most others. */
 export function refused(diagnostic: string, status = "5.0.0"): string {
   return dsn({
     fields: `Final-Recipient: rfc822; jane@example.com\nAction: failed\nStatus: ${status}\nRemote-MTA: dns; mx.example.com\nDiagnostic-Code: ${diagnostic}`,
@@ -407,7 +407,7 @@ export const reports: readonly Row[] = [
   ["not spam after all", feedback("Feedback-Type: not-spam\nOriginal-Rcpt-To: jane@example.com"), "undefined -"],
 ];
 
-/** What comes to return paths too, and is mail. */
+/** Ordinary mail that comes to return paths, too. */
 export const noReports: readonly (readonly [what: string, mail: string])[] = [
   [
     "out of office",

@@ -1,9 +1,9 @@
 import { dsn, head, plain, type Row, refused, returnedMail } from "./fixtures.ts";
 
 /**
- * Reports and answers as they come to a return path, written down after the reader and its phrases were finished, and read once
- * before anything was mended: of the first 50 it read 48 right, of 44 in words alone 25, and of 30 confusing ones 26. Each is about
- * `<m1@mail.example>` to jane@example.com. `no report` means that it is mail.
+ * Reports and replies to a return path, written after the reader and its phrases were done. The first run read 48 of the first 50 right, 25
+ * of 44 with words only, and 26 of 30 confusing ones. Each is about `<m1@mail.example>` to jane@example.com. `no report` means ordinary
+ * mail.
  */
 const from = (sender: string, subject: string, text: string, more = "") =>
   `${head(sender, subject, more)}Content-Type: text/plain; charset=utf-8\n\n${text}\n`;
@@ -335,7 +335,7 @@ export const moreServers: readonly Row[] = [
   ],
 ];
 
-/** What a server says without a code that tells anything. */
+/** Replies of servers without a useful code. */
 const bare = (words: string) => status(`smtp; 550 ${words}`, "5.0.0");
 
 export const inWordsAlone: readonly Row[] = [

@@ -1,6 +1,6 @@
 import { daemon, dsn, head, plain, type Row, returnedMail } from "./fixtures.ts";
 
-/** Forms that no standard knows, each about `<m1@mail.example>` to jane@example.com where it says so. */
+/** Reports in no standard format, about `<m1@mail.example>` to jane@example.com if they name a mail. */
 export const oddForms: readonly Row[] = [
   [
     "old Sendmail, a session that gave up by another host's time",

@@ -25,7 +25,7 @@ const plain: OutgoingMail = {
   attachments: [],
 };
 
-/** Files by their source, in pieces that fit no line. */
+/** Files by their source, in pieces of other lengths than lines. */
 function filesOf(contents: Readonly<Record<string, Uint8Array>>, pieceBytes = 1000) {
   return async function* ({ sourceId }: OutgoingAttachment) {
     const bytes = contents[sourceId] ?? new Uint8Array();
@@ -317,7 +317,7 @@ test("a hash that is taken in pieces is that of the whole, wherever a body is cu
   );
 });
 
-/** RFC 6376 §3.4.4, word for word. */
+/** The examples of RFC 6376 §3.4.4. */
 function relaxedByPattern(body: string): string {
   const lines = body.split("\r\n").map((line) => line.replace(/[ \t]+/g, " ").replace(/ $/, ""));
   while (lines.at(-1) === "") lines.pop();

@@ -330,7 +330,7 @@ describe("any mail is read back with every value, from a clean wire", () => {
         const raw = composeMail(mail);
         expectCleanWire(latin1(raw));
         const read = await PostalMime.parse(raw);
-        // postal-mime counts the line end before a boundary, which is the boundary's (RFC 2046 §5.1.1), to the part.
+        // postal-mime adds the line end before a boundary to the part, although it belongs to the boundary (RFC 2046 §5.1.1).
         const partOf = (text: string) => readText(mail.bodyHtml === undefined ? text : text.replace(/\n$/, ""));
         expect(read.headers.map(({ originalKey }) => originalKey).sort()).toEqual(expectedHeader(mail));
         expect({
@@ -403,7 +403,7 @@ function expectedHeader(mail: OutgoingMail): string[] {
   return [...always, ...optional].sort();
 }
 
-/** One line end at the end of a body says nothing; a byte order mark at its start is taken off by some readers. */
+/** Ignores one line end at the end of a body, and a byte order mark at its start, which some readers remove. */
 function readText(body: string): string {
   return cleanText(body)
     .replaceAll(/\r\n?/g, "\n")
@@ -416,7 +416,7 @@ function wholeSecond(date: Date): Date {
 }
 
 function expectCleanWire(raw: string): void {
-  // Within a line of a body a tab may stand for itself (RFC 2045 §6.7, rule 3).
+  // Within a line of a body a tab may be literal (RFC 2045 §6.7, rule 3).
   expect(raw).toMatch(/^[\t\r\n -~]*$/);
   expect(raw.split("\r\n\r\n", 1)[0]).toMatch(/^[\r\n -~]*$/);
   expect(raw.replaceAll("\r\n", "")).not.toMatch(/[\r\n]/);

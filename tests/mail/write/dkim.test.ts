@@ -160,7 +160,7 @@ describe("a key that can't sign is refused with the reason", () => {
 describe("the relaxed form is that of RFC 6376 §3.4.5", () => {
   test("of fields", () => {
     expect(relaxedField("A: X")).toBe("a:X\r\n");
-    // 0xA0 ends an `à`; it is no white space here (the verifier of these tests errs there).
+    // 0xA0 is the last octet of `à` and no white space here (the verifier of these tests is wrong about it).
     expect(relaxedField("c:  caf\xc3\xa0 ")).toBe("c:caf\xc3\xa0\r\n");
     expect(relaxedField("B : Y\t\r\n\tZ  ")).toBe("b:Y Z\r\n");
   });
