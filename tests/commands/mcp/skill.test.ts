@@ -72,7 +72,7 @@ test.skipIf(Bun.which("curl") === null)(
       code: 0,
       printed: expect.stringContaining("helper@inbox.localhost"),
     });
-    expect(await paste(`${place}test -n "$PLACE"`)).toEqual({ printed: "", code: 0 });
+    expect(await paste(`${place}test -n "$CURSOR"`)).toEqual({ printed: "", code: 0 });
     await mail("one", "Sign in", "Your code is 482913");
     expect(await paste(wait ?? "")).toEqual({ printed: "482913\n", code: 0 });
     await mail("two", "A question", "What is the invoice about?");
