@@ -1,4 +1,5 @@
-import { createHash, createHmac, createPublicKey, timingSafeEqual, verify } from "node:crypto";
+import { createHmac, createPublicKey, verify } from "node:crypto";
+import { isSameSecret } from "./signature.ts";
 
 /** The signatures by which relays prove their notices. All comparisons take constant time. */
 
@@ -49,13 +50,4 @@ export function isP256PublicKey(publicKey: string): boolean {
 export function isBasic(authorization: string, user: string, password: string): boolean {
   const [, encoded = ""] = /^basic +([A-Za-z0-9+/]{1,2048}={0,2}) *$/i.exec(authorization) ?? [];
   return isSameSecret(Buffer.from(encoded, "base64").toString("utf8"), `${user}:${password}`);
-}
-
-/** Compares digests, which have the same length. */
-export function isSameSecret(given: string, secret: string): boolean {
-  return timingSafeEqual(digestOf(given), digestOf(secret));
-}
-
-function digestOf(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
 }

@@ -1,4 +1,4 @@
-import { timingSafeEqual } from "node:crypto";
+import { createHash, timingSafeEqual } from "node:crypto";
 import { boundedMemory } from "../primitives/memory.ts";
 
 /**
@@ -161,10 +161,13 @@ export function returnPathSignature(key: CryptoKey, messageId: string): Promise<
   return hmac(key, `return\n${messageId}`);
 }
 
-/** True if two texts are equal. The time of the comparison does not depend on where they differ. */
-export function isSameText(one: string, other: string): boolean {
-  const [first, second] = [utf8.encode(one), utf8.encode(other)];
-  return first.length === second.length && timingSafeEqual(first, second);
+/** True if two texts are equal. It compares their digests in constant time, since a comparison of texts would show where they differ. */
+export function isSameSecret(given: string, secret: string): boolean {
+  return timingSafeEqual(digestOf(given), digestOf(secret));
+}
+
+function digestOf(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
 }
 
 async function derivedKey(signingKey: string, purpose: string): Promise<CryptoKey> {

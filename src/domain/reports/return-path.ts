@@ -1,4 +1,4 @@
-import { isSameText, returnPathSignature } from "../../standards/signature.ts";
+import { isSameSecret, returnPathSignature } from "../../standards/signature.ts";
 import { base32, instantOfId, isId } from "../ids.ts";
 
 /**
@@ -29,7 +29,7 @@ export function returnPaths(key: CryptoKey, mailDomain: string): ReturnPaths {
       const [, letters, mac] = shape.exec(localPart.toLowerCase()) ?? [];
       const messageId = `msg_${letters}`;
       if (mac === undefined || !isId("msg", messageId)) return undefined;
-      return isSameText(await macOf(messageId), mac) ? messageId : undefined;
+      return isSameSecret(await macOf(messageId), mac) ? messageId : undefined;
     },
   };
 }

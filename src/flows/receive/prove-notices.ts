@@ -4,11 +4,10 @@ import { sha256Hex } from "../../standards/digest.ts";
 import {
   isBasic,
   isMailgunSignature,
-  isSameSecret,
   isSendgridSignature,
   type MailgunSignature,
 } from "../../standards/notice-signature.ts";
-import { isStandardSignature } from "../../standards/signature.ts";
+import { isSameSecret, isStandardSignature } from "../../standards/signature.ts";
 import { insertUsedToken, removeUsedToken } from "../../store/account/used-tokens.ts";
 import type { Deps } from "../deps.ts";
 import { forgedNotice, type SnsDeps, snsProof } from "./sns-proof.ts";

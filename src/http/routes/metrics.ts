@@ -1,6 +1,6 @@
 import { Elysia } from "elysia";
 import { Refusal } from "../../domain/errors.ts";
-import { isSameSecret } from "../../standards/notice-signature.ts";
+import { isSameSecret } from "../../standards/signature.ts";
 import { bearerKey } from "../shell/auth.ts";
 import type { Fetching } from "../shell/timed-app.ts";
 
