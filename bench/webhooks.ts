@@ -196,9 +196,9 @@ async function makeEvents(db: Database): Promise<void> {
   await query(
     db.api,
     sql`insert into messages (id, inbox_id, thread_id, seq, direction, direction_seq, status, created_at, rfc_message_id,
-          message_id_hash, from_addr, to_addr, cc, subject, body_text, attachment_count)
+          message_id_hash, from_addr, to_addr, to_addrs, cc, subject, body_text, attachment_count)
         select 'msg_' || id, 'inb_' || inbox, 'thr_' || id, n, 'inbound', n, 'received', now(), id || '@mail.example',
-          gen_random_uuid(), 'jane@mail.example', 'bot@inbox.localhost', '{}', 'Hello', ${text}, 0 from (${numbered}) numbered`,
+          gen_random_uuid(), 'jane@mail.example', 'bot@inbox.localhost', '{bot@inbox.localhost}', '{}', 'Hello', ${text}, 0 from (${numbered}) numbered`,
   );
   await query(
     db.api,
@@ -326,7 +326,7 @@ async function workerDeps(db: Database): Promise<WorkerDeps> {
       send: () => Promise.reject(new Error("No mail goes out here")),
       close: async () => undefined,
       describe: () => "none",
-      destinationOf: () => "none",
+      serverOf: () => "none",
     },
     signMail: undefined,
     door: { recipient: async () => ({ kind: "unknown" }), accept: async () => "gone" },

@@ -187,8 +187,7 @@ CREATE TABLE "messages" (
 	"truncated" boolean DEFAULT false NOT NULL,
 	"automated" jsonb,
 	"auto_submitted" text,
-	"to_addrs" text[],
-	"recipient_count" smallint DEFAULT 1 NOT NULL,
+	"to_addrs" text[] NOT NULL,
 	"metadata" jsonb,
 	"headers" jsonb,
 	"forward_of" text collate "C",
@@ -212,7 +211,7 @@ CREATE TABLE "outbox" (
 	"event_id" text collate "C",
 	"unsure" boolean DEFAULT false NOT NULL,
 	"last_error" text,
-	CONSTRAINT "outbox_kind" CHECK ("outbox"."kind" in ('relay', 'webhook', 'parse', 'destination')),
+	CONSTRAINT "outbox_kind" CHECK ("outbox"."kind" in ('relay', 'webhook', 'parse')),
 	CONSTRAINT "outbox_state" CHECK ("outbox"."state" in ('ready', 'running', 'waiting'))
 );
 CREATE TABLE "recent_requests" (

@@ -38,13 +38,15 @@ export async function seedInbox(
           from generate_series(1, ${messages}) seq) numbered;
       drop index if exists message_search_words;
       insert into messages (id, inbox_id, thread_id, seq, direction, direction_seq, status, created_at, rfc_message_id,
-          message_id_hash, from_addr, from_name, to_addr, cc, subject, body_text, body_html, attachment_count)
+          message_id_hash, from_addr, from_name, to_addr, to_addrs, cc, subject, body_text, body_html, attachment_count)
         select ${idOf("msg", "seq")}, ${idOf("inb", "0")}, ${idOf("thr", threadOf("seq"))}, seq, direction, direction_seq,
           case direction when 'inbound' then 'received' else 'sent' end, at, 'm' || seq || '@example.com',
-          md5(seq::text)::uuid, 'sender' || seq % 5000 || '@example.com', 'Sender ' || seq % 5000, 'ada@inbox.localhost', '{}',
+          md5(seq::text)::uuid, 'sender' || seq % 5000 || '@example.com', 'Sender ' || seq % 5000, 'ada@inbox.localhost', '{ada@inbox.localhost}', '{}',
           'Order ' || ${threadOf("seq")}, b.text || case when seq % ${rareEvery} = 0 then ' ${rareWord}' else '' end,
           null, case when seq % 20 = 0 then 1 else 0 end
         from seed join seed_bodies b on b.n = seq % 2000 order by seq;
+      insert into recipients (message_id, position, address, type, destination, status)
+        select ${idOf("msg", "seq")}, 0, 'ada@inbox.localhost', 'to', 0, 'sent' from seed where direction = 'outbound';
       insert into attachments (message_id, filename, id, position, content_type, size_bytes, inline, source_id, part, digest)
         select ${idOf("msg", "seq")}, 'file.pdf', ${idOf("att", "seq")}, 0, 'application/pdf', 1000, false, ${idOf("src", "seq")}, 1, ''
         from seed where seq % 20 = 0;

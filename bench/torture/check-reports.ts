@@ -41,7 +41,8 @@ async function checkSuppressed(ledger: Ledger, db: Database): Promise<void> {
   // Several recipients share a return path, and a report by such a path suppresses nobody.
   const several = await query<{ address: string }>(
     db.api,
-    sql`select r.address from recipients r join messages m on m.id = r.message_id where m.recipient_count > 1`,
+    sql`select address from recipients where message_id in
+          (select message_id from recipients group by message_id having count(*) > 1)`,
   );
   const sharing = new Set(several.map(({ address }) => address));
   const alone = bounced.filter(({ address }) => !sharing.has(address));

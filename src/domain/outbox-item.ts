@@ -1,20 +1,18 @@
 import { isId } from "./ids.ts";
 
-/** An outbox row that is written with a decision, in the same statement. */
+/** A new row of the outbox for a mail. The statement that writes the mail writes it too. */
 export interface NewItem {
-  /** The message to relay or the event to deliver. */
+  /** See `subjectOfDestination`. */
   subjectId: string;
   accountId: string;
   inboxId: string;
-  /** Undefined: a plain mail, or whatever the statement that writes it is for. */
-  kind?: "destination";
-  /** The group of items that fail together: a recipient's domain or an account's webhook. */
+  /** The domain of the recipients, or `*` for several. */
   lane: string;
   dueAt: Date;
   createdAt: Date;
 }
 
-/** True for the id of a mail or a delivery in the outbox. A number or an endpoint may stand behind a dot. */
+/** Whether a text can be the id of a mail or a delivery in the outbox: a message with a number, or an event with an endpoint. */
 export function isItemId(text: string | null): boolean {
   const [subject = "", part, ...more] = text?.split(".", 3) ?? [];
   if (more.length > 0) return false;

@@ -1,20 +1,20 @@
 import { cleanLine, replyAsLine } from "../standards/smtp-reply.ts";
 import type { BounceType } from "./reports/report.ts";
 
-/** The outcome of one attempt to relay a mail (contract §5.6), as a value and not an exception. */
+/** The result of one attempt to relay a mail (contract §5.6). A value, never an exception. */
 export type RelayOutcome =
-  /** The final dot got a 2xx reply: the next server is now responsible for the mail (RFC 5321 §6.1). */
+  /** The server answered 2xx to the final dot: it is now responsible for the mail (RFC 5321 §6.1). */
   | { kind: "sent"; reply: string; providerMessageId: string | undefined }
   /**
-   * Retry later. `maybeAccepted` is true if the whole mail was sent and no reply came: the next attempt may send a second copy with the same
-   * Message-ID, so the caller logs it.
+   * Try again later. `maybeAccepted`: the whole mail had gone out and no answer came back. The next attempt may then send a second
+   * copy with the same Message-ID, and is logged.
    */
   | { kind: "retry"; failure: Failure; maybeAccepted: boolean }
-  /** A retry would not help. `isAboutRecipient` is true if a server refused the recipient, and its reply can concern no other. */
+  /** Trying again is useless. `isAboutRecipient`: a server refused this recipient, and the answer can mean nobody else. */
   | { kind: "failed"; failure: Failure; isAboutRecipient?: boolean };
 
 export interface Failure {
-  /** The code of the SMTP reply, or an equivalent one; `null` without a reply. */
+  /** The code of the SMTP reply, or the one that such a reply would have had; `null` if no server answered. */
   code: number | null;
   /** The enhanced code (RFC 3463), for example `5.1.1`. */
   enhancedCode: string | null;
@@ -22,16 +22,16 @@ export interface Failure {
   message: string;
 }
 
-/** A failure as a row stores it. */
+/** A failure as a row keeps it. */
 export interface StoredFailure extends Failure {
   reason: FailureReason;
-  /** The type of an immediate refusal, from the table of bounces, or `suppressed`. */
+  /** The type of an immediate refusal, by the same table as bounces; or `suppressed`. */
   type?: BounceType | "suppressed";
-  /** True if the mail was canceled after an attempt without a reply. */
+  /** The mail was canceled after an attempt that ended without an answer. */
   mayHaveBeenSent?: true;
 }
 
-/** The failure to store for a mail that is not retried. */
+/** The failure of an outcome that is not tried again. */
 export function failureFor({ kind, failure }: Exclude<RelayOutcome, { kind: "sent" }>): StoredFailure {
   return { ...failure, reason: kind === "failed" ? "refused" : "timed_out" };
 }
@@ -44,7 +44,7 @@ export function failureLine({ code, enhancedCode, message: text }: Failure): str
 export const failureReasons = ["refused", "timed_out", "suppressed", "canceled"] as const;
 export type FailureReason = (typeof failureReasons)[number];
 
-/** The failure of a mail that its sender canceled. */
+/** The failure of a canceled mail. */
 export const canceledFailure: StoredFailure = {
   code: null,
   enhancedCode: null,

@@ -1,34 +1,35 @@
 import { DatabaseUnavailable } from "../database/db.ts";
+import { automatedKinds, automatedOf } from "../domain/automated.ts";
+import type { MailOutcome } from "../domain/receive/inbound-mail.ts";
+import { reportKinds } from "../domain/reports/report.ts";
+import type { KeptReport, ReportSource } from "../domain/reports/reported-message.ts";
 import type { SendRequest, SendResult } from "../domain/send/send.ts";
+import type { EndReason } from "../flows/events/open-streams.ts";
+import type { MailWaits } from "../flows/read/wait-for-mail.ts";
 import type { MailDoor } from "../flows/receive/accept-mail.ts";
-import type { NoticeObserver } from "../flows/receive/take-notices.ts";
+import type { ReturnedOutcome } from "../flows/receive/accept-returned.ts";
+import type { ReceivedMail } from "../flows/receive/arrival.ts";
+import { type NoticeObserver, noticeOutcomes } from "../flows/receive/take-notices.ts";
 import type { FileObserver } from "../flows/send/write-files.ts";
 import type { RequestObserver } from "../http/shell/timed-app.ts";
+import { tools } from "../mcp/tools.ts";
 import type { Relay } from "../relay/relay.ts";
 import type { RefusedReason, SmtpObserver } from "../smtp/door.ts";
 import type { WebhookClient, WebhookReply } from "../webhook/client.ts";
 import type { WorkerObserver } from "../workers/scheduler.ts";
-import { countingAutomated, type Receive } from "./automated-mail.ts";
-import { networkBounds, quickBounds } from "./bounds.ts";
-import type { Histogram, Registry } from "./registry.ts";
-import { noticeObserver } from "./relay-notices.ts";
-import { type ReportObserver, reportObserver } from "./reports.ts";
-import { classOf, requestObserver } from "./requests.ts";
-import { type StreamObserver, streamObserver } from "./streams.ts";
-import { type SuppressedSends, suppressedSends } from "./suppressed-sends.ts";
-import { type ToolCallObserver, toolCallObserver } from "./tool-calls.ts";
-import { fileObserver } from "./uploads.ts";
-import { type WatchWait, watchedWait } from "./waits.ts";
-import { workerObserver } from "./workers.ts";
+import type { Counter, Histogram, Registry } from "./registry.ts";
+import { type SuppressedSends, suppressedSends, workerObserver } from "./workers.ts";
 
 type Accept = MailDoor["accept"];
 type SendEmail = (request: SendRequest) => Promise<SendResult>;
 
-/** The verbs of the service, watched as they are done: each of these is put around, or told by, the part that does it. */
+export type Receive = (mail: ReceivedMail) => Promise<MailOutcome>;
+
+/** Wrappers and observers for the parts of the service, which measure them. */
 export interface Watch {
-  /** Mail from outside comes by `smtp`, our own mail to ourselves by `internal`. */
+  /** Mail from outside comes by `smtp`, mail of our own inboxes to each other by `internal`. */
   accept(way: "smtp" | "internal", accept: Accept): Accept;
-  /** Of mail that was read, at once or later. */
+  /** Mail that was parsed, at once or later. */
   receive(receive: Receive): Receive;
   send(send: SendEmail): SendEmail;
   relay(relay: Relay): Relay;
@@ -40,13 +41,34 @@ export interface Watch {
   files: FileObserver;
   wait: WatchWait;
   reports: ReportObserver;
-  /** Undefined: don't count. */
+  /** Undefined: not counted. */
   toolCall: ToolCallObserver | undefined;
-  /** Undefined: don't measure. */
+  /** Undefined: not measured. */
   request: RequestObserver | undefined;
 }
 
-/** Each part as it is: nothing is counted. */
+/** Counts waits by their end, and measures the time from the mail that ended them. */
+export type WatchWait = (wait: MailWaits["wait"], now: () => Date) => MailWaits["wait"];
+
+/** Called for reports about our mail. */
+export interface ReportObserver {
+  reported?(report: KeptReport): void;
+  returned?(outcome: ReturnedOutcome): void;
+  /** Called when a recipient who was not suppressed unsubscribes. */
+  unsubscribed?(way: ReportSource): void;
+}
+
+/** Called by streams. */
+export interface StreamObserver {
+  sent?(): void;
+  feedRead?(): void;
+  closed?(reason: EndReason | "left"): void;
+}
+
+/** Called for each call of an MCP tool. The outcome is `ok` or the code of the error. */
+export type ToolCallObserver = (tool: string, outcome: string) => void;
+
+/** Leaves each part as it is. */
 export const unwatched: Watch = {
   accept: (_way, accept) => accept,
   receive: (receive) => receive,
@@ -68,7 +90,7 @@ export function watch(metrics: Registry): Watch {
   const suppressed = suppressedSends(metrics);
   return {
     accept: watchedAccept(metrics),
-    receive: countingAutomated(metrics),
+    receive: watchedReceive(metrics),
     send: watchedSend(metrics, suppressed),
     relay: watchedRelay(metrics),
     webhooks: watchedWebhooks(metrics),
@@ -83,6 +105,10 @@ export function watch(metrics: Registry): Watch {
     request: requestObserver(metrics),
   };
 }
+
+/** Seconds: from the time of a memory access to a time that no client waits for. */
+const quickBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const networkBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
 function watchedAccept(metrics: Registry): Watch["accept"] {
   const mails = metrics.counter(
@@ -240,6 +266,165 @@ function smtpObserver(metrics: Registry): SmtpObserver {
     },
     fault: (_error, during) => faultsDuring[during].add(),
   };
+}
+
+/** Counts automated mails where all mails pass, also those that are parsed later. */
+function watchedReceive(metrics: Registry): (receive: Receive) => Receive {
+  const mails = metrics.counter(
+    "inboxd_mails_automated_total",
+    "Mails stored that no person wrote, by what they are; a second copy of one that is there counts too",
+    ["kind"],
+  );
+  for (const kind of automatedKinds) mails({ kind });
+  return (receive) => async (received) => {
+    const outcome = await receive(received);
+    const automated = outcome === "stored" ? automatedOf(received.mail, received.envelope.from) : undefined;
+    if (automated !== undefined) mails({ kind: automated.kind }).add();
+    return outcome;
+  };
+}
+
+function watchedWait(metrics: Registry): WatchWait {
+  const ends = metrics.counter(
+    "inboxd_waits_total",
+    "Waits for mail that ended: found, timeout (the service stopped counts too), gone (nobody waited any more)",
+    ["outcome"],
+  );
+  const outcomes = {
+    found: ends({ outcome: "found" }),
+    timeout: ends({ outcome: "timeout" }),
+    gone: ends({ outcome: "gone" }),
+  };
+  const woke = metrics.histogram(
+    "inboxd_wait_wake_seconds",
+    "From a mail to the answer of who was waiting for it",
+    quickBounds,
+    [],
+  )({});
+  return (wait, now) => async (request) => {
+    const beganAt = now().toISOString();
+    const result = await wait(request);
+    outcomes[result.end === "stopping" ? "timeout" : result.end].add();
+    // Only mail that came during the wait shows how quickly a wait ends.
+    if (result.end === "found" && result.message.createdAt > beganAt) {
+      woke.observe(Math.max(0, now().getTime() - Date.parse(result.message.createdAt)) / 1000);
+    }
+    return result;
+  };
+}
+
+function reportObserver(metrics: Registry): Required<ReportObserver> {
+  const reports = metrics.counter(
+    "inboxd_reports_total",
+    "Reports about mail of ours that said something new, by what they said and how it was proven",
+    ["kind", "type", "source", "proof"],
+  );
+  const mails = metrics.counter(
+    "inboxd_return_path_mails_total",
+    "Mails to return paths: report, mail (it was not shown to be a report, and filed), refused (not ours, too old, or gone)",
+    ["outcome"],
+  );
+  const unsubscribes = metrics.counter(
+    "inboxd_unsubscribes_total",
+    "Recipients who want no more mail of an inbox, by how they said so: arf (a report by mail), relay (a notice)",
+    ["way"],
+  );
+  for (const way of ["arf", "relay"]) unsubscribes({ way });
+  for (const kind of reportKinds) {
+    reports({ kind, type: kind === "bounced" ? "hard" : "", source: "dsn", proof: "return_path" });
+  }
+  for (const outcome of ["report", "mail", "refused"]) mails({ outcome });
+  return {
+    reported: ({ kind, type, source, proof }) => reports({ kind, type: type ?? "", source, proof }).add(),
+    returned: (outcome) => mails({ outcome }).add(),
+    unsubscribed: (way) => unsubscribes({ way }).add(),
+  };
+}
+
+function noticeObserver(metrics: Registry): NoticeObserver {
+  const notices = metrics.counter(
+    "inboxd_relay_notices_total",
+    "What the relay told: accepted (of a message of ours), ignored (opens and the like), unknown (of nothing that we sent), early (asked for again), refused (requests that are not the relay's)",
+    ["outcome"],
+  );
+  for (const outcome of noticeOutcomes) notices({ outcome });
+  return (outcome, count) => notices({ outcome }).add(count);
+}
+
+const streamEnds = ["left", "shutting_down", "unauthorized", "slow", "expired"] as const;
+
+function streamObserver(metrics: Registry): StreamObserver {
+  const sent = metrics.counter("inboxd_stream_events_total", "Events that were written to streams", [])({});
+  const reads = metrics.counter(
+    "inboxd_feed_reads_total",
+    "Statements that looked for what is new in the logs that are followed",
+    [],
+  )({});
+  const closes = metrics.counter(
+    "inboxd_stream_closes_total",
+    "Streams that are over: left (by the client), shutting_down, unauthorized (its key was revoked), slow (it took less than 64 KiB in a minute while more lay there), expired (its token)",
+    ["reason"],
+  );
+  const closed = Object.fromEntries(streamEnds.map((reason) => [reason, closes({ reason })])) as Record<
+    (typeof streamEnds)[number],
+    Counter
+  >;
+  return {
+    sent: () => sent.add(),
+    feedRead: () => reads.add(),
+    closed: (reason) => closed[reason].add(),
+  };
+}
+
+function fileObserver(metrics: Registry): FileObserver {
+  const bytes = metrics.counter(
+    "inboxd_upload_bytes_total",
+    "Octets of files that came as uploads and in forms, those counted that were refused or broke off later",
+    [],
+  )({});
+  return { came: (sizeBytes) => bytes.add(sizeBytes) };
+}
+
+function toolCallObserver(metrics: Registry): ToolCallObserver {
+  const calls = metrics.counter(
+    "inboxd_mcp_calls_total",
+    "Calls of tools by MCP: ok, or the code of what they were refused with",
+    ["tool", "outcome"],
+  );
+  for (const { name } of tools) calls({ tool: name, outcome: "ok" });
+  return (tool, outcome) => calls({ tool, outcome }).add();
+}
+
+function requestObserver(metrics: Registry): RequestObserver {
+  const requests = metrics.counter("inboxd_http_requests_total", "Requests that were answered", [
+    "method",
+    "route",
+    "status",
+  ]);
+  const seconds = metrics.histogram(
+    "inboxd_http_request_seconds",
+    "From a request to the beginning of its answer; a send waits for its first attempt",
+    quickBounds,
+    ["method", "route"],
+  );
+  // Labels are made once for each combination, not for each request.
+  const known = new Map<string, { count: () => void; took: Histogram }>();
+  return (method, route, status, tookSeconds) => {
+    const key = `${method} ${route} ${status}`;
+    let series = known.get(key);
+    if (series === undefined) {
+      const counter = requests({ method, route, status: classOf(status) });
+      series = { count: () => counter.add(), took: seconds({ method, route }) };
+      known.set(key, series);
+    }
+    series.count();
+    series.took.observe(tookSeconds);
+  };
+}
+
+/** `2xx` and so on. A label for each status would make too many series. */
+function classOf(status: number): string {
+  return `${Math.trunc(status / 100)}xx`;
 }
 
 function observeSince(histogram: Histogram, startedMs: number): void {

@@ -1,9 +1,10 @@
+import type { SendResult } from "../domain/send/send.ts";
+import { type SuppressionReason, suppressionReasons } from "../domain/send/suppressed.ts";
 import type { DeliverySettlement } from "../store/outbox/delivery-settlements.ts";
-import type { DestinationSettlement } from "../store/send/destinations.ts";
 import type { RelaySettlement } from "../store/send/relaying.ts";
+import type { Suppressing } from "../store/send/suppressions.ts";
 import type { WorkerObserver } from "../workers/scheduler.ts";
 import type { Registry } from "./registry.ts";
-import type { SuppressedSends } from "./suppressed-sends.ts";
 
 export function workerObserver(metrics: Registry, suppressed: SuppressedSends): WorkerObserver {
   const relays = metrics.counter(
@@ -48,11 +49,6 @@ export function workerObserver(metrics: Registry, suppressed: SuppressedSends): 
   return {
     relayed(settlement) {
       relaysBy[outcomeOfRelay(settlement)].add();
-      suppressed.attempted(settlement);
-      if (settlement.status !== null) recipientsBy[settlement.status].add();
-    },
-    relayedToSeveral(settlement) {
-      relaysBy[outcomeOfAll(settlement)].add();
       for (const outcome of settlement.outcomes) {
         recipientsBy[outcome.status].add();
         suppressed.attempted(outcome);
@@ -63,13 +59,8 @@ export function workerObserver(metrics: Registry, suppressed: SuppressedSends): 
   };
 }
 
-function outcomeOfRelay({ status, dueAt, isUntried }: RelaySettlement) {
-  if (isUntried) return "host_busy";
-  return status ?? (dueAt === null ? "dropped" : "put_off");
-}
-
-/** Of an attempt for several: what is best of it. */
-function outcomeOfAll({ outcomes, dueAt, isUntried }: DestinationSettlement) {
+/** The best result of an attempt for several recipients counts. */
+function outcomeOfRelay({ outcomes, dueAt, isUntried }: RelaySettlement) {
   if (isUntried) return "host_busy";
   if (outcomes.some(({ status }) => status === "sent")) return "sent";
   if (dueAt !== null) return "put_off";
@@ -80,4 +71,28 @@ function outcomeOfDelivery({ logged, dueAt }: DeliverySettlement) {
   if (dueAt !== null) return "put_off";
   if (logged === null) return "dropped";
   return logged.error === null ? "delivered" : "given_up";
+}
+
+export interface SuppressedSends {
+  accepting(result: SendResult): void;
+  attempted(settlement: Suppressing): void;
+}
+
+/** Counts sends to suppressed addresses, both when they are refused and when an attempt finds one. */
+export function suppressedSends(metrics: Registry): SuppressedSends {
+  const sends = metrics.counter(
+    "inboxd_suppressed_sends_total",
+    "Sends to suppressed addresses: refused (accept), or not tried since the address was suppressed meanwhile (attempt)",
+    ["reason", "at"],
+  );
+  for (const reason of suppressionReasons) for (const at of ["accept", "attempt"]) sends({ reason, at });
+  return {
+    accepting(result) {
+      if (result.kind !== "refused" || result.refusal.reason !== "recipient_suppressed") return;
+      sends({ reason: result.refusal.details.extra?.reason as SuppressionReason, at: "accept" }).add();
+    },
+    attempted({ suppressedBy }) {
+      if (suppressedBy !== undefined) sends({ reason: suppressedBy, at: "attempt" }).add();
+    },
+  };
 }

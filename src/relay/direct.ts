@@ -116,7 +116,7 @@ export function directRelay(options: DirectOptions): Relay {
     send: deliver,
     close: ended,
     describe: () => "direct",
-    destinationOf: domainOf,
+    serverOf: domainOf,
     checkRoom(to, accountId) {
       const address = busyAddresses.get(domainOf(to));
       if (address === undefined) return;

@@ -17,8 +17,8 @@ export interface Relay {
   describe(): string;
   /** Throws HostBusy if `send` probably would, judged by the last mail for that domain. */
   checkRoom?(to: string, accountId: string): void;
-  /** The key of a concurrency limit: mails with the same destination share it. */
-  destinationOf(to: string): string;
+  /** The server of a mail to this address, by a name. Mails to the same server share its slots. */
+  serverOf(to: string): string;
 }
 
 /** The mail was not tried, because all connections to the mail host are in use. */
@@ -106,6 +106,6 @@ export function smtpRelay(outbound: SmtpOutbound, options: SmtpRelayOptions): Re
     send: pool.send,
     close: pool.close,
     describe: () => describeOutbound(outbound),
-    destinationOf: () => destination,
+    serverOf: () => destination,
   };
 }

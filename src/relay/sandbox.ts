@@ -29,7 +29,7 @@ export function sandboxRelay({ directory, now }: SandboxOptions): Relay {
     send: async (mail) => forAll(mail, await inHand.keep(keep(mail))),
     close: inHand.ended,
     describe: () => `sandbox (${directory})`,
-    destinationOf: () => "sandbox",
+    serverOf: () => "sandbox",
   };
 }
 

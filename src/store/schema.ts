@@ -223,10 +223,8 @@ export const messages = pgTable(
     automated: jsonb().$type<Automated>(),
     /** Outbound only: the value of Auto-Submitted. */
     autoSubmitted: text({ enum: autoSubmittedValues }),
-    /** The addresses of the To field. Null where there is the one of `toAddr`, and of older mail that came in. */
-    toAddrs: text().array(),
-    /** Outbound only: how many it goes to. Where they are several, or one has a name, `recipients` has a row for each. */
-    recipientCount: smallint().notNull().default(1),
+    /** The addresses of the To field. */
+    toAddrs: text().array().notNull(),
     /** Outbound only: the caller's metadata, which is not part of the mail. */
     metadata: jsonb().$type<Record<string, string>>(),
     /** Outbound only: the caller's own header fields, in order. */
@@ -247,10 +245,7 @@ export const messages = pgTable(
   ],
 );
 
-/**
- * Whom an outbound message goes to, each with what became of his copy. Of a message to one recipient without a name all of it
- * stands in its own row.
- */
+/** The recipients of outbound messages, each with the status of their copy. */
 export const recipients = pgTable(
   "recipients",
   {
@@ -259,7 +254,7 @@ export const recipients = pgTable(
     address: text().notNull(),
     name: text(),
     type: text({ enum: ["to", "cc", "bcc"] }).notNull(),
-    /** Which of the message's rows in the outbox he is of. */
+    /** The number of the outbox row of the message that takes the mail to this recipient. */
     destination: smallint().notNull(),
     status: text({ enum: ["pending", "sent", "failed"] }).notNull(),
     providerMessageId: text(),
@@ -566,7 +561,7 @@ export const outbox = pgTable(
      * the default endpoint, and `<event>.<endpoint>` for any other.
      */
     subjectId: id().primaryKey(),
-    kind: text({ enum: ["relay", "webhook", "parse", "destination"] }).notNull(),
+    kind: text({ enum: ["relay", "webhook", "parse"] }).notNull(),
     accountId: id().notNull(),
     /** The account's id for an event without an inbox. */
     inboxId: id().notNull(),
@@ -604,7 +599,7 @@ export const outbox = pgTable(
     index("outbox_due").on(table.kind, table.dueAt).where(sql`${table.state} <> 'ready'`),
     index("outbox_waiting").on(table.kind, table.lane, table.createdAt).where(sql`${table.state} = 'waiting'`),
     index("outbox_running").on(table.inboxId, table.lane).where(sql`${table.state} = 'running'`),
-    check("outbox_kind", sql`${table.kind} in ('relay', 'webhook', 'parse', 'destination')`),
+    check("outbox_kind", sql`${table.kind} in ('relay', 'webhook', 'parse')`),
     check("outbox_state", sql`${table.state} in ('ready', 'running', 'waiting')`),
   ],
 );

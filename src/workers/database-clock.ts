@@ -11,23 +11,23 @@ export interface DatabaseClock {
 export interface DatabaseClockDeps {
   db: Db;
   log: Logger;
-  /** Counts the milliseconds that pass, which nobody can set. */
+  /** A monotonic clock in milliseconds. */
   elapsedMs: () => number;
   lookEveryMs?: number;
 }
 
-/** As long as two processes may go by different clocks when the database's is set, or another server takes its place. */
+/** For this long processes may use different clocks, after the clock of the database is set or another server takes its place. */
 const usualLookMs = 2000;
-/** What an operator should know of: leases and limits have moved by it. */
+/** A step of this size is logged, because leases and limits have moved by it. */
 const stepMs = 1000;
 
 /**
- * The database's clock, carried on by our own count between the looks at it. Leases, limits and days go by it in all processes
- * alike, whatever their machines' clocks say. While the database is away it goes on.
+ * The clock of the database, continued by our own between two looks. All processes use it for leases, limits and days, whatever the
+ * clocks of their machines show. It continues while the database is away.
  */
 export async function startDatabaseClock(deps: DatabaseClockDeps): Promise<DatabaseClock> {
   const { db, log, elapsedMs, lookEveryMs = usualLookMs } = deps;
-  // The first look may have had to connect, which makes it a rough one.
+  // The first look may include connecting, which makes it inaccurate.
   let offsetMs = await look(await look(undefined));
 
   async function look(knownMs: number | undefined): Promise<number> {
@@ -43,7 +43,7 @@ export async function startDatabaseClock(deps: DatabaseClockDeps): Promise<Datab
       if (Math.abs(movedMs) >= stepMs) log.warn({ moved_ms: movedMs }, "the database's clock was set");
       offsetMs = nextMs;
     } catch (err) {
-      // While the database is away others say so.
+      // The pool logs an outage.
       if (!(err instanceof DatabaseUnavailable)) log.error({ err }, "cannot read the database's clock");
     }
   }

@@ -9,13 +9,13 @@ import { sizeGate } from "../flows/size-gate.ts";
 import { mailSize } from "../mail/write/compose.ts";
 
 export interface DoorDeps extends Pick<Deps, "db" | "log"> {
-  /** The door that mail to our own domain goes in by. */
+  /** The door for mail to our own domain. */
   door: Pick<MailDoor, "recipient"> & { accept: (mail: InboundMail) => ReturnType<MailDoor["accept"]> };
 }
 
 /**
- * By the same door as everybody's mail, in one pass for all: who is for nobody here is refused as he would be there. What came of it
- * for each, in their order.
+ * Delivers a mail to our own domain through the same door as all other mail, in one pass for all recipients. Unknown addresses are
+ * refused as they are there. Returns the outcomes in order.
  */
 export async function deliverHere(
   { db, door, log }: DoorDeps,
@@ -39,7 +39,7 @@ export async function deliverHere(
   }
 }
 
-/** Mail with attachments for ourselves: so much of it may lie in memory at once. */
+/** How much mail with attachments to our own domain may be in memory at once. */
 const inMemory = sizeGate(24 << 20);
 
 async function inboxOf(door: DoorDeps["door"], toAddr: string): Promise<FoundRecipient | undefined> {
@@ -55,6 +55,6 @@ const nobody: RelayOutcome = {
 const notNow: RelayOutcome = {
   kind: "retry",
   failure: { code: 451, enhancedCode: "4.3.0", message: "Cannot take it in now: try again later" },
-  // It may have been lost with the answer to the commit.
+  // The answer to the commit may have been lost.
   maybeAccepted: true,
 };

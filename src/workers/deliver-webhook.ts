@@ -24,14 +24,14 @@ import {
   settlementOf,
 } from "./delivery-settlement.ts";
 import { type DeliveryContent, isLarge, largeDeliveries } from "./large-deliveries.ts";
-import { leavingOf } from "./outbox/destinations.ts";
+import { leavingOf } from "./outbox/delivery-slots.ts";
 import type { Attempted, Job } from "./outbox/job.ts";
 import { webhookLanes } from "./outbox/webhook-lanes.ts";
 
 export interface DeliverWebhookDeps extends Deps, DeliverySchedule, PayloadDeps {
   webhooks: WebhookClient;
   webhookTimeoutMs: number;
-  /** Told of each endpoint that was disabled by what it answered. */
+  /** Called for each endpoint that was disabled because of its answers. */
   disabled?: ((reason: DisabledReason) => void) | undefined;
 }
 
@@ -74,8 +74,12 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
     if (request === undefined) return { settlement: nothingToDo(item), leaving: "unknown" };
     const { headers, body } = request;
     const reply = await deps.webhooks.post({
-      ...{ url: item.url, headers, body, signal, start },
-      // So that no event loses two attempts to connections whose time was over.
+      url: item.url,
+      headers,
+      body,
+      signal,
+      start,
+      // After a connection that had ended, so that no event loses two attempts to such connections.
       fresh: item.forgivenAttempts > 0,
     });
     const settlement = settlementOf(deps, item, { attemptedAt: sentAt, reply, isCutOff: signal.aborted });

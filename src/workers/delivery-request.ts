@@ -6,7 +6,7 @@ import { signerCache, webhookHeaders } from "../standards/signature.ts";
 import type { ClaimedDelivery } from "../store/outbox/deliveries.ts";
 import type { DeliveryContent } from "./large-deliveries.ts";
 
-/** A promise that can be kept: its event is there, what that tells of too, and it has somewhere to go. */
+/** A delivery that can be made: its event and its message exist, and its endpoint has a URL. */
 export type Deliverable = {
   [Name in keyof ClaimedDelivery]: Name extends Needed ? NonNullable<ClaimedDelivery[Name]> : ClaimedDelivery[Name];
 };
@@ -16,7 +16,7 @@ export function isDeliverable<Item extends ClaimedDelivery>(item: Item): item is
   return tellsOfSomething(item) && item.url !== null && item.disabledAt === null;
 }
 
-/** Whether there is something to tell: an event of a message goes with that message. */
+/** Whether the event exists, and its message if it has one. */
 export function tellsOfSomething({ type, messageId }: ClaimedDelivery): boolean {
   return type !== null && (messageId !== null || !isOfMessage(type));
 }
@@ -26,7 +26,7 @@ export interface DeliveryRequest {
   body: string;
 }
 
-/** Writes what is posted of an event: with fresh links, signed with the secret of its endpoint. */
+/** Writes the request of a delivery, with fresh links, signed with the secret of its endpoint. */
 export function deliveryWriter(
   deps: PayloadDeps,
 ): (item: Deliverable, content: DeliveryContent, sentAt: Date) => Promise<DeliveryRequest | undefined> {

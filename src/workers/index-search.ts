@@ -15,23 +15,23 @@ import {
 export type SearchIndexerDeps = Pick<Deps, "db" | "now" | "randomBytes" | "log">;
 
 export interface SearchIndexer {
-  /** Ends with the batch in hand. */
+  /** Ends after the current batch. */
   stop(): Promise<void>;
 }
 
 const roundMs = 1_000;
-/** Long, since keeping it is a write and losing it to a crash costs little: what is not indexed a search indexes itself. */
+/** Long, because renewing is a write, and losing the lease to a crash costs little: a search indexes what is missing. */
 const leaseMs = 120_000;
-/** A transaction that took its ids before others may commit after them: so long a message counts as still to come. */
+/** A transaction may commit after others that took later ids. For this long a message may still appear. */
 const settlingMs = 10_000;
 const lookAt = 5_000;
-/** Rests for each unit of work: while mail pours in or out, indexing takes a tenth of one connection's time at most. */
+/** Pauses for each unit of work: while mail comes in or goes out, indexing takes at most a tenth of the time of one connection. */
 const restsWhileBusy = 9;
 const busyWithinMs = 1_000;
 
 /**
- * Fills the search index behind the mail that has come, away from its path. It may be late or miss a message: a search
- * itself indexes what it finds missing. One process at a time has the lease.
+ * Fills the search index in the background. It may be late or miss a message: a search indexes what is missing. Only the process with the
+ * lease works.
  */
 export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerDeps): SearchIndexer {
   const holder = randomBytes(12).toHex();
@@ -71,7 +71,7 @@ export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerD
     if (indexed > 0) await settleSearchIndex(db.work);
   }
 
-  /** False when it had to end: the service stops, or another process has the lease. */
+  /** False if it had to end, because the service stops or another process has the lease. */
   async function indexInbox(inboxId: string, upToSeq: number): Promise<boolean> {
     let startedMs = performance.now();
     const fromSeq = await findIndexedSeq(db.work, inboxId);
@@ -86,7 +86,7 @@ export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerD
     return reached >= upToSeq && (await rest());
   }
 
-  /** What goes wrong with one inbox must not keep the others from being indexed; a search of this one tries it again. */
+  /** An error with one inbox must not stop the others. A search in this one tries it again. */
   function passOver(inboxId: string, err: unknown): true {
     if (err instanceof DatabaseUnavailable && !askedTooMuch(err)) throw err;
     log.warn({ err, inbox_id: inboxId }, "inbox not indexed for search: going on with the next");
@@ -103,7 +103,7 @@ export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerD
   async function work(): Promise<void> {
     for (await pause(roundMs); !stopping.signal.aborted; await pause(roundMs)) {
       await round().catch((err: unknown) => {
-        // That the database is away is told elsewhere, and once.
+        // The pool logs an outage, once.
         if (!(err instanceof DatabaseUnavailable)) log.warn({ err }, "search index not filled; trying again");
       });
     }

@@ -6,22 +6,22 @@ import { listBodyTexts } from "../store/mail/bodies.ts";
 import { type IncludedRow, listIncluded } from "../store/mail/included.ts";
 import type { ClaimedDelivery } from "../store/outbox/deliveries.ts";
 
-/** What a delivery tells beside the fields of its event. */
+/** The content of a delivery beside the fields of its event. */
 export interface DeliveryContent {
-  /** Null where the event tells of no message. */
+  /** Null if the event has no message. */
   bodyText: string | null;
   attachments: readonly ShownAttachment[];
-  /** Where the endpoint asks for more than all get. */
+  /** Set if the endpoint has `include`. */
   included: IncludedRow | undefined;
 }
 
-/** A delivery whose content does not come with the claim. */
+/** A delivery whose content is not read with the claim. */
 export type LargeDelivery = Pick<ClaimedDelivery, "lane" | "bodyText" | "longBody" | "attachmentCount"> &
   Pick<ClaimedDelivery, "htmlBytes" | "include"> & { messageId: string };
 
 const manyAttachments = 64;
 
-/** A claim of a hundred others has less than a page may have. */
+/** Whether the content is too large for a claim: a hundred other deliveries together have less than a page may have. */
 export function isLarge<Item extends ClaimedDelivery>(item: Item): item is Item & { messageId: string } {
   const { messageId, longBody, attachmentCount, include } = item;
   if (messageId === null) return false;
@@ -29,13 +29,13 @@ export function isLarge<Item extends ClaimedDelivery>(item: Item): item is Item 
 }
 
 /**
- * Content that is read when it can go out at once, and is in memory until it has: of an endpoint's large deliveries only so many go
- * on at a time as a page has room for, so a receiver that takes them slowly holds up no other one.
+ * Reads the content of large deliveries when they can go out, and keeps it in memory until they have. For each endpoint, as many run at
+ * a time as fit into a page, so a slow receiver never blocks another.
  */
 export function largeDeliveries(db: Db) {
   const lines = new Map<string, { gate: ReturnType<typeof sizeGate>; users: number }>();
 
-  /** Undefined where the message is gone. */
+  /** Undefined if the message is gone. */
   async function contentOf(large: LargeDelivery): Promise<DeliveryContent | undefined> {
     const { messageId, include } = large;
     const [text] = large.longBody === null ? [large] : await listBodyTexts(db, [messageId]);

@@ -15,22 +15,22 @@ import type { Job } from "./outbox/job.ts";
 import type { Lanes } from "./outbox/lanes.ts";
 
 export interface ParseMailDeps extends Deps {
-  /** Parses a mail and stores it, and the promise is gone with that. */
+  /** Parses a mail and stores it, which removes the promise. */
   receiveUnparsed: (mail: UnparsedMail, claim: ClaimedItem, signal: AbortSignal) => Promise<UnparsedOutcome>;
 }
 
-/** A claimed promise; its mail is undefined where there is none. */
+/** A claimed promise. Its mail is undefined if it is gone. */
 export type ParseItem = ClaimedItem & { mail: UnparsedMail | undefined };
 
 type Settlement = ParseSettlement & { isDone: boolean };
 
-/** Renewed while a mail waits for its turn, so it only says how soon another process may take over from one that died. */
+/** Renewed while a mail waits for its turn. It only decides when another process takes over from one that died. */
 const leaseMs = 60_000;
 
-/** Each of them lies in memory while it waits for its turn, with what it comes to. */
+/** How many mails may wait for their turn. Each is in memory, with the result of parsing it. */
 const mostInHand = 2;
 
-/** The job that reads mail which was acknowledged before it could be read. */
+/** The job that parses mail that was acknowledged before it could be parsed. */
 export function parseMailJob(deps: ParseMailDeps): Job<ParseItem, Settlement> {
   const { db, now } = deps;
 
@@ -38,7 +38,7 @@ export function parseMailJob(deps: ParseMailDeps): Job<ParseItem, Settlement> {
     if (item.mail === undefined) return { ...putOff(item, now()), dueAt: null };
     const outcome = await deps.receiveUnparsed(item.mail, item, signal).catch(unlessAway);
     if (outcome === "stored" || outcome === "gone") return { ...putOff(item, now()), dueAt: null, isDone: true };
-    // Who stops leaves it to another process at once.
+    // A process that stops leaves the mail to another at once.
     return putOff(item, signal.aborted ? now() : nextParseAttemptAt(item.attempt, now()));
   }
 
@@ -63,7 +63,7 @@ export function parseMailJob(deps: ParseMailDeps): Job<ParseItem, Settlement> {
     },
     attempt: async (item, signal) => ({ settlement: await settlementOf(item, signal), leaving: "unknown" }),
     failed: (item) => putOff(item, nextParseAttemptAt(item.attempt, now())),
-    /** What is done has no row any more. */
+    /** A mail that is done has no row any more. */
     async settle(settlements) {
       const done = settlements.filter(({ isDone }) => isDone).map(({ subjectId }) => subjectId);
       const others = settlements.filter(({ isDone }) => !isDone);
@@ -81,7 +81,7 @@ function putOff({ subjectId, attempt }: ParseItem, dueAt: Date): Settlement {
   return { subjectId, attempt, dueAt, isDone: false };
 }
 
-/** A lane is a sender's network: one of each, so that another's mail is always beside it. */
+/** A lane is the network of a sender. One mail of each at a time, so that others are never blocked by it. */
 function parseLanes(): Lanes<{ lane: string }> {
   const inHand = new Set<string>();
   const free = () => mostInHand - inHand.size;

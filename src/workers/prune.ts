@@ -23,30 +23,30 @@ export interface PruneDeps extends Deps {
   eventRetentionDays: number;
 }
 
-/** Rows of a step, and messages of one, which may hang on megabytes. */
+/** How many rows, messages and uploads a step removes. Messages and uploads may have megabytes. */
 const stepRows = 500;
 const stepMessages = 50;
 const stepUploads = 20;
-/** So much of each in one go; what is left waits a minute. */
+/** How many steps of each kind in one run. The rest waits a minute. */
 const mostSteps = 100;
-/** What was under way when an inbox was deleted has ended after this. */
+/** Work that was under way when an inbox was deleted has ended after this. */
 const settleMs = 60_000;
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 /**
- * Removes what nobody can ask for any more, in small steps, so that no lock is held for long and the log of changes grows
- * slowly. Answers how many rows went.
+ * Removes rows that no request can reach any more, in small steps, so that no lock is held for long and the write-ahead log grows
+ * slowly. Returns how many.
  */
 export async function prune(deps: PruneDeps, isStopping: () => boolean = () => false): Promise<number> {
   const now = deps.now();
   const eventsBefore = new Date(now.getTime() - deps.eventRetentionDays * dayMs);
   const steps: ((tx: Db) => Promise<number>)[] = [
     (tx) => removeKeysUsedBefore(tx, expiryOfKeys(now), stepRows),
-    // A day longer than they count, lest a clock that is ahead for a moment takes what counts today.
+    // Kept a day longer than they count, in case the clock was ahead for a moment.
     (tx) => removeColdSendsBefore(tx, utcDay(new Date(now.getTime() - dayMs)), stepRows),
     (tx) => removeOldRequests(tx, stepRows),
-    // An hour longer, so that a clock that is ahead for a moment lets no token count twice.
+    // Kept an hour longer than they are valid, in case the clock was ahead for a moment.
     (tx) => removeUsedTokens(tx, new Date(now.getTime() - hourMs), stepRows),
     (tx) => releaseUploads(tx, now, stepUploads),
     (tx) => removeUploadsBefore(tx, expiryOfKeys(now), stepRows),
@@ -67,7 +67,7 @@ export async function prune(deps: PruneDeps, isStopping: () => boolean = () => f
   return removed;
 }
 
-/** The oldest first, past those that stay. */
+/** Removes events, oldest first, and skips those that stay. */
 function removingEvents(before: Date): (tx: Db) => Promise<number> {
   let after: PrunedTo | undefined;
   return async (tx) => {
@@ -77,7 +77,7 @@ function removingEvents(before: Date): (tx: Db) => Promise<number> {
   };
 }
 
-/** One deleted inbox after the other: its messages, then the rest. */
+/** Empties deleted inboxes one by one: the messages, then the rest. */
 function emptyingInboxes(deletedBefore: Date): (tx: Db) => Promise<number> {
   let after = "";
   return async (tx) => {

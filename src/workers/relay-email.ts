@@ -1,13 +1,10 @@
+import { type Db, transaction } from "../database/db.ts";
 import { nextRelayAttemptAt } from "../domain/backoff.ts";
 import type { CustomHeader, OutgoingMail } from "../domain/message.ts";
 import { type Failure, failureFor, failureLine, type RelayOutcome, type StoredFailure } from "../domain/outcome.ts";
 import type { BounceType } from "../domain/reports/report.ts";
-import {
-  endOfBounceSuppression,
-  type SuppressionReason,
-  suppressedFailure,
-  suppressedForm,
-} from "../domain/send/suppressed.ts";
+import { destinationOfSubject, domainOf } from "../domain/send/recipients/destinations.ts";
+import { endOfBounceSuppression, suppressedFailure, suppressedForm } from "../domain/send/suppressed.ts";
 import { type OtherName, otherName, type RelayNaming, wireNameOf } from "../domain/send/wire-name.ts";
 import type { Deps } from "../flows/deps.ts";
 import { outgoingMail } from "../flows/send/outgoing-mail.ts";
@@ -16,62 +13,70 @@ import type { DkimSigner } from "../mail/write/dkim.ts";
 import { needsSmtpUtf8 } from "../mail/write/header.ts";
 import { HostBusy, type Relay } from "../relay/relay.ts";
 import type { ReportWish } from "../relay/relayed-mail.ts";
-import { splitAddress } from "../standards/address.ts";
-import type { ClaimedItem } from "../store/outbox/claims.ts";
+import { listOutgoingAttachments, type MailedAttachment } from "../store/mail/attachments.ts";
+import type { Claim, Claimed, ClaimedItem } from "../store/outbox/claims.ts";
 import { kinds } from "../store/outbox/kinds.ts";
 import { claimReady, releaseItems } from "../store/outbox/outbox.ts";
-import type { NewSuppression, Suppressing } from "../store/send/found-suppressions.ts";
 import {
-  type ClaimedMessage,
   listRelayedMessages,
+  lockMessages,
   type RelayedMessage,
+  type RelayedRecipient,
   type RelaySettlement,
+  type SettledRecipient,
   settleRelays,
 } from "../store/send/relaying.ts";
+import type { NewSuppression } from "../store/send/suppressions.ts";
 import { type DoorDeps, deliverHere } from "./deliver-here.ts";
-import type { Leaving } from "./outbox/destinations.ts";
 import type { Job } from "./outbox/job.ts";
+import type { Leaving } from "./outbox/lanes.ts";
 import { relayLanes } from "./outbox/relay-lanes.ts";
 
 export interface RelayEmailDeps extends Deps, ReadyMailDeps, DoorDeps {
   relay: Relay;
   /** Undefined: mail goes out unsigned. */
   signMail: DkimSigner | undefined;
-  /** The sender that the envelope of a message names: where reports of it come to. */
+  /** The envelope sender of a message, which its reports come to. */
   envelopeFrom: (messageId: string, from: string) => Promise<string>;
-  /** Whether servers are asked to report what has arrived, too. */
+  /** Whether servers are asked to report a delivery too. */
   askDelivered: boolean;
   maxQueueHours: number;
-  /** The contract's schedule where left out. */
+  /** The default is the schedule of the contract. */
   relayRetrySeconds?: readonly number[];
-  /** Under which Message-ID the relay hands our mail on; as ours where left out. */
+  /** The Message-ID under which the relay passes our mail on. The default is our own. */
   naming?: RelayNaming;
-  /** Fields that the relay alone wants. */
+  /** Header fields for the relay only. */
   relayHeaders?: (messageId: string) => readonly CustomHeader[];
-  /** Whether the relay tells what becomes of a mail, and may know it by nothing but its own id of it. */
+  /** Whether the relay sends notices, and may know a mail only by its own id of it. */
   tellsByOwnId?: boolean;
-  /** Of an answer that refuses a recipient for good. Left out: nothing is told by it, and nobody is suppressed for it. */
+  /** The bounce type of an answer that refuses a recipient for good. Without it no refusal has a type or suppresses anybody. */
   refusalType?: (failure: Failure) => BounceType;
-  /** For how long a bounce suppresses its recipient; 0: for ever. 90 where left out. */
+  /** For how long a bounce suppresses a recipient; 0: forever. The default is 90. */
   bounceSuppressionDays?: number;
 }
 
-/** A claimed message; undefined when it is gone. */
-export type RelayItem = ClaimedItem & { message: ClaimedMessage | undefined };
+/** A claimed destination. Its message is undefined when it is gone. */
+export type RelayItem = ClaimedItem & {
+  message: RelayedMessage | undefined;
+  attachments: readonly MailedAttachment[];
+};
 
-/** With whom to tell of it. */
+/** A settlement, with the inbox to notify. */
 type ConcerningSettlement = RelaySettlement & Pick<ClaimedItem, "accountId" | "inboxId">;
 
-/** Renewed while an attempt lasts, so it only says how soon another process may take over from one that died. */
+/** Renewed during an attempt. It only decides when another process takes over from one that died. */
 export const relayLeaseMs = 60_000;
 
-/** The job that takes an accepted message to its next server (contract §5.6). */
+/**
+ * The job that takes an accepted message to the next server of one destination (contract §5.6). Each recipient has an outcome. A row
+ * that was made with another OUTBOUND is carried out with the current one.
+ */
 export function relayEmailJob(
   deps: RelayEmailDeps,
   onRecovery: (lanes: string[]) => void,
 ): Job<RelayItem, ConcerningSettlement> {
-  const { db, relay, mailDomain } = deps;
-  const ownDomain = mailDomain.toLowerCase();
+  const { db, relay } = deps;
+  const ownDomain = deps.mailDomain.toLowerCase();
   const isOwn = (domain: string) => domain.toLowerCase() === ownDomain;
 
   async function attempt(
@@ -79,108 +84,155 @@ export function relayEmailJob(
     signal: AbortSignal,
   ): Promise<{ settlement: ConcerningSettlement; leaving: Leaving }> {
     const { message } = item;
-    if (message?.status !== "pending") return { settlement: nothingToDo(deps, item), leaving: "unknown" };
-    if (message.suppressedBy !== null) return { settlement: heldBack(item, message.suppressedBy), leaving: "unknown" };
-    const mail = outgoingMail(message, []);
-    const { accountId } = item;
-    const offer = () =>
-      isOwn(splitAddress(message.toAddr)?.domain ?? "")
-        ? deliverHere(deps, mail, [message.toAddr])
-        : relayed(deps, { id: message.id, accountId, mail }, [message.toAddr], signal);
-    const outcomes = await unlessBusy(offer);
-    if (outcomes instanceof HostBusy) {
-      return { settlement: { ...nothingToDo(deps, item), ...untried(deps, outcomes) }, leaving: "unknown" };
+    const waiting = waitingOf(item);
+    if (message === undefined || waiting.length === 0) {
+      return { settlement: nothingToDo(deps, item), leaving: "unknown" };
     }
-    const [outcome] = outcomes;
-    if (outcome === undefined) throw new Error("a mail without recipients");
-    const settlement = settlementOf(item, message, outcome, signal.aborted);
-    tell(deps, item, outcome, settlement);
-    return { settlement, leaving: signal.aborted ? "unknown" : leavingOf(outcome) };
+    let outcomes: Map<RelayedRecipient, RelayOutcome>;
+    try {
+      outcomes = await offer(item, message, waiting, signal);
+    } catch (error) {
+      if (!(error instanceof HostBusy)) throw error;
+      return { settlement: { ...nothingToDo(deps, item), ...untried(deps, error) }, leaving: "unknown" };
+    }
+    const settlement = settlementOf(item, message, outcomes, signal.aborted);
+    if (outcomes.size > 0) log(deps, item, outcomes, settlement);
+    return {
+      settlement: { ...settlement, outcomes: [...settlement.outcomes, ...heldBack(deps, item, waiting)] },
+      leaving: signal.aborted ? "unknown" : leavingOfAll([...outcomes.values()]),
+    };
+  }
+
+  /** Hands the mail to our own door and to the relay. Suppressed recipients have no outcome. */
+  async function offer(
+    { accountId, attachments }: RelayItem,
+    message: RelayedMessage,
+    waiting: readonly RelayedRecipient[],
+    signal: AbortSignal,
+  ): Promise<Map<RelayedRecipient, RelayOutcome>> {
+    const mail = outgoingMail(message, attachments);
+    const open = waiting.filter(({ suppressedBy }) => suppressedBy === null);
+    const here = open.filter(({ address }) => isOwn(domainOf(address)));
+    const outside = open.filter((recipient) => !here.includes(recipient));
+    const addressesOf = (recipients: readonly RelayedRecipient[]) => recipients.map(({ address }) => address);
+    const taken = here.length === 0 ? [] : await deliverHere(deps, mail, addressesOf(here));
+    const sent =
+      outside.length === 0
+        ? []
+        : await relayed(deps, { id: message.id, accountId, mail }, addressesOf(outside), signal);
+    const outcomes = [...taken, ...sent];
+    return new Map([...here, ...outside].map((recipient, index) => [recipient, outcomeAt(outcomes, index)]));
   }
 
   function settlementOf(
     item: RelayItem,
-    message: RelayedMessage,
-    outcome: RelayOutcome,
+    { createdAt, rfcMessageId }: RelayedMessage,
+    outcomes: ReadonlyMap<RelayedRecipient, RelayOutcome>,
     isCutOff: boolean,
   ): ConcerningSettlement {
-    const settlement = nothingToDo(deps, item);
-    if (outcome.kind === "sent") {
-      const { providerMessageId } = outcome;
-      const names = otherNamesOf(deps, providerMessageId, message.rfcMessageId);
-      return { ...settlement, names, status: "sent", providerMessageId: providerMessageId ?? null };
-    }
     const now = deps.now();
-    const dueAt = isCutOff ? now : nextAttemptAt(item, message, now);
-    if (outcome.kind === "retry" && dueAt !== undefined) {
-      return { ...settlement, dueAt, isUnsure: outcome.maybeAccepted, lastError: failureLine(outcome.failure) };
-    }
-    return { ...settlement, status: "failed", ...refusalOf(deps, message.toAddr, outcome) };
+    const dueAt = isCutOff
+      ? now
+      : nextRelayAttemptAt(item.attempt, createdAt, now, deps.maxQueueHours, deps.relayRetrySeconds);
+    const putOff: Failure[] = [];
+    let isUnsure = false;
+    const settled = [...outcomes].flatMap(([{ position, address }, outcome]): SettledRecipient | [] => {
+      if (outcome.kind === "sent") {
+        const providerMessageId = outcome.providerMessageId ?? null;
+        const names = otherNamesOf(deps, outcome.providerMessageId, rfcMessageId);
+        return { position, status: "sent", providerMessageId, failure: null, names };
+      }
+      if (outcome.kind === "retry" && dueAt !== undefined) {
+        putOff.push(outcome.failure);
+        isUnsure ||= outcome.maybeAccepted;
+        return [];
+      }
+      return { position, status: "failed", providerMessageId: null, ...refusalOf(deps, address, outcome) };
+    });
+    const settlement = { ...nothingToDo(deps, item), outcomes: settled, isUnsure };
+    const [first] = putOff;
+    return first === undefined || dueAt === undefined
+      ? settlement
+      : { ...settlement, dueAt, lastError: failureLine(first) };
   }
-
-  function heldBack(item: RelayItem, suppressedBy: SuppressionReason): ConcerningSettlement {
-    deps.log.info({ message_id: item.subjectId, reason: suppressedBy }, "mail not sent: its recipient is suppressed");
-    return { ...nothingToDo(deps, item), status: "failed", failure: suppressedFailure(suppressedBy), suppressedBy };
-  }
-
-  const nextAttemptAt = ({ attempt }: RelayItem, { createdAt }: RelayedMessage, now: Date) =>
-    nextRelayAttemptAt(attempt, createdAt, now, deps.maxQueueHours, deps.relayRetrySeconds);
 
   return {
     kind: kinds.relay,
     leaseMs: relayLeaseMs,
     lanes: relayLanes({
-      destinationOf: (lane) => (isOwn(lane) ? ownDomain : relay.destinationOf(`postmaster@${lane}`)),
+      serverOf: (lane) => (isOwn(lane) ? ownDomain : relay.serverOf(`postmaster@${lane}`)),
       onRecovery,
     }),
-    async claim(claim) {
-      const { items, ...claimed } = await claimReady(db.work, claim);
-      if (items.length === 0) return { items: [], ...claimed };
-      try {
-        const read = await listRelayedMessages(db.work, items, deps.now());
-        const messages = new Map(read.map((message) => [message.id, message]));
-        return { items: items.map((item) => ({ ...item, message: messages.get(item.subjectId) })), ...claimed };
-      } catch (error) {
-        await releaseItems(db.work, items).catch(() => undefined);
-        throw error;
-      }
-    },
+    claim: (claim) => claimWithMessages(db.work, claim, deps.now()),
     attempt,
     failed(item) {
       const { message } = item;
-      const now = deps.now();
-      const failure: StoredFailure = {
-        code: null,
-        enhancedCode: null,
-        message: "Cannot relay: an internal error",
-        reason: "timed_out",
-      };
-      const dueAt = message && nextAttemptAt(item, message, now);
-      // Nobody knows how far it came.
-      return dueAt
-        ? { ...nothingToDo(deps, item), dueAt, isUnsure: true, lastError: failureLine(failure) }
-        : { ...nothingToDo(deps, item), status: "failed", failure };
+      if (message === undefined) return nothingToDo(deps, item);
+      const failure = { code: null, enhancedCode: null, message: "Cannot relay: an internal error" };
+      // Nobody knows how far the attempt came.
+      const outcome: RelayOutcome = { kind: "retry", failure, maybeAccepted: true };
+      return settlementOf(item, message, new Map(waitingOf(item).map((recipient) => [recipient, outcome])), false);
     },
-    async settle(settlements) {
-      const { inForce, promised, suppressed } = await settleRelays(db.work, settlements);
-      tellSuppressed(deps, settlements, suppressed);
-      for (const kind of promised) deps.nudge(kind);
-      deps.changes.notify(settlements.filter(({ subjectId, status }) => status !== null && inForce.has(subjectId)));
-      return inForce;
-    },
+    settle: (settlements) => settle(deps, settlements),
   };
 }
 
-/** What came of it for each recipient, in their order. */
-export async function relayed(
+async function claimWithMessages(db: Db, claim: Claim, at: Date): Promise<Claimed<RelayItem>> {
+  const { items, ...claimed } = await claimReady(db, claim);
+  if (items.length === 0) return { items: [], ...claimed };
+  try {
+    const accounts = new Map(items.map(({ subjectId, accountId }) => [messageIdOf(subjectId), accountId]));
+    const asked = Array.from(accounts, ([id, accountId]) => ({ id, accountId }));
+    const messages = new Map((await listRelayedMessages(db, asked, at)).map((message) => [message.id, message]));
+    const withFiles = [...messages.values()].filter(({ attachmentCount }) => attachmentCount > 0);
+    const files = await listOutgoingAttachments(
+      db,
+      withFiles.map(({ id }) => id),
+    );
+    const filesOf = Map.groupBy(files, ({ messageId }) => messageId);
+    const withMessage = (item: ClaimedItem): RelayItem => {
+      const id = messageIdOf(item.subjectId);
+      return { ...item, message: messages.get(id), attachments: filesOf.get(id) ?? [] };
+    };
+    return { items: items.map(withMessage), ...claimed };
+  } catch (error) {
+    await releaseItems(db, items).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Locks only messages with several rows in the outbox: a message with one is settled by nobody else. */
+async function settle(deps: RelayEmailDeps, settlements: readonly ConcerningSettlement[]): Promise<Set<string>> {
+  const shared = new Set(settlements.flatMap(({ isShared, messageId }) => (isShared ? messageId : [])));
+  const { work } = deps.db;
+  const { inForce, told, promised, suppressed } =
+    shared.size === 0
+      ? await settleRelays(work, settlements)
+      : await transaction(work, async (tx) => {
+          await lockMessages(tx, [...shared]);
+          return settleRelays(tx, settlements);
+        });
+  for (const { accountId, outcomes } of settlements) {
+    for (const { suppression } of outcomes) {
+      if (suppression === undefined || !suppressed.includes(suppression.id)) continue;
+      const { id, reason } = suppression;
+      deps.log.info({ suppression_id: id, account_id: accountId, reason }, "suppression added");
+    }
+  }
+  for (const kind of promised) deps.nudge(kind);
+  deps.changes.notify(settlements.filter(({ subjectId }) => told.has(subjectId)));
+  return inForce;
+}
+
+/** Sends a mail to several addresses. Returns their outcomes in order. */
+async function relayed(
   deps: RelayEmailDeps,
   { id, accountId, mail }: { id: string; accountId: string; mail: OutgoingMail },
   to: readonly string[],
   signal: AbortSignal,
 ): Promise<RelayOutcome[]> {
   for (const address of to) deps.relay.checkRoom?.(address, accountId);
-  const told = { ...mail, relayHeaders: deps.relayHeaders?.(id) };
-  const body = await readyMail(deps, deps.db.work, told, deps.signMail);
+  const body = await readyMail(deps, deps.db.work, { ...mail, relayHeaders: deps.relayHeaders?.(id) }, deps.signMail);
   try {
     const envelope = {
       accountId,
@@ -194,29 +246,19 @@ export async function relayed(
   }
 }
 
-/** The answer of `offer`, or HostBusy if it tried nothing. */
-export async function unlessBusy<Answer>(offer: () => Promise<Answer>): Promise<Answer | HostBusy> {
-  try {
-    return await offer();
-  } catch (error) {
-    if (error instanceof HostBusy) return error;
-    throw error;
-  }
-}
-
-/** How a mail is put off that was not tried. Nobody waits for its host in the process, where it would take a slot. */
-export function untried({ now }: Pick<Deps, "now">, { againInMs, message }: HostBusy) {
-  return { isUntried: true, dueAt: new Date(now().getTime() + againInMs), lastError: message };
-}
-
-/** What a server that can report shall report, and under which name (RFC 3461). */
+/** What the server shall report, and under which name (RFC 3461). */
 function reportWish(messageId: string, askDelivered: boolean): ReportWish {
   const notify = ["FAILURE", "DELAY", ...(askDelivered ? ["SUCCESS" as const] : [])] as const;
   return { ret: "HDRS", envid: messageId, notify };
 }
 
-/** How it is kept: with its type where it was an answer at once, and whom nobody of the account writes to again. */
-export function refusalOf(
+/** Puts off a mail whose host was busy. Nothing in the process waits for the host, because that would take a slot. */
+function untried({ now }: Pick<Deps, "now">, { againInMs, message }: HostBusy) {
+  return { isUntried: true, dueAt: new Date(now().getTime() + againInMs), lastError: message };
+}
+
+/** The failure of a recipient. It has a type if it was an immediate answer. A hard one suppresses the address. */
+function refusalOf(
   deps: RelayEmailDeps,
   address: string,
   outcome: Exclude<RelayOutcome, { kind: "sent" }>,
@@ -227,16 +269,21 @@ export function refusalOf(
   const typed = { failure: { ...failure, type } };
   if (type !== "hard" || outcome.kind !== "failed" || outcome.isAboutRecipient !== true) return typed;
   const at = deps.now();
-  const suppression = {
-    ...{ id: deps.newId("sup", at), eventId: deps.newId("evt", at), address: suppressedForm(address), inboxId: "" },
-    ...{ reason: "bounce" as const, detail: failure.message, createdAt: at },
+  const suppression: NewSuppression = {
+    id: deps.newId("sup", at),
+    eventId: deps.newId("evt", at),
+    address: suppressedForm(address),
+    inboxId: "",
+    reason: "bounce",
+    detail: failure.message,
+    createdAt: at,
     expiresAt: endOfBounceSuppression(at, deps.bounceSuppressionDays ?? 90),
   };
   return { ...typed, suppression };
 }
 
-/** By what else it is known now: by another Message-ID, and to a relay that tells what becomes of it by what that calls it. */
-export function otherNamesOf(
+/** The other names of a mail that was sent: the Message-ID that the relay gave it, and the relay's own id if it sends notices. */
+function otherNamesOf(
   { naming = { kind: "kept" }, tellsByOwnId = false }: RelayEmailDeps,
   providerMessageId: string | undefined,
   rfcMessageId: string,
@@ -246,61 +293,95 @@ export function otherNamesOf(
   return names.length === 0 ? undefined : names;
 }
 
-function tell({ log }: Deps, item: RelayItem, outcome: RelayOutcome, { dueAt }: RelaySettlement): void {
-  const about = { message_id: item.subjectId, rfc_message_id: item.message?.rfcMessageId, attempt: item.attempt };
-  if (outcome.kind === "sent") {
-    log.info({ ...about, provider_message_id: outcome.providerMessageId }, "mail sent");
-  } else if (dueAt === null) {
-    log.warn({ ...about, failure: loggableFailure(outcome.failure) }, "mail failed");
-  } else if (outcome.kind === "retry" && outcome.maybeAccepted) {
-    const failure = loggableFailure(outcome.failure);
-    log.warn({ ...about, failure }, "mail may have been accepted: the next attempt may repeat it");
-  } else {
-    log.info({ ...about, failure: loggableFailure(outcome.failure), due_at: dueAt }, "mail put off");
-  }
+/** Fails the recipients who were suppressed after the message was accepted. */
+function heldBack({ log }: Deps, item: RelayItem, waiting: readonly RelayedRecipient[]): SettledRecipient[] {
+  return waiting.flatMap(({ position, suppressedBy }) => {
+    if (suppressedBy === null) return [];
+    const about = { message_id: messageIdOf(item.subjectId), reason: suppressedBy };
+    log.info(about, "mail not sent: its recipient is suppressed");
+    const failure = suppressedFailure(suppressedBy);
+    return { position, status: "failed", providerMessageId: null, failure, suppressedBy };
+  });
 }
 
-/** Of those among these that keep mail from somebody from now on. */
-export function tellSuppressed(
-  { log }: Pick<Deps, "log">,
-  settled: readonly ({ accountId: string } & Suppressing)[],
-  added: readonly string[],
+/** The recipients of this destination that are still pending. */
+function waitingOf({ subjectId, message }: RelayItem): RelayedRecipient[] {
+  const { number } = destinationOfSubject(subjectId);
+  return (message?.recipients ?? []).filter(
+    ({ destination, status }) => destination === number && status === "pending",
+  );
+}
+
+function messageIdOf(subjectId: string): string {
+  return destinationOfSubject(subjectId).messageId;
+}
+
+function outcomeAt(outcomes: readonly RelayOutcome[], index: number): RelayOutcome {
+  const outcome = outcomes[index];
+  if (outcome === undefined) throw new Error("Cannot settle an attempt: a recipient has no outcome");
+  return outcome;
+}
+
+/** What the outcomes say about the server. One that refuses a recipient has answered. */
+function leavingOfAll(outcomes: readonly RelayOutcome[]): Leaving {
+  const all = outcomes.map(leavingOf);
+  return all.find((leaving) => leaving === "answered") ?? all[0] ?? "unknown";
+}
+
+/** A 421 counts as no answer: the server will not talk for a while (RFC 5321 §3.8). */
+function leavingOf(outcome: RelayOutcome): Leaving {
+  if (outcome.kind === "sent") return "answered";
+  const { code } = outcome.failure;
+  return code === null || (outcome.kind === "retry" && code === 421) ? "unreached" : "answered";
+}
+
+/** Logs an attempt. The log has no addresses, only the number of recipients. */
+function log(
+  { log }: Deps,
+  { subjectId, attempt, message }: RelayItem,
+  outcomes: ReadonlyMap<RelayedRecipient, RelayOutcome>,
+  { outcomes: settled, dueAt, isUnsure }: RelaySettlement,
 ): void {
-  for (const { accountId, suppression } of settled) {
-    if (suppression === undefined || !added.includes(suppression.id)) continue;
-    const { id, reason } = suppression;
-    log.info({ suppression_id: id, account_id: accountId, reason }, "suppression added");
-  }
+  const failed = settled.filter(({ status }) => status === "failed").length;
+  const unsent = [...outcomes.values()].find((outcome) => outcome.kind !== "sent");
+  const line = {
+    message_id: messageIdOf(subjectId),
+    rfc_message_id: message?.rfcMessageId,
+    subject_id: subjectId,
+    attempt,
+    sent: settled.length - failed,
+    failed,
+    put_off: outcomes.size - settled.length,
+    provider_message_id: settled.find(({ status }) => status === "sent")?.providerMessageId,
+    failure: unsent && loggableFailure(unsent.failure),
+    due_at: dueAt ?? undefined,
+  };
+  if (isUnsure) log.warn(line, "mail may have been accepted: the next attempt may repeat it");
+  else if (failed > 0) log.warn(line, "mail failed");
+  else log.info(line, dueAt === null ? "mail sent" : "mail put off");
 }
 
-/** What another server said is its own words, and often names the recipient: the log gets the codes. The words are the message's. */
-export function loggableFailure({ code, enhancedCode, message }: Failure) {
+/** The log gets the codes of a server's answer. Its words stay with the message: they often name the recipient. */
+function loggableFailure({ code, enhancedCode, message }: Failure) {
   return code === null ? { code, enhancedCode, message } : { code, enhancedCode };
 }
 
-/** Whether the destination spoke. A 421 says that it won't for a while (RFC 5321 §3.8). */
-export function leavingOf(outcome: RelayOutcome): Leaving {
-  if (outcome.kind === "sent" || outcome.failure.code !== null) {
-    return outcome.kind === "retry" && outcome.failure.code === 421 ? "unreached" : "answered";
-  }
-  return "unreached";
-}
-
 function nothingToDo({ now, newId }: Deps, item: RelayItem): ConcerningSettlement {
-  const { subjectId, accountId, inboxId, attempt } = item;
+  const { subjectId, accountId, inboxId, attempt, message } = item;
+  const { messageId, number } = destinationOfSubject(subjectId);
   const at = now();
-  const eventId = newId("evt", at);
   return {
     subjectId,
+    messageId,
+    isShared: message?.recipients.some(({ destination }) => destination !== number) ?? false,
     accountId,
     inboxId,
     attempt,
     at,
-    eventId,
+    sentEventId: newId("evt", at),
+    failedEventId: newId("evt", at),
     dueAt: null,
-    status: null,
-    providerMessageId: null,
-    failure: null,
+    outcomes: [],
     isUntried: false,
     isUnsure: false,
     lastError: null,

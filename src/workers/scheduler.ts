@@ -2,43 +2,37 @@ import type { DisabledReason } from "../domain/events/endpoint.ts";
 import { subjectOfDestination } from "../domain/send/recipients/destinations.ts";
 import type { DeliverySettlement } from "../store/outbox/delivery-settlements.ts";
 import type { OutboxKind } from "../store/outbox/items.ts";
-import type { DestinationSettlement } from "../store/send/destinations.ts";
 import type { RelaySettlement } from "../store/send/relaying.ts";
 import { type DeliverWebhookDeps, deliverWebhookJob } from "./deliver-webhook.ts";
 import { notifier } from "./outbox/notifier.ts";
 import { type OutboxWorker, outboxWorker } from "./outbox/outbox.ts";
 import { type ParseMailDeps, parseMailJob } from "./parse-mail.ts";
 import { type PruneDeps, prune } from "./prune.ts";
-import { relayDestinationJob } from "./relay-destination.ts";
 import { type RelayEmailDeps, relayEmailJob } from "./relay-email.ts";
 
 export interface WorkerDeps extends RelayEmailDeps, DeliverWebhookDeps, ParseMailDeps, PruneDeps {
   observe?: WorkerObserver;
 }
 
-/** Told what came of each attempt, for counters, once it is written down. */
+/** Called with the result of each attempt, for counters, once it is recorded. */
 export interface WorkerObserver {
   relayed?(settlement: RelaySettlement): void;
-  relayedToSeveral?(settlement: DestinationSettlement): void;
   delivered?(settlement: DeliverySettlement): void;
-  /** Of an endpoint, whoever did it. */
+  /** Called when an endpoint is disabled, by anybody. */
   disabled?(reason: DisabledReason): void;
 }
 
-/** What the service does by itself, in the background. */
+/** The background work of the service. */
 export interface Workers {
-  /** Says that there is work of a kind, here and to the other processes. It may be lost. */
+  /** Wakes the workers of a kind, in this process and in the others. A wake-up may be lost. */
   nudge(kind: OutboxKind): void;
-  /**
-   * Resolves once an attempt to relay this message has been written down by this process, to each of its destinations where it has
-   * such, or after the time.
-   */
+  /** Resolves once this process has recorded an attempt at each destination of a message, or at the timeout. */
   settled(messageId: string, timeoutMs: number, destinations?: number): Promise<void>;
-  /** Claims no more, lets what is in hand end; what has not ended after `graceMs` is cut off and due again at once. */
+  /** Stops claiming and waits for the rows in hand. Those that have not ended after `graceMs` are cut off, and due again at once. */
   stop(graceMs: number): Promise<void>;
 }
 
-/** The safety net: nothing depends on a wake-up arriving. */
+/** How often the workers look without a wake-up, so that nothing depends on one. */
 const tickMs = 1000;
 const pruneMs = 60_000;
 
@@ -51,16 +45,12 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
     ...relayEmailJob(deps, (lanes) => relay.recover(lanes)),
     settled: observe.relayed,
   });
-  const destination: OutboxWorker = outboxWorker(context, {
-    ...relayDestinationJob(deps, (lanes) => destination.recover(lanes)),
-    settled: observe.relayedToSeveral,
-  });
   const webhook = outboxWorker(context, {
     ...deliverWebhookJob({ ...deps, disabled: observe.disabled }),
     settled: observe.delivered,
   });
   const parse = outboxWorker(context, parseMailJob(deps));
-  const workers: Record<OutboxKind, OutboxWorker> = { relay, destination, webhook, parse };
+  const workers: Record<OutboxKind, OutboxWorker> = { relay, webhook, parse };
   const others = await notifier(deps, (kind) => workers[kind].wake());
 
   let stopping = false;
@@ -70,7 +60,7 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
       .then(() => prune(deps, () => stopping))
       .catch((err: unknown) => deps.log.warn({ err }, "cannot prune"));
   }, pruneMs);
-  // The first look is a tick from now: a start has the doors to open first.
+  // The first tick comes after a second: a start opens the doors first.
   const timer = setInterval(() => {
     for (const worker of Object.values(workers)) worker.tick();
   }, tickMs);
@@ -78,12 +68,11 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
   return {
     nudge(kind) {
       workers[kind].wake();
-      others.tell(kind);
+      others.notify(kind);
     },
-    async settled(messageId, timeoutMs, destinations) {
-      if (destinations === undefined) return relay.settled(messageId, timeoutMs);
-      const places = Array.from({ length: destinations }, (_, place) => place);
-      await Promise.all(places.map((place) => destination.settled(subjectOfDestination(messageId, place), timeoutMs)));
+    async settled(messageId, timeoutMs, destinations = 1) {
+      const subjectIds = Array.from({ length: destinations }, (_, number) => subjectOfDestination(messageId, number));
+      await Promise.all(subjectIds.map((subjectId) => relay.settled(subjectId, timeoutMs)));
     },
     async stop(graceMs) {
       stopping = true;

@@ -9,14 +9,14 @@ import { workUnderWay } from "../relay/under-way.ts";
 import type { WorkerObserver } from "./scheduler.ts";
 
 export interface SimulatorDeps extends Pick<Deps, "log" | "now"> {
-  /** The door that reports come in by. */
+  /** The door for reports. */
   door: Pick<MailDoor, "recipient" | "accept">;
 }
 
 export interface Simulator {
-  /** Keeps in mind what is to be reported of mail that this relay has taken. */
+  /** Remembers the reports for mail that this relay has accepted. */
   around(relay: Relay): Relay;
-  /** Reports it once the mail is written down as sent, so that one hears of it in the order of the world. */
+  /** Sends the reports once the mail is recorded as sent, so that events come in their natural order. */
   observing(observer: WorkerObserver): WorkerObserver;
 }
 
@@ -25,10 +25,10 @@ interface Waiting {
   raw: Uint8Array;
 }
 
-/** Whatever waits for its mail to be settled; more than so many are at it only where settling fails. */
+/** How many messages may have waiting reports. There are more only if settling fails. */
 const mostWaiting = 1000;
 
-/** Servers that bounce, put off and deliver, and readers who complain, for who tests without any: reports come in by the real door. */
+/** Simulates servers that bounce, delay and deliver, and readers who complain, for tests without real ones. Reports come in by the real door. */
 export function reportSimulator({ door, log, now }: SimulatorDeps): Simulator {
   const waiting = boundedMemory<string, Waiting[]>(mostWaiting);
   const inHand = workUnderWay();
@@ -50,7 +50,7 @@ export function reportSimulator({ door, log, now }: SimulatorDeps): Simulator {
   const lost = (messageId: string | undefined) => (err: unknown) =>
     log.warn({ err, message_id: messageId }, "simulated report lost");
 
-  function tell(messageId: string): void {
+  function report(messageId: string): void {
     const reports = waiting.get(messageId) ?? [];
     waiting.delete(messageId);
     if (reports.length > 0) void inHand.keep(handIn(messageId, reports));
@@ -74,7 +74,7 @@ export function reportSimulator({ door, log, now }: SimulatorDeps): Simulator {
       ...relay,
       async send(mail, signal) {
         const outcomes = await relay.send(mail, signal);
-        // Taken is taken, also where nothing can be reported of it.
+        // An error here must not fail a mail that the relay has accepted.
         if (outcomes.every(({ kind }) => kind === "sent")) await remember(mail).catch(lost(mail.dsn?.envid));
         return outcomes;
       },
@@ -87,11 +87,7 @@ export function reportSimulator({ door, log, now }: SimulatorDeps): Simulator {
       ...observer,
       relayed(settlement) {
         observer.relayed?.(settlement);
-        tell(settlement.subjectId);
-      },
-      relayedToSeveral(settlement) {
-        observer.relayedToSeveral?.(settlement);
-        tell(settlement.messageId);
+        report(settlement.messageId);
       },
     }),
   };

@@ -380,6 +380,6 @@ test("each connection ends with QUIT, and closing waits for it", async () => {
   await send();
   await relay.close();
   expect(servers["127.0.0.2"]?.commands.at(-1)).toBe("QUIT");
-  expect(relay.destinationOf("jane@Example.COM")).toBe("example.com");
+  expect(relay.serverOf("jane@Example.COM")).toBe("example.com");
   expect(relay.describe()).toBe("direct");
 });

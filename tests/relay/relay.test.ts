@@ -345,6 +345,6 @@ describe("what goes over the wire", () => {
 
 test("a relay is identified by host and port, and described without its password", () => {
   const relay = smtpRelay(outbound("smtp://ada:secret@Relay.Example"), { hostname: "inbox.test" });
-  expect(relay.destinationOf("jane@example.com")).toBe("relay.example:587");
+  expect(relay.serverOf("jane@example.com")).toBe("relay.example:587");
   expect(relay.describe()).toBe("smtp://ada:***@relay.example:587");
 });

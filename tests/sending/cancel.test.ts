@@ -172,7 +172,8 @@ describe.each(enginesHere())("Canceling a mail (%s)", (engine) => {
     /** Jane's copy is sent; Joe's and Bob's wait, each with its own row. */
     async function toSeveral(world: World, inbox: { id: string; accountId: string }) {
       const id = await world.send(inbox, "jane@one.example");
-      await query(under.db.api, sql`update messages set status = 'sent', recipient_count = 3 where id = ${id}`);
+      await query(under.db.api, sql`update messages set status = 'sent' where id = ${id}`);
+      await query(under.db.api, sql`delete from recipients where message_id = ${id}`);
       const of = sql`select * from (values (0, 'jane@one.example', 0, 'sent'), (1, 'joe@two.example', 1, 'pending'),
         (2, 'bob@three.example', 2, 'pending')) as r (position, address, destination, status)`;
       await query(
@@ -180,7 +181,7 @@ describe.each(enginesHere())("Canceling a mail (%s)", (engine) => {
         sql`insert into recipients (message_id, position, address, type, destination, status)
             select ${id}, position, address, 'to', destination, status from (${of}) r`,
       );
-      const rows = sql`select ${id} || '.' || n, 'destination', account_id, inbox_id, lane, created_at, due_at
+      const rows = sql`select ${id} || '.' || n, 'relay', account_id, inbox_id, lane, created_at, due_at
         from outbox cross join generate_series(1, 2) n where subject_id = ${id}`;
       await query(
         under.db.api,
@@ -276,7 +277,12 @@ describe.each(enginesHere())("Canceling a mail (%s)", (engine) => {
       const world = await newWorld();
       const other = await newWorld(otherDb ?? under.db);
       const inboxes = await Promise.all(Array.from({ length: 20 }, () => world.newInbox()));
-      await Promise.all([world.start(), other.start()]);
+      // The first look of a process on the embedded database takes over all running rows, as if it were alone. It is over here.
+      for (const by of [world, other]) {
+        const workers = await by.start();
+        await workers.settled(await by.send(await by.newInbox(), "first@example.com"), 2000);
+        by.relay.mails.splice(0);
+      }
       const answers: [id: string, answer: string][] = [];
       const racers = inboxes.map(async (inbox, racer) => {
         for (let number = 0; number < races / inboxes.length; number += 1) {

@@ -5,7 +5,7 @@ import { enginesHere } from "../support/engines.ts";
 import { mailOf } from "../support/mail.ts";
 import { newAccount, newInbox, send } from "../support/sends.ts";
 import { type StoredMessage, storedMessages } from "../support/stored.ts";
-import { startWorld, type WorldInbox } from "../support/world.ts";
+import { startWorld, type World, type WorldInbox } from "../support/world.ts";
 import { oneWorldOn } from "../support/world-on.ts";
 
 const env = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "0" };
@@ -129,7 +129,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
     inbox = await startInbox();
     const threadId = await receive("failed@example.com", "Hello");
     const { body } = await send(world(), inbox.id, { threadId });
-    await query(world().service.deps.db.api, sql`update messages set status = 'failed' where id = ${body.messageId}`);
+    await markFailed(world(), body.messageId);
     await send(world(), inbox.id, { threadId });
     const { inReplyTo, referenceIds } = await lastMessage();
     expect(inReplyTo).toBe("failed@example.com");
@@ -190,7 +190,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
         referenceIds: ["jane@two.example", "eve@two.example", `${own.messageId}@inbox.localhost`],
       });
 
-      await query(world().service.deps.db.api, sql`update messages set status = 'failed' where id = ${own.messageId}`);
+      await markFailed(world(), own.messageId);
       await send(world(), inbox.id, { threadId, readUpToMessageId });
       const { inReplyTo, referenceIds, bodyText } = await lastMessage();
       expect([inReplyTo, referenceIds]).toEqual(["eve@two.example", ["jane@two.example", "eve@two.example"]]);
@@ -297,7 +297,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
   test("in a thread with only failed messages is no reply", async () => {
     inbox = await startInbox();
     const { body } = await send(world(), inbox.id);
-    await query(world().service.deps.db.api, sql`update messages set status = 'failed' where id = ${body.messageId}`);
+    await markFailed(world(), body.messageId);
     const again = await send(world(), inbox.id, { threadId: body.threadId, subject: undefined });
     expect(again.body.threadId).toBe(body.threadId);
     expect(await lastMessage()).toMatchObject({ inReplyTo: null, subject: "Re: Hello", bodyText: "Hello Jane" });
@@ -484,3 +484,12 @@ describe("replyTo on the free plan", () => {
     expect((await send(world, inboxId)).status).toBe(429);
   });
 });
+
+/** Fails a message that waits for the relay. */
+async function markFailed({ service }: World, messageId: string): Promise<void> {
+  await query(
+    service.deps.db.api,
+    sql`with recipient as (update recipients set status = 'failed' where message_id = ${messageId})
+        update messages set status = 'failed' where id = ${messageId}`,
+  );
+}

@@ -24,5 +24,5 @@ export async function attachFiles(db: Db, messageId: string, files: readonly Att
             ${file.inline ?? false}, ${sourceId}, 0, ${digest})`,
     );
   }
-  await query(db, sql`update outbox set kind = 'destination' where subject_id = ${messageId}`);
+  await query(db, sql`update messages set attachment_count = ${files.length} where id = ${messageId}`);
 }

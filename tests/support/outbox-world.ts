@@ -168,7 +168,6 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     pass(ms: number): void {
       clock.pass(ms);
       deps.nudge("relay");
-      deps.nudge("destination");
       deps.nudge("webhook");
     },
     async message(id: string) {
@@ -256,7 +255,7 @@ function recordingRelay(): RecordingRelay {
     },
     close: async () => undefined,
     describe: () => "a recording",
-    destinationOf: () => "relay.example:25",
+    serverOf: () => "relay.example:25",
   };
   return relay;
 }

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { webhookFault, webhookHeaders, webhookSigner } from "../../src/standards/signature.ts";
 import { type WebhookClientOptions, type WebhookReply, webhookClient } from "../../src/webhook/client.ts";
-import { leavingOf } from "../../src/workers/outbox/destinations.ts";
+import { leavingOf } from "../../src/workers/outbox/delivery-slots.ts";
 import { fairly } from "../support/fair-time.ts";
 import {
   answer,

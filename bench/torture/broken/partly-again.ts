@@ -13,7 +13,7 @@ await serveBroken(asItIs, async (service) => {
        return null;
      end $$`,
     `create or replace trigger partly_again after update on outbox for each row
-       when (new.kind = 'destination' and old.state = 'running' and new.state <> 'running') execute function partly_again()`,
+       when (new.kind = 'relay' and old.state = 'running' and new.state <> 'running') execute function partly_again()`,
   ];
   for (const statement of statements) await query(service.deps.db.api, sql.raw(statement));
   return portOf(service);

@@ -59,8 +59,8 @@ export interface SentMessage {
   status: "sent";
   /** Null if the relay named none. */
   providerMessageId: string | null;
-  /** The status of every recipient at that time, if there are several or one has a name. */
-  recipients?: readonly RecipientOutcome[];
+  /** All recipients, with their status at that time. */
+  recipients: readonly RecipientOutcome[];
 }
 
 export interface FailedMessage extends Omit<SentMessage, "status"> {

@@ -179,10 +179,9 @@ function inboundMessage(
   };
 }
 
-/** Undefined if the field names only the address that the mail came for. */
-function toField(to: readonly Mailbox[], toAddr: string): string[] | undefined {
-  const addresses = to.map(({ address }) => address);
-  return addresses.length === 0 || (addresses.length === 1 && addresses[0] === toAddr) ? undefined : addresses;
+/** The addresses of the To field; of a mail without one, the address that it came to. */
+function toField(to: readonly Mailbox[], toAddr: string): string[] {
+  return to.length === 0 ? [toAddr] : to.map(({ address }) => address);
 }
 
 function attachmentRows({ mail, attachments, sourceId }: ArrivedMail): FiledAttachment[] {

@@ -20,8 +20,8 @@ export interface InboundMessage {
   fromAddr: string;
   fromName: string | undefined;
   toAddr: string;
-  /** The addresses of the To field, unless that is `toAddr` alone. */
-  toAddrs: readonly string[] | undefined;
+  /** The addresses of its To field. */
+  toAddrs: readonly string[];
   cc: readonly string[];
   replyTo: string | undefined;
   subject: string;

@@ -41,10 +41,8 @@ export interface KnownMessage {
   accountId: string;
   inboxId: string;
   threadId: string;
-  toAddr: string;
   providerMessageId: string | null;
   createdAt: Date;
-  /** Of a message to several, or to one by name; else empty, and `toAddr` is the one. */
   recipients: readonly { position: number; address: string }[];
   reports: readonly KeptReport[];
 }

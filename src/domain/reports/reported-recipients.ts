@@ -15,7 +15,7 @@ export interface ReportedRecipient {
  * recipient, the worst one counts for the message; in a message to one recipient it is about that one.
  */
 export function reportedRecipients(message: KnownMessage, reports: readonly RecipientReport[]): ReportedRecipient[] {
-  const ours = new Map(addressesOf(message).map((address) => [address.toLowerCase(), address]));
+  const ours = new Map(message.recipients.map(({ address }) => [address.toLowerCase(), address]));
   const all = reports.map((report, index) => ({ report, index, kind: report.kind, type: report.type }));
   const named = all.flatMap((one) => {
     const recipient = ourOwn(ours, one.report.originalRecipient) ?? ourOwn(ours, one.report.finalRecipient);
@@ -31,12 +31,8 @@ export function reportedRecipients(message: KnownMessage, reports: readonly Reci
 }
 
 /** Whether a message went to more than one address; two spellings of one address count once. */
-export function hasSeveralRecipients(message: Pick<KnownMessage, "toAddr" | "recipients">): boolean {
-  return new Set(addressesOf(message).map((address) => address.toLowerCase())).size > 1;
-}
-
-export function addressesOf({ toAddr, recipients }: Pick<KnownMessage, "toAddr" | "recipients">): string[] {
-  return recipients.length === 0 ? [toAddr] : recipients.map(({ address }) => address);
+export function hasSeveralRecipients({ recipients }: Pick<KnownMessage, "recipients">): boolean {
+  return new Set(recipients.map(({ address }) => address.toLowerCase())).size > 1;
 }
 
 function ourOwn(ours: ReadonlyMap<string, string>, address: string | undefined): string | undefined {

@@ -3,7 +3,6 @@ import { type Delivery, worstOf } from "./delivery.ts";
 import type { ReportKind } from "./report.ts";
 import type { AutomaticSuppression } from "./report-policy.ts";
 import { type ArrivedReport, deliveryBy, type KeptReport, type KnownMessage } from "./reported-message.ts";
-import { addressesOf } from "./reported-recipients.ts";
 
 /** The state of a message while reports are judged one after the other. It is mutable. */
 export interface MessageState {
@@ -63,10 +62,8 @@ export function rowsOfReports(states: readonly MessageState[], arrived: readonly
 }
 
 function deliveriesOfRecipients({ message, reports }: MessageState) {
-  if (message.recipients.length === 0) return [];
-  const addresses = addressesOf(message);
-  return message.recipients.flatMap(({ position }, index) => {
-    const own = [...reports.values()].filter(({ recipient }) => recipient === addresses[index]);
+  return message.recipients.flatMap(({ position, address }) => {
+    const own = [...reports.values()].filter(({ recipient }) => recipient === address);
     const delivery = worstDelivery(own);
     return delivery === undefined ? [] : [{ messageId: message.id, position, delivery }];
   });

@@ -1,13 +1,20 @@
 import type { AutoSubmitted } from "../automated.ts";
-import type { ThreadState } from "../conversation.ts";
+import type { Recorded, ThreadState } from "../conversation.ts";
 import type { KeyUse } from "../idempotency.ts";
+import type { SendUsage } from "../limits.ts";
 import type { CustomHeader } from "../message.ts";
 import type { NewItem } from "../outbox-item.ts";
+import { filedFiles } from "./attachments.ts";
 import type { FiledFiles } from "./files-of-send.ts";
+import { destinationsOf, subjectOfDestination, type WaysOut } from "./recipients/destinations.ts";
+import type { Recipient } from "./recipients/entries.ts";
 import type { NewRecipient } from "./recipients/recipient-outcome.ts";
+import type { Content } from "./reply-content.ts";
+import type { Send } from "./send.ts";
 import type { Sender } from "./send-facts.ts";
+import { type SuppressedAddress, suppressedFailure } from "./suppressed.ts";
 
-/** What tells one message that waits to be sent from another; its other columns are the same for all. */
+/** The row of a message that waits to be sent. The columns that are the same for all such messages are left out. */
 export interface OutboundMessage {
   id: string;
   inboxId: string;
@@ -18,27 +25,21 @@ export interface OutboundMessage {
   rfcMessageId: string;
   messageIdHash: string;
   fromAddr: string;
+  fromName: string | undefined;
+  /** The first of `toAddrs`. */
   toAddr: string;
+  toAddrs: readonly string[];
+  cc: readonly string[];
   replyTo: string | undefined;
   subject: string;
   bodyText: string;
   bodyHtml: string | undefined;
+  attachmentCount: number;
   inReplyTo: string | undefined;
   referenceIds: readonly string[];
   autoSubmitted: AutoSubmitted | undefined;
-  /** What plain mail has none of. */
-  more?: MoreOfMessage;
-}
-
-/** What a message has that goes to several, or that bears more than its words; the schema says when each is undefined. */
-export interface MoreOfMessage {
-  fromName: string | undefined;
-  toAddrs: readonly string[] | undefined;
-  cc: readonly string[];
-  recipientCount: number;
-  metadata: Readonly<Record<string, string>> | undefined;
   headers: readonly CustomHeader[] | undefined;
-  attachmentCount: number;
+  metadata: Readonly<Record<string, string>> | undefined;
   forwardOf: string | undefined;
 }
 
@@ -46,44 +47,165 @@ export interface SendKeyUse extends KeyUse {
   inboxId: string;
 }
 
-/** One to someone who has not answered the inbox. */
+/** A send to a recipient who has not answered the inbox. */
 export interface ColdSend {
   inboxId: string;
   recipient: string;
   sentOn: string;
-  /** Together with this one. */
+  /** Includes this one. */
   sentToday: number;
+}
+
+/** The rows of one accepted send. */
+export interface AcceptedSend {
+  /** The inbox after the send. */
+  sender: Sender;
+  thread: ThreadState;
+  message: OutboundMessage;
+  recipients: readonly NewRecipient[];
+  keyUse: SendKeyUse;
+  /** One for each destination. */
+  outboxItems: readonly NewItem[];
+  coldSends: readonly ColdSend[];
+  /** Undefined for a mail without attachments. */
+  files: FiledFiles | undefined;
 }
 
 export interface ColdSends extends Omit<ColdSend, "sentToday"> {
   count: number;
 }
 
-/** What one accepted send writes. */
-export interface AcceptedSend {
-  /** As the send leaves it. */
-  sender: Sender;
-  thread: ThreadState;
-  message: OutboundMessage;
-  keyUse: SendKeyUse;
-  /** One for each destination. */
-  outboxItems: readonly NewItem[];
-  /** Of several recipients, or one with a name. */
-  recipients: readonly NewRecipient[];
-  /** Of the recipients whom mail is limited to. */
-  coldSends: readonly ColdSend[];
-  /** Undefined where it bears none. */
-  files: FiledFiles | undefined;
-}
-
-/** All that accepted sends write. */
+/** The rows of all accepted sends of a batch. */
 export interface AcceptedSends {
   senders: readonly Sender[];
-  keyUses: readonly SendKeyUse[];
   threads: readonly ThreadState[];
   messages: readonly OutboundMessage[];
-  outboxItems: readonly NewItem[];
   recipients: readonly NewRecipient[];
+  keyUses: readonly SendKeyUse[];
+  outboxItems: readonly NewItem[];
   coldSends: readonly ColdSends[];
   files: readonly FiledFiles[];
+}
+
+/** What is decided about a send before its rows are made. */
+export interface Decided {
+  send: Send;
+  from: string;
+  recipients: readonly Recipient[];
+  /** The suppressed recipients, by address. */
+  suppressed: ReadonlyMap<string, SuppressedAddress>;
+  /** The recipients that have a limit for strangers. */
+  cold: readonly { address: string; sentToday: number }[];
+  content: Content;
+  recorded: Recorded<Sender>;
+  /** Includes this send. */
+  usage: SendUsage;
+  at: Date;
+}
+
+export function acceptedSend(decided: Decided, ways: WaysOut): AcceptedSend {
+  const { send, recipients, suppressed, cold, recorded, usage, at } = decided;
+  const { inbox, thread, createdAt } = recorded;
+  const { messageId, fingerprint } = send;
+  const { accountId, operation, key } = send.key;
+  const reached = recipients.filter(({ address }) => !suppressed.has(address));
+  const { lanes, numberOf } = destinationsOf(reached, ways);
+  return {
+    sender: {
+      ...inbox,
+      sentOn: usage.day,
+      sentCount: usage.today,
+      inWindow: usage.inWindow,
+      oldestInWindowAt: usage.oldestInWindowAt ?? createdAt,
+    },
+    thread,
+    message: outboundMessage(decided),
+    recipients: recipients.map((recipient, position) => {
+      const suppression = suppressed.get(recipient.address);
+      return {
+        messageId,
+        inboxId: inbox.id,
+        position,
+        address: recipient.address,
+        name: recipient.name,
+        type: recipient.type,
+        destination: suppression === undefined ? numberOf(recipient) : 0,
+        status: suppression === undefined ? "pending" : "failed",
+        failure: suppression === undefined ? null : suppressedFailure(suppression.reason),
+      };
+    }),
+    keyUse: { accountId, operation, key, fingerprint, subjectId: messageId, createdAt: at, inboxId: inbox.id },
+    outboxItems: lanes.map((lane, number) => ({
+      subjectId: subjectOfDestination(messageId, number),
+      accountId: inbox.accountId,
+      inboxId: inbox.id,
+      lane,
+      dueAt: at,
+      createdAt,
+    })),
+    coldSends: cold.map(({ address, sentToday }) => ({
+      inboxId: inbox.id,
+      recipient: address.toLowerCase(),
+      sentOn: usage.day,
+      sentToday: sentToday + 1,
+    })),
+    files: filedFiles(send),
+  };
+}
+
+function outboundMessage({ send, from, recipients, content, recorded }: Decided): OutboundMessage {
+  const { request } = send;
+  const addressesOf = (type: Recipient["type"]) =>
+    recipients.flatMap((each) => (each.type === type ? [each.address] : []));
+  const toAddrs = addressesOf("to");
+  return {
+    id: send.messageId,
+    inboxId: recorded.inbox.id,
+    threadId: recorded.thread.id,
+    seq: recorded.seq,
+    directionSeq: recorded.directionSeq,
+    createdAt: recorded.createdAt,
+    rfcMessageId: send.rfcMessageId,
+    messageIdHash: send.messageIdHash,
+    fromAddr: from,
+    fromName: request.fromName ?? undefined,
+    toAddr: recipients[0]?.address ?? "",
+    toAddrs,
+    cc: addressesOf("cc"),
+    replyTo: request.replyTo,
+    subject: content.subject,
+    bodyText: content.bodyText,
+    bodyHtml: content.bodyHtml,
+    attachmentCount: request.files?.attachments.length ?? 0,
+    inReplyTo: content.inReplyTo,
+    referenceIds: content.references,
+    autoSubmitted: request.autoSubmitted,
+    headers: request.headers,
+    metadata: request.metadata,
+    forwardOf: request.forwardOf,
+  };
+}
+
+/** Joins the rows of a batch. The last state of a thread or an inbox wins. */
+export function joinedRows(accepted: readonly AcceptedSend[]): AcceptedSends {
+  return {
+    senders: [...new Map(accepted.map(({ sender }) => [sender.id, sender])).values()],
+    threads: [...new Map(accepted.map(({ thread }) => [thread.id, thread])).values()],
+    messages: accepted.map(({ message }) => message),
+    recipients: accepted.flatMap(({ recipients }) => recipients),
+    keyUses: accepted.map(({ keyUse }) => keyUse),
+    outboxItems: accepted.flatMap(({ outboxItems }) => outboxItems),
+    coldSends: countedColdSends(accepted),
+    files: accepted.flatMap(({ files }) => files ?? []),
+  };
+}
+
+/** Counts the sends of this batch only: the store adds them to its own count. */
+function countedColdSends(accepted: readonly AcceptedSend[]): ColdSends[] {
+  const counts = new Map<string, ColdSends>();
+  for (const { inboxId, recipient, sentOn } of accepted.flatMap(({ coldSends }) => coldSends)) {
+    const name = `${inboxId} ${recipient}`;
+    counts.set(name, { inboxId, recipient, sentOn, count: (counts.get(name)?.count ?? 0) + 1 });
+  }
+  return [...counts.values()];
 }

@@ -1,7 +1,7 @@
 import { mediaTypeOfName, octetStream, parseMediaType } from "../../standards/media-type.ts";
 import type { Fault } from "../errors.ts";
 
-/** One attachment as a caller gives it in JSON: from exactly one source. */
+/** One attachment of a request in JSON. It names exactly one source. */
 export interface AskedAttachment {
   /** Base64. */
   content?: string | undefined;
@@ -14,7 +14,7 @@ export interface AskedAttachment {
   contentId?: string | undefined;
 }
 
-/** All that is wrong with what a caller says of attachments, before anything is looked up. */
+/** The faults of the attachments of a request, before anything is looked up. */
 export function attachmentFaults(asked: readonly AskedAttachment[]): Fault[] {
   const contentIds = new Set<string>();
   return asked.flatMap((attachment, index) => {
@@ -24,7 +24,7 @@ export function attachmentFaults(asked: readonly AskedAttachment[]): Fault[] {
   });
 }
 
-/** What is wrong with them beside files that the same mail bears. */
+/** Their faults beside other files of the same mail. */
 export function faultsBeside(
   asked: readonly AskedAttachment[],
   files: readonly Pick<AskedAttachment, "contentId">[],
@@ -70,7 +70,7 @@ function faultsOf(asked: AskedAttachment, taken: ReadonlySet<string>): Placed[] 
   return faults;
 }
 
-/** What HTML names by `cid:`. */
+/** A Content-ID, which HTML names by `cid:`. */
 export function isContentId(text: string): boolean {
   return /^[A-Za-z0-9._@-]{1,128}$/.test(text);
 }
@@ -81,8 +81,8 @@ export function isBase64(text: string): boolean {
 }
 
 /**
- * The type that a caller gives, `undefined` where it can't be that. A multipart would be read as part of our own structure, and of
- * the messages only a whole mail may be attached.
+ * The media type of a request, or `undefined` if it is not allowed. A multipart would be read as part of our own structure, and of the
+ * message types only a whole mail may be attached.
  */
 export function givenMediaType(text: string): string | undefined {
   const type = parseMediaType(text);
@@ -92,7 +92,7 @@ export function givenMediaType(text: string): string | undefined {
 export const mediaTypeRule =
   'must be a type as "application/pdf", at most 127 characters; not multipart, and of message only "message/rfc822"';
 
-/** What nobody chose just now, of an upload, a part of a mail or a name, makes nothing wrong: it is a file of bytes then. */
+/** The media type of an upload, a part of a mail or a name. One that is not allowed is no fault: it becomes a file of bytes. */
 export function inheritedMediaType(inherited: string | undefined, filename: string): string {
   const type = inherited === undefined ? mediaTypeOfName(filename) : parseMediaType(inherited);
   return type !== undefined && isCarried(type) ? type : octetStream;

@@ -4,7 +4,7 @@ import { type AskedAttachment, givenMediaType, inheritedMediaType } from "./atta
 import type { FiledFiles, SentAttachment } from "./files-of-send.ts";
 import type { Send, SendRequest } from "./send.ts";
 
-/** A file as it lies somewhere, before the caller's words on it count. */
+/** A stored file, before the request changes its name or type. */
 export interface FoundFile {
   filename: string;
   contentType: string;
@@ -14,7 +14,7 @@ export interface FoundFile {
   part: number;
 }
 
-/** What the caller says of a file goes before what is known of it. */
+/** The name and type of the request go before those of the stored file. */
 export function sentAttachment(
   { filename, contentType, inline = false, contentId }: Omit<AskedAttachment, "content" | "uploadId" | "messageId">,
   found: FoundFile,
@@ -26,18 +26,21 @@ export function sentAttachment(
     contentType: (contentType && givenMediaType(contentType)) ?? inheritedMediaType(found.contentType, name),
     inline,
     contentId,
-    ...{ sha256: found.digest, sizeBytes: found.sizeBytes, sourceId: found.sourceId, part: found.part },
+    sha256: found.digest,
+    sizeBytes: found.sizeBytes,
+    sourceId: found.sourceId,
+    part: found.part,
     from,
   };
 }
 
-/** Under the names that they are kept by, which are different and safe (contract §9). */
+/** Gives the attachments their stored names, which are different and safe (contract §9). */
 export function withStoredNames(attachments: readonly SentAttachment[]): SentAttachment[] {
   const names = storedNames(attachments);
   return attachments.map((attachment, index) => ({ ...attachment, filename: names[index] ?? attachment.filename }));
 }
 
-/** Behind the replay: a file that is not there any more is known well enough to know a request again, and not to send it. */
+/** Refuses files that are gone. This comes after the replay: the digest of such a file is enough to recognize a request, but not to send it. */
 export function refuseLost({ forwardOf, forward, files }: SendRequest, lostSourceIds: ReadonlySet<string>): void {
   if (forwardOf !== undefined && forward === undefined) throw notFound("message");
   for (const { from = "attachment", sourceId } of files?.attachments ?? []) {
@@ -45,7 +48,7 @@ export function refuseLost({ forwardOf, forward, files }: SendRequest, lostSourc
   }
 }
 
-/** What such sends need to be there, each once. */
+/** The sources that sends need, each once. */
 export function sourcesNamed(requests: readonly SendRequest[]): string[] {
   const all = requests.flatMap(({ files }) =>
     (files?.attachments ?? []).flatMap(({ sourceId }) => (sourceId === files?.source?.id ? [] : sourceId)),
@@ -53,7 +56,7 @@ export function sourcesNamed(requests: readonly SendRequest[]): string[] {
   return [...new Set(all)];
 }
 
-/** Undefined where it bears none. */
+/** Undefined if the mail has none. */
 export function filedFiles({ request, messageId, attachmentIds }: Send): FiledFiles | undefined {
   return request.files && { ...request.files, messageId, inboxId: request.inboxId, attachmentIds };
 }

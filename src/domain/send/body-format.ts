@@ -1,11 +1,11 @@
 import { isHtml } from "../body.ts";
 
-/** `auto`: HTML is told from text by what it says (contract §5.4). */
+/** `auto`: the content decides whether a body is HTML or text (contract §5.4). */
 export const bodyFormats = ["auto", "text", "html", "markdown"] as const;
 export type BodyFormat = (typeof bodyFormats)[number];
 
 export interface AskedBodies {
-  /** Left out where something is only forwarded. */
+  /** Undefined if a message is forwarded without text. */
   body: string | undefined;
   bodyHtml: string | undefined;
   bodyFormat: BodyFormat | undefined;
@@ -17,13 +17,13 @@ export interface Bodies {
 }
 
 export interface BodyReading {
-  /** Given, since what reads HTML stands above the rules. */
+  /** Passed in: domain may not import mail/html. */
   textOfHtml: (html: string) => string;
-  /** What has been made of the body, where it is Markdown; undefined where that took too long, and then it goes as text alone. */
+  /** The HTML of a Markdown body. Undefined if making it took too long: then the mail goes as text only. */
   markdownHtml: string | undefined;
 }
 
-/** The two versions of what the caller says. The text of Markdown is the Markdown as it was written. */
+/** The text and the HTML of a mail. The text of Markdown is the Markdown itself. */
 export function resolveBodies({ body = "", bodyHtml, bodyFormat }: AskedBodies, reading: BodyReading): Bodies {
   if (bodyFormat === "markdown") return { text: body, html: reading.markdownHtml };
   if (bodyFormat === "text") return { text: body, html: undefined };

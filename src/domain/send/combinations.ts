@@ -1,6 +1,6 @@
 import type { Fault } from "../errors.ts";
 
-/** The fields of a request to send, as far as they say something of each other; what each of them may be the schema says. */
+/** The fields of a send that depend on each other. The schema checks each field by itself. */
 export type AskedTogether = Readonly<
   Partial<
     Record<
@@ -20,7 +20,7 @@ export type AskedTogether = Readonly<
   >
 >;
 
-/** What is wrong with fields that are right each by itself. A field that says its own default says nothing. */
+/** The faults of fields that are valid by themselves but not together. A field with its default value counts as absent. */
 export function faultsOfCombination(asked: AskedTogether): Fault[] {
   return rules.filter(({ isBroken }) => isBroken(asked)).map(({ pointer, detail }) => ({ pointer, detail }));
 }

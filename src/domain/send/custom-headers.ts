@@ -9,8 +9,8 @@ export interface ReadHeaders {
 }
 
 /**
- * The headers that a caller adds to his mail. What decides routing, threading, identity or structure is ours, and so is what relays
- * take for orders: all that is not allowed is refused, by its name.
+ * Checks the headers that a caller adds. Those that decide routing, threading, identity or structure are ours, and so are those that
+ * relays take as commands. Every header that is not allowed is refused by name.
  */
 export function readCustomHeaders(
   asked: Readonly<Record<string, string>> | undefined,
@@ -58,7 +58,7 @@ function faultOf(
   return undefined;
 }
 
-/** What a mail bears where `autoSubmitted` says that a program wrote it. */
+/** The headers of a mail whose `autoSubmitted` says that a program wrote it. */
 const automatic: ReadonlySet<string> = new Set(["auto-submitted", "x-auto-response-suppress"]);
 
 const allowedInWords =
@@ -75,14 +75,14 @@ const named: ReadonlySet<string> = new Set([
   ...["importance", "priority", "x-priority", "feedback-id", "precedence"],
 ]);
 
-/** What relays carry out, and what we know our own mail by. */
+/** The headers that relays carry out, and those by which we recognize our own mail. */
 const orders: ReadonlySet<string> = new Set(["x-smtpapi", "x-msys-api"]);
 const orderPrefixes = [
   ...["x-inboxd-", "x-pm-", "x-ses-", "x-sg-", "x-mailgun-", "x-mj-", "x-mailjet-"],
   ...["x-mc-", "x-mailin-", "x-sib-", "x-envelope-"],
 ];
 
-/** RFC 2369 §2: addresses in brackets, with commas between. They are never encoded, so each must fit into a line as it is. */
+/** RFC 2369 §2: addresses in brackets, separated by commas. They are never encoded, so each must fit into a line. */
 export function unsubscribeEntries(value: string): string[] | undefined {
   const entries = value.match(/<[^<>]*>/g) ?? [];
   const between = value.replace(/<[^<>]*>/g, "<>").replace(/[ \t]+/g, "");
@@ -94,7 +94,7 @@ function isUnsubscribe(value: string): boolean {
   return unsubscribeEntries(value) !== undefined;
 }
 
-/** A line of 998 octets (RFC 5322 §2.1.1) without `List-Unsubscribe: ` before and the comma behind. */
+/** A line has 998 octets (RFC 5322 §2.1.1), minus `List-Unsubscribe: ` before and the comma after. */
 const longestEntry = 979;
 
 function isUnsubscribeEntry(entry: string): boolean {

@@ -2,35 +2,35 @@ import type { Source } from "../receive/filed-mails.ts";
 import type { ForwardedMessage } from "./forward.ts";
 import type { AttachmentPrint } from "./send-fingerprint.ts";
 
-/** A file that a mail will bear, with where its bytes lie. */
+/** An attachment of a mail to send, with the place of its bytes. */
 export interface SentAttachment extends AttachmentPrint {
-  /** What was named for it; undefined of what came with the request. */
+  /** What the request named: an upload, or an attachment of a message. Undefined if the bytes came in the request. */
   from: "upload" | "attachment" | undefined;
-  /** "" where the bytes have gone, and what is known of the file is enough for a replay alone. */
+  /** "" if the bytes are gone. What is known of the file is then enough for a replay only. */
   sourceId: string;
   part: number;
 }
 
-/** All files of one mail. */
+/** All attachments of one mail. */
 export interface FilesOfSend {
   attachments: readonly SentAttachment[];
-  /** Bytes that came in the request's own words: written with the message, and only then. */
+  /** The bytes that came in the request. They are written together with the message. */
   source: Source | undefined;
 }
 
-/** A message that is handed on. */
+/** A message to forward. */
 export interface Forward {
   message: ForwardedMessage;
-  /** `attachment`: its words are in the file alone. */
+  /** `attachment`: the text of the message is only in the attached file. */
   as: "inline" | "attachment";
-  /** Of its pictures that go along as they were. */
+  /** The Content-IDs of its pictures that the new mail has unchanged. */
   contentIds: ReadonlySet<string>;
 }
 
-/** What an accepted send with files writes beside its message. */
+/** The attachments of an accepted send. */
 export interface FiledFiles extends FilesOfSend {
   messageId: string;
   inboxId: string;
-  /** Of each attachment. */
+  /** One for each attachment, in order. */
   attachmentIds: readonly string[];
 }

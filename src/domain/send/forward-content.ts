@@ -3,14 +3,14 @@ import { type ForwardedMessage, withForwardedText } from "./forward.ts";
 import { type Content, type RepliedThread, replyContent, type WithHtmlQuote } from "./reply-content.ts";
 import type { Send } from "./send.ts";
 
-/** The caller's HTML, else his text as HTML, with what is forwarded under it. */
+/** Makes HTML from the HTML of the request, else from its text, followed by the forwarded message. */
 export type WithForwardedHtml = (
   own: { text: string; html: string | undefined },
   original: ForwardedMessage,
   contentIds: ReadonlySet<string>,
 ) => string;
 
-/** Given, since what reads HTML stands above the rules. */
+/** Passed in: domain may not import mail/html. */
 export interface HtmlBodies {
   /** Whether the relay is known to give mails another Message-ID. */
   isRenamed: boolean;
@@ -18,7 +18,7 @@ export interface HtmlBodies {
   withForwardedHtml: WithForwardedHtml;
 }
 
-/** What the mail says, whatever it is: new, an answer, or a message handed on. */
+/** The content of the mail: new, an answer, or a forward. */
 export function mailContent(send: Send, thread: RepliedThread | undefined, bodies: HtmlBodies): Content {
   const { request, text, html } = send;
   const { forward } = request;

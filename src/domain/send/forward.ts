@@ -4,7 +4,7 @@ import type { Mailbox } from "../message.ts";
 import { instantInWords, personInWords, plainWords, withoutLastLineBreaks } from "../quote.ts";
 import { inheritedMediaType, isContentId } from "./attachment-words.ts";
 
-/** What a forward shows of a message. Whoever had a blind copy is not in it. */
+/** The parts of a message that a forward shows. Recipients of a blind copy are not among them. */
 export interface ForwardedMessage {
   from: Mailbox | undefined;
   at: Date;
@@ -15,17 +15,17 @@ export interface ForwardedMessage {
   bodyHtml: string | undefined;
 }
 
-/** The caller's text, if any, with the forwarded message under it. */
+/** The text of the request, if any, followed by the forwarded message. */
 export function withForwardedText(body: string, original: ForwardedMessage): string {
   const own = withoutLastLineBreaks(body);
   const head = [forwardLine, ...forwardedHead(original).map(([name, words]) => `${name}: ${words}`)].join("\n");
   return `${own === "" ? "" : `${own}\n\n`}${head}\n\n${forwardedText(original.bodyText)}`;
 }
 
-/** What mail programs, and our own reading of replies, know a forward by. */
+/** The line by which mail programs recognize a forward, and by which we do when we read replies. */
 export const forwardLine = "---------- Forwarded message ----------";
 
-/** The fields that stand over a forwarded message, each on one line. */
+/** The header lines above a forwarded message. */
 export function forwardedHead({ from, at, subject, to, cc }: ForwardedMessage): [name: string, words: string][] {
   const head: [string, string][] = [
     ["From", personInWords(from)],
@@ -38,7 +38,7 @@ export function forwardedHead({ from, at, subject, to, cc }: ForwardedMessage): 
 
 const maxSubjectLength = 998;
 
-/** A stranger may have written to thousands; nobody reads more of them than that. */
+/** How many addresses are shown. A stranger may have written to thousands. */
 const maxListed = 100;
 
 function listed(addresses: readonly string[]): string {
@@ -57,7 +57,7 @@ function forwardedText(text: string): string {
   return `${truncateUtf8(written, maxTextBytes - cutMark.length)}${cutMark}`;
 }
 
-/** An attachment as a message has it. */
+/** An attachment of a forwarded message. */
 export interface ForwardedAttachment {
   filename: string;
   contentType: string;
@@ -66,8 +66,8 @@ export interface ForwardedAttachment {
 }
 
 /**
- * The attachments of a forwarded message as the new mail has them. One whose Content-ID is taken, by the caller or by one before, or
- * can't be named by a `cid:` of ours goes along as a file: HTML that named it would show another picture.
+ * The attachments of a forwarded message in the new mail. One becomes a plain file if its Content-ID is used already, or cannot be written
+ * as a `cid:`: HTML that names it would show another picture.
  */
 export function forwardedAttachments<Attachment extends ForwardedAttachment>(
   attachments: readonly Attachment[],
@@ -85,7 +85,7 @@ export function forwardedAttachments<Attachment extends ForwardedAttachment>(
   });
 }
 
-/** The name of a mail that is attached whole: its subject, in which a slash is no folder. */
+/** The file name of an attached mail: its subject, with slashes replaced so that they name no folder. */
 export function nameOfForwardedMail(subject: string): string {
   const words = oneLine(subject).replace(/[/\\]/g, "-");
   const [name = defaultName] = storedNames([{ filename: `${words}.eml`, contentType: "message/rfc822" }]);
@@ -94,7 +94,7 @@ export function nameOfForwardedMail(subject: string): string {
 
 const defaultName = "message.eml";
 
-/** A mail that must not be encoded is attached as one only where it needs no encoding (RFC 2046 §5.2.1); else as a file of bytes. */
+/** The media type of an attached mail. message/rfc822 may not be encoded (RFC 2046 §5.2.1), so a mail that needs an encoding is a plain file. */
 export function typeOfForwardedMail(isSevenBit: boolean): "message/rfc822" | "application/octet-stream" {
   return isSevenBit ? "message/rfc822" : "application/octet-stream";
 }

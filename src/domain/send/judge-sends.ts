@@ -4,8 +4,7 @@ import { notFound, Refusal } from "../errors.ts";
 import { type KeyUse, reusedIdempotencyKey } from "../idempotency.ts";
 import { type PlanLimits, refuseOverLimit, type SendUsage } from "../limits.ts";
 import { previewOf } from "../preview.ts";
-import { outboundMessage, rowsOfMessage } from "./accepted-rows.ts";
-import type { AcceptedSend, AcceptedSends, ColdSends } from "./accepted-sends.ts";
+import { type AcceptedSend, type AcceptedSends, acceptedSend, joinedRows } from "./accepted-sends.ts";
 import { refuseLost } from "./attachments.ts";
 import { type HtmlBodies, mailContent } from "./forward-content.ts";
 import { refuseLoop } from "./loop.ts";
@@ -29,29 +28,29 @@ import {
 import { suppressedRecipients } from "./suppressed.ts";
 
 export interface Judging extends WaysOut, HtmlBodies {
-  /** One instant for the whole batch: its sends fall into one window and on one day. */
+  /** One instant for the whole batch: its sends are in one window and on one day. */
   at: Date;
   /** How many recipients a mail may have. */
   recipientsMax: number;
   limits: PlanLimits;
-  /** Undefined: a mail may be of any length. */
+  /** Undefined: no limit. */
   mailLimit?: MeasureMail | undefined;
 }
 
-/** What each send came to, and the rows that the accepted ones make. */
+/** The results of a batch of sends, and the rows of the accepted ones. */
 export interface Judgement extends AcceptedSends {
   results: Map<Send, SendResult>;
 }
 
-/** What one send came to; it writes something only where it is accepted. */
+/** The result of one send, and its rows if it is accepted. */
 export interface JudgedSend {
   result: SendResult;
   accepted?: AcceptedSend;
 }
 
 /**
- * Judges sends one after the other, each seeing what those before it have used up: fifty at once get exactly as many
- * places as there are, and fifty with one key are one email and 49 replays.
+ * Judges sends in order. Each one sees what the ones before it have used: of fifty at once, exactly as many pass as the limit has
+ * left, and fifty with one key make one email and 49 replays.
  */
 export function judgeSends(sends: readonly Send[], facts: SendFacts, judging: Judging): Judgement {
   const state = sendingState(sends, facts, judging.at);
@@ -62,10 +61,10 @@ export function judgeSends(sends: readonly Send[], facts: SendFacts, judging: Ju
     results.set(send, judged.result);
     if (judged.accepted !== undefined) accepted.push(judged.accepted);
   }
-  return { results, ...rowsOf(accepted) };
+  return { results, ...joinedRows(accepted) };
 }
 
-/** A replay is found before any limit, so that a retry never fails on what the first call passed. */
+/** Looks for a replay before it checks any limit, so that a retry never fails where the first call passed. */
 export function judgeSend(state: SendingState, send: Send, judging: Judging): JudgedSend {
   const sender = state.senders.get(send.request.inboxId);
   const usage = usageOf({ sender, recipient: recipientOfSend(state, send.request) }, judging.at);
@@ -87,7 +86,7 @@ function replayed({ sent }: SendingState, send: Send, use: KeyUse): SentMessage 
   return message;
 }
 
-/** An inbox and what it has sent before this send. */
+/** An inbox, and what it has sent before this send. */
 interface Standing {
   sender: Sender;
   usage: SendUsage;
@@ -109,11 +108,11 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   const content = mailContent(send, replied && { ...replied, quoted }, judging);
   refuseTooLarge(send, { at, from, recipients, content }, judging.mailLimit);
   const known = state.suppressed.get(send.key.label) ?? [];
-  const out = suppressedRecipients(
+  const suppressed = suppressedRecipients(
     recipients.map(({ address }) => address),
     known,
   );
-  const reached = out.size === 0 ? recipients : recipients.filter(({ address }) => !out.has(address));
+  const reached = suppressed.size === 0 ? recipients : recipients.filter(({ address }) => !suppressed.has(address));
   const cold = coldAmong(state, request.inboxId, reached);
   const limits = judging.limits[request.account.plan];
   const several = recipients.length > 1 ? { count: reached.length, cold } : undefined;
@@ -135,15 +134,14 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
     leavesUnread: newerInbound,
   });
   const usage = usageAfter(standing.usage, reached.length, recorded.createdAt);
-  const message = outboundMessage(send, { from, recipients, content }, recorded);
-  const rows = rowsOfMessage({ send, message, recipients, out, cold, at }, recorded, { ...usage, ways: judging });
-  noteAccepted(state, send, rows);
-  const destinations = rows.outboxItems[0]?.kind === undefined ? {} : { destinations: rows.outboxItems.length };
-  const result = { kind: "accepted" as const, message: sentMessage(rows), usage, newerInbound, ...destinations };
-  return { result, accepted: rows };
+  const accepted = acceptedSend({ send, from, recipients, suppressed, cold, content, recorded, usage, at }, judging);
+  noteAccepted(state, send, accepted);
+  const message = sentMessage(accepted);
+  const destinations = accepted.outboxItems.length;
+  return { result: { kind: "accepted", message, usage, newerInbound, destinations }, accepted };
 }
 
-/** Those who have not answered the inbox yet, where mail to such is limited. */
+/** The recipients who have not answered the inbox yet, if there is a limit for such. */
 function coldAmong(state: SendingState, inboxId: string, recipients: readonly Recipient[]) {
   const cold: { address: string; sentToday: number }[] = [];
   for (const { address } of recipients) {
@@ -153,14 +151,14 @@ function coldAmong(state: SendingState, inboxId: string, recipients: readonly Re
   return cold;
 }
 
-/** Whoever had a blind copy is none. */
+/** Recipients of a blind copy are not participants. */
 function participantsOf(from: string, recipients: readonly Recipient[]): string[] {
   const participants = [from];
   for (const { address, type } of recipients) if (type !== "bcc") participants.push(address);
   return participants;
 }
 
-/** An address of the inbox, with or without a tag. */
+/** The sender: the address of the inbox, or the requested one if it differs only by a tag. */
 function fromAddress({ fromAddr }: SendRequest, { username }: Sender, mailDomain: string): string {
   if (fromAddr === undefined) return `${username}@${mailDomain}`;
   const found = recipientOf(fromAddr, mailDomain);
@@ -179,12 +177,12 @@ function threadOf(state: SendingState, request: SendRequest): ThreadState | unde
   return thread;
 }
 
-/** Inbound mail that the caller has not seen yet keeps the thread unread. */
-function hasNewerInbound({ places }: SendingState, { readUpToMessageId }: SendRequest, thread: ThreadState): boolean {
+/** Whether the thread has inbound mail that the caller has not seen. Such a thread stays unread. */
+function hasNewerInbound({ numbered }: SendingState, { readUpToMessageId }: SendRequest, thread: ThreadState): boolean {
   if (readUpToMessageId === undefined) return false;
-  const place = places.get(readUpToMessageId);
-  if (place?.threadId !== thread.id) throw notFound("message");
-  return thread.lastInboundSeq > place.seq;
+  const lastRead = numbered.get(readUpToMessageId);
+  if (lastRead?.threadId !== thread.id) throw notFound("message");
+  return thread.lastInboundSeq > lastRead.seq;
 }
 
 function refuseForeignReplyTo({ owners }: SendingState, { replyTo, account }: SendRequest, mailDomain: string): void {
@@ -201,7 +199,7 @@ function refuseForeignReplyTo({ owners }: SendingState, { replyTo, account }: Se
   );
 }
 
-/** With this send. How many went to its recipient only a refusal tells. */
+/** The usage after this send. Only a refusal shows how many mails the recipient got. */
 function usageAfter(usage: SendUsage, recipients: number, createdAt: Date): SendUsage {
   return {
     ...usage,
@@ -209,28 +207,4 @@ function usageAfter(usage: SendUsage, recipients: number, createdAt: Date): Send
     oldestInWindowAt: usage.oldestInWindowAt ?? createdAt,
     today: usage.today + recipients,
   };
-}
-
-/** Of a thread or an inbox the last state counts. */
-function rowsOf(accepted: readonly AcceptedSend[]): AcceptedSends {
-  return {
-    keyUses: accepted.map(({ keyUse }) => keyUse),
-    threads: [...new Map(accepted.map(({ thread }) => [thread.id, thread])).values()],
-    messages: accepted.map(({ message }) => message),
-    outboxItems: accepted.flatMap(({ outboxItems }) => outboxItems),
-    recipients: accepted.flatMap(({ recipients }) => recipients),
-    files: accepted.flatMap(({ files }) => files ?? []),
-    coldSends: coldSendsOf(accepted),
-    senders: [...new Map(accepted.map(({ sender }) => [sender.id, sender])).values()],
-  };
-}
-
-/** Those of this batch alone: the store adds them to what there is. */
-function coldSendsOf(accepted: readonly AcceptedSend[]): ColdSends[] {
-  const cold = new Map<string, ColdSends>();
-  for (const { inboxId, recipient, sentOn } of accepted.flatMap(({ coldSends }) => coldSends)) {
-    const name = `${inboxId} ${recipient}`;
-    cold.set(name, { inboxId, recipient, sentOn, count: (cold.get(name)?.count ?? 0) + 1 });
-  }
-  return [...cold.values()];
 }

@@ -2,38 +2,37 @@ import { type Automated, mayBeEcho } from "../automated.ts";
 import { overLimit } from "../limits.ts";
 import { isOwnAddress, untagged } from "./recipients/own-address.ts";
 
-/** A message of the thread that is answered, as far as it tells of a loop. */
+/** A message of the answered thread, with what shows a loop. */
 export interface RecentMessage {
   direction: "inbound" | "outbound";
   fromAddr: string;
   toAddr: string;
-  /** All who are named beside, of a mail to several. */
-  toAddrs?: readonly string[] | null;
-  cc?: readonly string[];
+  toAddrs: readonly string[];
+  cc: readonly string[];
   createdAt: Date;
   automated: Automated | null;
   messageIdHash: string;
 }
 
-/** So many of a thread are looked at. */
+/** How many messages of a thread are examined. */
 export const mostRecentMessages = 50;
 
-/** Programs that answer every mail answer at once; a ticket system tells later what people have done. */
+/** Programs that answer every mail do so at once. A ticket system writes later, when people have done something. */
 const promptMs = 5 * 60_000;
 const countedMs = 24 * 3_600_000;
 
 export interface LoopFacts {
-  /** To whom the send is. */
+  /** A recipient of the send. */
   to: string;
-  /** Of its thread, the newest first. */
+  /** The last messages of its thread, newest first. */
   recent: readonly RecentMessage[];
   ownAddresses: readonly string[];
 }
 
 /**
- * Refuses to answer a program that has answered our last mails. An echo is a mail that came promptly behind a mail of ours to its
- * sender, and that shows a robot or is our own mail come back. Our own mail counts against the recipient who returned it. A mail
- * from there that is no echo begins the count anew.
+ * Refuses to answer a program that has answered our last mails. An echo is a mail that came promptly after our mail to its sender
+ * and that was written by a robot, or is our own mail returned. A returned mail counts for the recipient who returned it. A mail
+ * from the same sender that is not an echo resets the count.
  */
 export function refuseLoop({ to, recent, ownAddresses }: LoopFacts, limit: number, at: Date): void {
   const last = recent.find(({ direction }) => direction === "inbound");
@@ -47,7 +46,7 @@ export function refuseLoop({ to, recent, ownAddresses }: LoopFacts, limit: numbe
   throw overLimit("loop_detected", what, limit, echoes.length, new Date(oldestMs + countedMs), at);
 }
 
-/** All echoes of a sender since its last mail that was none, the newest first. */
+/** All echoes from a sender since its last mail that was not an echo, newest first. */
 function lastEchoes(
   partner: string,
   recent: readonly RecentMessage[],
@@ -59,7 +58,7 @@ function lastEchoes(
     if (message.direction === "outbound" || !isFrom(message, partner, recent, ownAddresses)) continue;
     const isRobots = message.automated !== null && mayBeEcho(message.automated);
     if (!isRobots && !isOwnMail(message, recent, ownAddresses)) break;
-    // Most replies are to people, and need to know nothing of whom ours went to.
+    // Computed late: most replies are to people and never need it.
     ours ??= recent.filter((each) => each.direction === "outbound" && wentTo(each, partner));
     if (!isPrompt(message, recent, ours)) break;
     echoes.push(message);
@@ -67,7 +66,7 @@ function lastEchoes(
   return echoes;
 }
 
-/** Whether a mail came from this recipient: as its sender, or as the recipient of a mail of ours that came back. */
+/** Whether a mail came from this partner: as its sender, or as the recipient of our mail that was returned. */
 function isFrom(
   message: RecentMessage,
   partner: string,
@@ -83,14 +82,14 @@ function isFrom(
   return returned !== undefined && wentTo(returned, partner);
 }
 
-/** Whether the last of our mails before this one was sent a short time before it. */
+/** Whether our last mail before this one was sent a short time earlier. */
 function isPrompt(message: RecentMessage, recent: readonly RecentMessage[], ours: readonly RecentMessage[]): boolean {
   const place = recent.indexOf(message);
   const answered = ours.find((each) => recent.indexOf(each) > place);
   return answered !== undefined && message.createdAt.getTime() - answered.createdAt.getTime() <= promptMs;
 }
 
-/** Whether a mail that came in is one of ours: it bears our address, or the Message-ID of a mail that we sent. */
+/** Whether an inbound mail is one of ours: it has our address, or the Message-ID of a mail that we sent. */
 function isOwnMail(
   { fromAddr, messageIdHash }: RecentMessage,
   recent: readonly RecentMessage[],
@@ -101,10 +100,10 @@ function isOwnMail(
 }
 
 function wentTo({ toAddr, toAddrs, cc }: RecentMessage, sender: string): boolean {
-  return [toAddr, ...(toAddrs ?? []), ...(cc ?? [])].some((each) => senderForm(each) === sender);
+  return [toAddr, ...toAddrs, ...cc].some((each) => senderForm(each) === sender);
 }
 
-/** A sender as loops know it: programs answer as `ticket+7@` or `ticket-8@`, with another number each time. */
+/** An address without its tag and digits: programs answer from `ticket+7@` or `ticket-8@`, with another number each time. */
 function senderForm(address: string): string {
   return untagged(address).replace(/^[^@]+/, (local) => local.replace(/[0-9]/g, ""));
 }

@@ -4,7 +4,7 @@ import type { Recipient } from "./recipients/entries.ts";
 import type { Content } from "./reply-content.ts";
 import type { Send } from "./send.ts";
 
-/** All that the length of a mail depends on. */
+/** Everything that the size of a mail depends on. */
 export interface MeasuredSend {
   request: Send["request"];
   messageId: string;
@@ -18,14 +18,14 @@ export interface MeasuredSend {
   attachments: readonly SentAttachment[];
 }
 
-/** Given, since what writes mail stands above the rules. */
+/** Passed in: domain may not import mail/write. */
 export interface MeasureMail {
   maxBytes: number;
-  /** Undefined where it is certainly not too long. */
+  /** Undefined if the mail is certainly not too long. */
   measure(send: MeasuredSend): number | undefined;
 }
 
-/** The whole mail counts, with what it quotes and as it is encoded: what a relay refuses later helps nobody. */
+/** Refuses a mail above the limit. The encoded mail counts, with its quote, because a relay would refuse it later. */
 export function refuseTooLarge(
   { request, messageId, rfcMessageId }: Send,
   written: Pick<MeasuredSend, "at" | "from" | "recipients" | "content">,

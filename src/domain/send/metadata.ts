@@ -1,7 +1,7 @@
 import { codePointLength } from "../../standards/text.ts";
 import type { Fault } from "../errors.ts";
 
-/** What is wrong with the caller's own words on a message, which the mail does not bear. */
+/** The fault of `metadata`, which is stored with a message but is not part of the mail. */
 export function faultsOfMetadata(metadata: Readonly<Record<string, string>> | undefined): Fault[] {
   const entries = Object.entries(metadata ?? {});
   if (entries.length > mostKeys) return [{ pointer: "#/metadata", detail: `must have at most ${mostKeys} keys` }];
@@ -16,5 +16,5 @@ export function faultsOfMetadata(metadata: Readonly<Record<string, string>> | un
 
 const mostKeys = 20;
 const longestValue = 500;
-/** An object that is copied field by field would lose that one, which names its prototype. */
+/** `__proto__` is not allowed: it names the prototype, so copying an object field by field would lose it. */
 const metadataKey = /^(?!__proto__$)[A-Za-z0-9_.-]{1,40}$/;

@@ -5,9 +5,9 @@ import type { SendRequest } from "./send.ts";
 import type { MessageParties } from "./send-facts.ts";
 
 /**
- * The newest message that a recipient of the reply wrote or got (contract §5.5): whoever reads the reply must not see what
- * somebody else wrote meanwhile. `messages` are in order, the newest first. Blind copies do not count, since the others read
- * the quote too; our own address does not count, since it got everything. A mail to ourselves alone quotes the newest.
+ * The newest message that a recipient of the reply wrote or got (contract §5.5): readers of the reply must not see what somebody else
+ * wrote meanwhile. `messages` are newest first. Recipients of a blind copy do not count, because the others read the quote too. Our own
+ * address does not count, because it got everything. A mail only to ourselves quotes the newest message.
  */
 export function lastShared<Message extends MessageParties>(
   messages: readonly Message[],
@@ -21,16 +21,16 @@ export function lastShared<Message extends MessageParties>(
   return messages.find((message) => partiesOf(message).some((party) => readers.includes(party)));
 }
 
-/** Whether a request leaves it to us which message of its thread is quoted. */
+/** Whether the request does not say which message of its thread to quote. */
 export function quotesLast({ threadId, includeQuote, readUpToMessageId, replyToMessageId }: SendRequest): boolean {
   return threadId !== undefined && includeQuote && readUpToMessageId === undefined && replyToMessageId === undefined;
 }
 
 function partiesOf({ fromAddr, replyTo, toAddr, toAddrs, cc, bcc }: MessageParties): string[] {
-  return [fromAddr, replyTo ?? "", toAddr, ...(toAddrs ?? []), ...cc, ...(bcc ?? [])].map(wireForm);
+  return [fromAddr, replyTo ?? "", toAddr, ...toAddrs, ...cc, ...(bcc ?? [])].map(wireForm);
 }
 
-/** An address of a stranger's mail in the form that recipients have. */
+/** An address of a stranger's mail in the same form as recipients. */
 function wireForm(address: string): string {
   return (parseSendAddress(address) ?? address).toLowerCase();
 }

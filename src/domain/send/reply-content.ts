@@ -4,7 +4,7 @@ import { replyReferences } from "../references.ts";
 import type { Send } from "./send.ts";
 import type { AskedReply, RepliedMessage } from "./send-facts.ts";
 
-/** The message that is answered: the last, or the last seen, that did not fail. */
+/** The answered message: the last one, or the last one that the caller has seen, that did not fail. */
 export interface Replied extends Omit<RepliedMessage, keyof AskedReply> {
   bcc?: readonly string[] | null;
 }
@@ -12,9 +12,9 @@ export interface Replied extends Omit<RepliedMessage, keyof AskedReply> {
 export interface RepliedThread extends Pick<ThreadState, "subject"> {
   /** The ancestors, oldest first: the first one and the last ones. */
   messageIds: readonly (Names & { ancestors?: readonly string[] | null })[];
-  /** Undefined where all have failed. */
+  /** Undefined if all messages have failed. */
   replied: Replied | undefined;
-  /** An earlier message where no recipient has a part in the answered one; undefined where none may be quoted. */
+  /** The message to quote: an earlier one if no recipient wrote or got the answered one. Undefined if none may be quoted. */
   quoted: Replied | undefined;
 }
 
@@ -26,12 +26,12 @@ export interface Content {
   references: string[];
 }
 
-/** The caller's HTML with the previous message quoted under it. It is given, since what reads HTML stands above the rules. */
+/** Appends the quoted message to the HTML of the request. Passed in: domain may not import mail/html. */
 export type WithHtmlQuote = (html: string, previous: QuotedMessage) => string;
 
 /**
- * What the mail says, and to what it is an answer (contract §5.5). Where the relay gives mails another name, each is named by both,
- * and the mail names itself: most programs hand References back, some the name on the wire alone.
+ * The content of the mail, with In-Reply-To and References (contract §5.5). If the relay gives mails another Message-ID, References has
+ * both, and also our own: most programs return References, and some return only the Message-ID on the wire.
  */
 export function replyContent(
   { request, text, html, rfcMessageId }: Pick<Send, "request" | "text" | "html" | "rfcMessageId">,
@@ -62,7 +62,7 @@ interface Names {
   wireName: string | null;
 }
 
-/** Where no relay is known to rename, nobody asks for other names, and there are none. */
+/** `wireName` is null if the relay does not rename mail, because it is not read then. */
 function namesOf({ rfcMessageId, wireName }: Names): string[] {
   return wireName === null ? [rfcMessageId] : [rfcMessageId, wireName];
 }

@@ -5,47 +5,47 @@ import type { RecentMessage } from "./loop.ts";
 import type { SendRequest, SentMessage } from "./send.ts";
 import type { SuppressedAddress } from "./suppressed.ts";
 
-/** All that the judgement of a batch needs. */
+/** The facts for judging a batch of sends. */
 export interface SendFacts {
-  /** Of each send, in their order. */
+  /** One for each send, in order. */
   facts: readonly SendFact[];
-  /** What the messages have become that used keys stand for. */
+  /** The messages of keys that are used already. */
   replays: readonly SentMessage[];
   threads: readonly ThreadOfSend[];
   replied: readonly RepliedMessage[];
   threadMessageIds: readonly ThreadMessageId[];
-  places: readonly Place[];
+  numbered: readonly NumberedMessage[];
   owners: readonly Owner[];
-  /** Of the sends that go to several, or to whom the answered message says. */
+  /** The recipients of the sends that name several, or whose recipients come from the answered message. */
   recipients?: readonly RecipientOfInbox[];
-  /** Messages that are answered by their ids. */
+  /** Messages that a request answers by id. */
   answered?: readonly AnsweredById[];
-  /** Earlier messages that replies quote because no recipient has a part in the last one. */
+  /** Earlier messages that replies quote, because no recipient wrote or got the last one. */
   quotable?: readonly AnsweredById[];
-  /** Of the sources that sends name, those whose bytes have gone. */
+  /** The sources named by sends whose bytes are gone. */
   lostSources?: ReadonlySet<string>;
 }
 
 export interface ThreadOfSend extends ThreadState {
-  /** Its last messages, the newest first; none where no send asks whether it is in a loop. */
+  /** Its last messages, newest first. Empty if no send of the batch is checked for a loop. */
   recent: readonly RecentMessage[];
 }
 
-/** What is known of a send before it is judged. */
+/** The facts of one send. */
 export interface SendFact {
-  /** Undefined where there is no such inbox. */
+  /** Undefined if the inbox does not exist. */
   sender: Sender | undefined;
-  /** What the key stands for already. */
+  /** The earlier use of the key. */
   use: KeyUse | undefined;
-  /** Undefined where nothing limits mail to this recipient. */
+  /** Undefined if there is no limit for this recipient. */
   recipient: Recipient | undefined;
-  /** Of its recipients, those that nothing may be sent to. */
+  /** The suppressed ones of its recipients. */
   suppressed: readonly SuppressedAddress[];
 }
 
-/** Whom an inbox sends to, where mail to strangers is limited. */
+/** A recipient of an inbox, where there is a limit for strangers. */
 export interface Recipient {
-  /** Whether he has answered the inbox. */
+  /** Whether the recipient has answered the inbox. */
   isKnown: boolean;
   sentToday: number;
 }
@@ -58,16 +58,16 @@ export interface RecipientOfInbox extends Recipient {
 
 /** An inbox as it was when the facts were read. */
 export interface Sender extends InboxTotals {
-  /** Another one when anything about the inbox, its threads or its messages has changed. */
+  /** Changes with every change of the inbox, its threads or its messages. */
   revision: number;
   inWindow: number;
   oldestInWindowAt: Date | null;
 }
 
-/** What a reply answers: the last message of a thread, or of what its caller has seen of it. */
+/** Names the message that a reply answers: the last one of the thread, or the last one that the caller has seen. */
 export interface AskedReply {
   threadId: string;
-  /** The last message that the caller has seen; null where nothing is said of that. */
+  /** The last message that the caller has seen; null if the request does not say it. */
   upToMessageId: string | null;
 }
 
@@ -79,38 +79,37 @@ export interface RepliedMessage extends AskedReply, AddressedMessage {
   bodyHtml: string | null;
   createdAt: Date;
   rfcMessageId: string;
-  /** Under which a relay handed it on; null where it kept ours, or nobody asks. */
+  /** The Message-ID that a relay gave it; null if it kept ours, or if it was not read. */
   wireName: string | null;
 }
 
-/** What a message says of whom an answer to it goes to. */
+/** The addresses of a message that an answer may go to. */
 export interface AddressedMessage {
   direction: "inbound" | "outbound";
   toAddr: string;
-  /** Null where they are the one of `toAddr`, and of older mail that came in. */
-  toAddrs: readonly string[] | null;
+  toAddrs: readonly string[];
   cc: readonly string[];
   replyTo: string | null;
-  /** All addresses of its Reply-To, where they were read. */
+  /** All addresses of Reply-To, if they were read. */
   replyTos?: readonly string[];
   envelopeFrom: string | null;
   sourceId: string | null;
 }
 
-/** The addresses of a message: everybody here has a part in it. */
+/** The addresses of everybody who wrote or got a message. */
 export interface MessageParties extends Pick<AddressedMessage, "toAddr" | "toAddrs" | "cc" | "replyTo"> {
   fromAddr: string;
-  /** Outbound only, and where it was read. */
+  /** Outbound only, and only if it was read. */
   bcc?: readonly string[] | null;
 }
 
-/** The addresses of a message in a thread that is replied to. */
+/** The parties of a message in an answered thread. */
 export interface PartiesInThread extends MessageParties {
   id: string;
   threadId: string;
 }
 
-/** A message that is answered because a caller named it, whatever has come since. */
+/** A message that a request answers by id, even if others came since. */
 export interface AnsweredById extends Omit<RepliedMessage, "upToMessageId"> {
   id: string;
   inboxId: string;
@@ -121,35 +120,35 @@ export interface ThreadMessageId extends AskedReply {
   seq: number;
   rfcMessageId: string;
   wireName: string | null;
-  /** The messages that the first mail of the thread names; they are not stored here. */
+  /** The messages named by the first mail of the thread. They are not stored here. */
   ancestors?: readonly string[] | null;
 }
 
-/** Where a message stands in its thread. */
-export interface Place {
+/** The number of a message, with its thread. */
+export interface NumberedMessage {
   id: string;
   threadId: string;
   seq: number;
 }
 
-/** Whose inbox a username is. */
+/** The account of a username. */
 export interface Owner {
   username: string;
   accountId: string;
 }
 
-/** What a request answers; undefined where it starts a thread, or names the message itself. */
+/** The message that a request answers. Undefined if it starts a thread, or names the message by id. */
 export function askedReply({ threadId, readUpToMessageId, replyToMessageId }: SendRequest): AskedReply | undefined {
   if (threadId === undefined || replyToMessageId !== undefined) return undefined;
   return { threadId, upToMessageId: readUpToMessageId ?? null };
 }
 
-/** Whether the message that is answered says to whom the mail goes. */
+/** Whether recipients come from the answered message. */
 export function isAddressedByReply({ recipients, replyAll }: SendRequest): boolean {
   return replyAll === true || !recipients.some(({ type }) => type === "to");
 }
 
-/** Replies of one name answer the same message. No part of it holds a space. */
+/** A name for the answered message. Replies with the same name answer the same one. No part contains a space. */
 export function nameOfReply({ threadId, upToMessageId }: AskedReply): string {
   return `${threadId} ${upToMessageId ?? ""}`;
 }

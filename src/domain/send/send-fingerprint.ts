@@ -3,9 +3,9 @@ import type { CustomHeader } from "../message.ts";
 import type { BodyFormat } from "./body-format.ts";
 import type { Recipient } from "./recipients/entries.ts";
 
-/** What a caller asked to be sent, as far as it tells one request from another. */
+/** The fields of a request that distinguish it from another. */
 export interface AskedMail {
-  /** As given, doubles dropped. Those that `replyAll` or a left-out `to` derives are not among them. */
+  /** As given, without duplicates. Recipients that come from the answered message are not among them. */
   recipients: readonly Recipient[];
   subject: string | undefined;
   body: string | undefined;
@@ -16,7 +16,7 @@ export interface AskedMail {
   readUpToMessageId: string | undefined;
   autoSubmitted: AutoSubmitted | undefined;
   ignoreLoop: true | undefined;
-  /** `null`: no name, also where the inbox has one. */
+  /** `null`: no name, even if the inbox has one. */
   fromName?: string | null | undefined;
   fromAddr?: string | undefined;
   headers?: readonly CustomHeader[] | undefined;
@@ -30,7 +30,7 @@ export interface AskedMail {
   includeAttachments?: boolean | undefined;
 }
 
-/** An attachment whatever its source: the same file as JSON, in a form or by upload is one request. */
+/** An attachment from any source: the same file in JSON, in a form or by upload makes the same request. */
 export interface AttachmentPrint {
   filename: string;
   contentType: string;
@@ -41,8 +41,8 @@ export interface AttachmentPrint {
 }
 
 /**
- * What the fingerprint of a send is made of. A request with none of the newer fields makes what it made before there were any, so that
- * a key in use stays good over an upgrade: what is left out, and what equals its default, is not there at all.
+ * The value that the fingerprint of a send is made from. A field that is absent or has its default is left out, so that both make the same
+ * fingerprint, and so that a new field does not change it for the keys in use.
  */
 export function fingerprintBody(asked: AskedMail): Fingerprinted {
   const { recipients, headers = [], metadata = {}, attachments = [] } = asked;
@@ -74,10 +74,10 @@ export function fingerprintBody(asked: AskedMail): Fingerprinted {
   };
 }
 
-/** Every field of what is asked, by its type: one that is left out here would make two requests one. */
+/** Has every field of a request. A field that is missing here would make two different requests equal. */
 type Fingerprinted = Record<Exclude<keyof AskedMail, "recipients"> | Recipient["type"], unknown>;
 
-/** An entry without a name is its address, however it was spelt. */
+/** An entry without a name is its address, in either spelling. */
 function entriesOf(recipients: readonly Recipient[]): Record<Recipient["type"], unknown[]> {
   const entries: Record<Recipient["type"], unknown[]> = { to: [], cc: [], bcc: [] };
   for (const { type, address, name } of recipients)
@@ -85,7 +85,7 @@ function entriesOf(recipients: readonly Recipient[]): Record<Recipient["type"], 
   return entries;
 }
 
-/** One address as `to` is what was there before several could be. */
+/** A single entry is not a list: `to` may be given in either form. */
 function oneOrMore(entries: readonly unknown[]): unknown {
   return entries.length > 1 ? entries : entries[0];
 }
@@ -98,12 +98,12 @@ function unlessDefault<Value>(value: Value | undefined, usual: Value): Value | u
   return value === usual ? undefined : value;
 }
 
-/** Names of headers compare without case. */
+/** Header names compare without case. */
 function byName(headers: readonly CustomHeader[]): Record<string, string> {
   return Object.fromEntries(headers.map(({ name, value }) => [name.toLowerCase(), value]));
 }
 
-/** These fields and no others of whatever is given. */
+/** Copies only these fields. */
 function attachmentPrint({ filename, contentType, inline, contentId, sha256, sizeBytes }: AttachmentPrint) {
   return { filename, contentType, inline, contentId, sha256, sizeBytes };
 }

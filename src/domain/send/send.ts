@@ -4,18 +4,18 @@ import type { FilesOfSend, Forward } from "./files-of-send.ts";
 import type { RecipientOutcome } from "./recipients/recipient-outcome.ts";
 import type { AskedMail } from "./send-fingerprint.ts";
 
-/** What is asked for, checked, with addresses in the form that goes on the wire. */
+/** A validated request to send. Its addresses are in the form that goes on the wire. */
 export interface SendRequest extends AskedMail {
   account: { id: string; plan: Plan };
   inboxId: string;
   idempotencyKey: string;
-  /** All that the mail will bear, with where its bytes lie: of `attachments` and of what is forwarded. */
+  /** All attachments of the mail: those of `attachments` and those of the forwarded message. */
   files?: FilesOfSend | undefined;
-  /** What is forwarded; undefined also where there is no such message, which a replay need not hear of. */
+  /** The forwarded message. Also undefined if the message does not exist: a replay is answered before that matters. */
   forward?: Forward | undefined;
 }
 
-/** A send with all that takes time done, before it waits for anybody. */
+/** A request with its fingerprint and bodies, which take time to compute, before it waits for its turn. */
 export interface AskedSend {
   request: SendRequest;
   key: { accountId: string; operation: "send"; key: string; label: string };
@@ -24,11 +24,11 @@ export interface AskedSend {
   html: string | undefined;
 }
 
-/** The same with the ids that it will have if it is accepted: settled before the transaction. */
+/** A send with the ids that it gets if it is accepted. They are made before the transaction. */
 export interface Send extends AskedSend {
   messageId: string;
   newThreadId: string;
-  /** Of each file. */
+  /** One for each attachment, in order. */
   attachmentIds: readonly string[];
   rfcMessageId: string;
   messageIdHash: string;
@@ -41,8 +41,8 @@ export interface SentMessage {
   status: "received" | "pending" | "sent" | "failed";
   rfcMessageId: string;
   providerMessageId: string | null;
-  /** In their order, where there are several. */
-  recipients?: readonly RecipientOutcome[] | null;
+  /** In order of position. */
+  recipients: readonly RecipientOutcome[];
 }
 
 export type SendResult =
@@ -51,8 +51,8 @@ export type SendResult =
       message: SentMessage;
       usage: SendUsage;
       newerInbound: boolean;
-      /** How many rows of the outbox its recipients have; undefined of a plain mail, which has one of its own kind. */
-      destinations?: number;
+      /** How many rows the message has in the outbox. */
+      destinations: number;
     }
   | { kind: "replayed"; message: SentMessage; usage: SendUsage }
   | { kind: "refused"; refusal: Refusal; usage: SendUsage | undefined };

@@ -10,9 +10,9 @@ import type { Send, SendRequest, SentMessage } from "./send.ts";
 import {
   type AnsweredById,
   type AskedReply,
+  type NumberedMessage,
   nameOfReply,
   type Owner,
-  type Place,
   type Recipient,
   type Sender,
   type SendFacts,
@@ -21,27 +21,27 @@ import {
 import type { SuppressedAddress } from "./suppressed.ts";
 
 /**
- * What is known while sends are judged one after the other: what was read, and what the sends before have used up. It is changed in
- * place, since a copy for each send would cost the square of a batch.
+ * The state while sends are judged in order: the facts that were read, and what the earlier sends of the batch have used. It is
+ * changed in place, because a copy for each send would cost the square of the batch.
  */
 export interface SendingState {
   senders: Map<string, Sender>;
   /** By inbox and address. */
   recipients: Map<string, Recipient>;
-  /** Of each send, by the label of its key. */
+  /** The suppressed recipients of each send, by the label of its key. */
   suppressed: Map<string, readonly SuppressedAddress[]>;
   /** By the label of the key. */
   keyUses: Map<string, KeyUse>;
   sent: Map<string, SentMessage>;
   threads: Map<string, ThreadState>;
-  /** Of each thread, the newest first. */
+  /** The last messages of each thread, newest first. */
   recentMessages: Map<string, readonly RecentMessage[]>;
-  /** By what is answered. */
+  /** The answered messages, by `nameOfReply`. */
   replied: Map<string, Replied>;
-  /** By thread, the newest first: the last message, and earlier ones that some reply may quote instead. */
+  /** By thread, newest first: the last message, and earlier ones that a reply may quote instead. */
   quotable: Map<string, readonly Replied[]>;
   threadMessageIds: Map<string, readonly Omit<ThreadMessageId, keyof AskedReply>[]>;
-  places: ReadonlyMap<string, Place>;
+  numbered: ReadonlyMap<string, NumberedMessage>;
   owners: readonly Owner[];
   answered: ReadonlyMap<string, AnsweredById>;
   lostSources: ReadonlySet<string>;
@@ -59,7 +59,7 @@ export function sendingState(sends: readonly Send[], facts: SendFacts, at: Date)
     replied: new Map(facts.replied.map((message) => [nameOfReply(message), message])),
     quotable: quotableOf(facts),
     threadMessageIds: Map.groupBy(facts.threadMessageIds, nameOfReply),
-    places: new Map(facts.places.map((place) => [place.id, place])),
+    numbered: new Map(facts.numbered.map((message) => [message.id, message])),
     owners: facts.owners,
     lostSources: facts.lostSources ?? new Set(),
     answered: new Map(facts.answered?.map((message) => [message.id, message])),
@@ -79,7 +79,7 @@ export function sendingState(sends: readonly Send[], facts: SendFacts, at: Date)
   return state;
 }
 
-/** Of the one whom a mail goes to. Undefined where nothing limits mail to him, or where there are several. */
+/** The recipient of a mail. Undefined if there is no limit for this recipient, or if the mail has several. */
 export function recipientOfSend(state: SendingState, { inboxId, recipients }: SendRequest): Recipient | undefined {
   const [only] = recipients;
   return only === undefined || recipients.length > 1 ? undefined : knownRecipient(state, inboxId, only.address);
@@ -89,7 +89,7 @@ export function knownRecipient({ recipients }: SendingState, inboxId: string, ad
   return recipients.get(pairOf(inboxId, address));
 }
 
-/** The thread that a request is for; a message that is answered names its own. */
+/** The thread of a request: the one it names, or the one of the answered message. */
 export function threadIdOf({ answered }: SendingState, request: SendRequest): string | undefined {
   const { threadId, replyToMessageId, inboxId } = request;
   if (replyToMessageId === undefined) return threadId;
@@ -105,7 +105,7 @@ function quotableOf({ replied, quotable = [] }: SendFacts): Map<string, Replied[
   return Map.groupBy([...last, ...newestFirst], ({ threadId }) => threadId);
 }
 
-/** Who says what he has seen answers that, whatever has come since, also in this batch. */
+/** The answered message. It is the last one that the caller has seen, if the caller names it, even if others came since. */
 export function repliedThread(
   state: SendingState,
   request: SendRequest,
@@ -120,7 +120,7 @@ export function repliedThread(
     return { subject: thread.subject, messageIds, replied: { ...byId, wireName } };
   }
   const replied = state.replied.get(name);
-  // References name no message that the caller has not seen.
+  // References never name a message that the caller has not seen.
   const isAncestor = ({ seq }: { seq: number }) => replied === undefined || seq <= replied.seq;
   return {
     subject: thread.subject,
@@ -129,7 +129,7 @@ export function repliedThread(
   };
 }
 
-/** The message that a reply quotes: the one that it answers, where the caller said which, or a reader of the reply has a part in it. */
+/** The message that a reply quotes: the answered one if the caller named it, else the newest one that a recipient wrote or got. */
 export function quotedMessage(
   state: SendingState,
   request: SendRequest,
@@ -146,7 +146,7 @@ interface Quoting {
   ownAddresses: readonly string[];
 }
 
-/** What an accepted send has used up, and what the next one answers. */
+/** Adds an accepted send to the state: what it has used, and the message that the next send may answer. */
 export function noteAccepted(state: SendingState, { key }: Send, accepted: AcceptedSend): void {
   const { sender, thread, message, keyUse } = accepted;
   state.senders.set(sender.id, sender);
@@ -155,11 +155,10 @@ export function noteAccepted(state: SendingState, { key }: Send, accepted: Accep
   for (const { inboxId, recipient, sentToday } of accepted.coldSends) {
     state.recipients.set(pairOf(inboxId, recipient), { isKnown: false, sentToday });
   }
-  // Nobody has been told of a thread that it starts, so no send of this batch answers it.
+  // Nobody knows the id of a new thread yet, so no send of this batch can answer in it.
   if (!state.threads.has(thread.id)) return;
   state.threads.set(thread.id, thread);
-  const addressed = { toAddrs: message.more?.toAddrs ?? null, cc: message.more?.cc ?? [] };
-  const recent: RecentMessage[] = [{ ...message, ...addressed, direction: "outbound", automated: null }];
+  const recent: RecentMessage[] = [{ ...message, direction: "outbound", automated: null }];
   const before = state.recentMessages.get(thread.id) ?? [];
   state.recentMessages.set(thread.id, recent.concat(before).slice(0, mostRecentMessages));
   const wholeThread = nameOfReply({ threadId: thread.id, upToMessageId: null });
@@ -169,14 +168,15 @@ export function noteAccepted(state: SendingState, { key }: Send, accepted: Accep
   ]);
   const bcc = accepted.recipients.flatMap(({ type, address }) => (type === "bcc" ? [address] : []));
   const replied: Replied = {
-    ...{ ...message, ...addressed, direction: "outbound", fromName: message.more?.fromName ?? null, wireName: null },
-    ...{
-      bodyHtml: message.bodyHtml ?? null,
-      replyTo: message.replyTo ?? null,
-      envelopeFrom: null,
-      sourceId: null,
-      bcc,
-    },
+    ...message,
+    direction: "outbound",
+    fromName: message.fromName ?? null,
+    bodyHtml: message.bodyHtml ?? null,
+    replyTo: message.replyTo ?? null,
+    wireName: null,
+    envelopeFrom: null,
+    sourceId: null,
+    bcc,
   };
   state.replied.set(wholeThread, replied);
   state.quotable.set(thread.id, [replied, ...(state.quotable.get(thread.id) ?? [])]);
@@ -184,19 +184,25 @@ export function noteAccepted(state: SendingState, { key }: Send, accepted: Accep
 
 export function sentMessage({ message, recipients }: Pick<AcceptedSend, "message" | "recipients">): SentMessage {
   const { id, inboxId, threadId, rfcMessageId } = message;
-  const sent: SentMessage = { id, inboxId, threadId, status: "pending", rfcMessageId, providerMessageId: null };
-  if (recipients.length < 2) return sent;
-  const pending = recipients.map(({ address, name = null, type, status, failure }) => ({
-    address,
-    name,
-    type,
-    status,
-    failure,
-  }));
-  return { ...sent, recipients: pending.map((each) => ({ ...each, providerMessageId: null })) };
+  return {
+    id,
+    inboxId,
+    threadId,
+    status: "pending",
+    rfcMessageId,
+    providerMessageId: null,
+    recipients: recipients.map(({ address, name = null, type, status, failure }) => ({
+      address,
+      name,
+      type,
+      status,
+      providerMessageId: null,
+      failure,
+    })),
+  };
 }
 
-/** An inbox and whom it sends to: mail to strangers is counted by both. */
+/** Names an inbox and a recipient: mail to strangers is counted for each such pair. */
 function pairOf(inboxId: string, address: string): string {
   return `${inboxId} ${address.toLowerCase()}`;
 }

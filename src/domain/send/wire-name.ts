@@ -3,15 +3,15 @@ import { canonicalMessageId } from "../../standards/message-id.ts";
 import type { Outbound } from "../outbound.ts";
 
 /**
- * Under which Message-ID a relay hands our mail on: `kept` as it is; `at`: its own id of the mail, at this domain; `told`: kept, unless
- * its own id is a whole Message-ID.
+ * The Message-ID that a relay gives our mail. `kept`: ours. `at`: the relay's own id of the mail, at this domain. `told`: ours, unless the
+ * relay's own id is a whole Message-ID.
  */
 export type RelayNaming = { kind: "kept" } | { kind: "told" } | { kind: "at"; domain: string };
 
 /** `RELAY_MESSAGE_ID`. */
 export type NamingSetting = "auto" | "kept" | { domain: string };
 
-/** What is known of the relay. A mail that goes to its recipients' own servers is named by us alone. */
+/** The naming of the configured relay. Mail that goes directly to the servers of its recipients keeps our Message-ID. */
 export function relayNaming(setting: NamingSetting, outbound: Outbound): RelayNaming {
   if (setting === "kept" || outbound.kind !== "smtp") return { kind: "kept" };
   if (setting !== "auto") return { kind: "at", domain: setting.domain };
@@ -20,24 +20,24 @@ export function relayNaming(setting: NamingSetting, outbound: Outbound): RelayNa
   return { kind: keepsWhenAsked(outbound) ? "kept" : "told" };
 }
 
-/** Amazon SES gives each mail a Message-ID of its own, and answers with what stands before the @. */
+/** Amazon SES gives each mail its own Message-ID, and answers with the part before the @. */
 const amazonHost = /^email-smtp(?:-fips)?\.([a-z0-9-]{1,40})\.amazonaws\.com(?:\.cn)?$/;
 
 function amazonDomain(region: string): string {
   return `${region === "us-east-1" ? "email" : region}.amazonses.com`;
 }
 
-/** Whether the mails are known to go out under other names: they then name their conversations by both. */
+/** Whether mails certainly get another Message-ID. Their References then have both. */
 export function isRenaming({ kind }: RelayNaming): boolean {
   return kind === "at";
 }
 
-/** Postmark keeps a Message-ID where a field of the mail asks it to. */
+/** Postmark keeps our Message-ID if a header of the mail asks for it. */
 export function keepsWhenAsked(outbound: Outbound): boolean {
   return outbound.kind === "smtp" && outbound.host === "smtp.postmarkapp.com";
 }
 
-/** The other Message-ID of a mail that the relay calls so; undefined where it has none. */
+/** The other Message-ID of a mail, by the relay's own id of it; undefined if there is none. */
 export function wireNameOf(
   naming: RelayNaming,
   providerMessageId: string | undefined,
@@ -52,14 +52,14 @@ export function wireNameOf(
   return name === canonicalMessageId(rfcMessageId) ? undefined : name;
 }
 
-/** What others call a mail of ours, as it is kept: by its hash it is found. */
+/** Another name of one of our mails. It is found by its hash. */
 export interface OtherName {
   /** Bare. */
   name: string;
   nameHash: string;
 }
 
-/** Of a Message-ID, or of what a relay calls a mail; undefined where it is empty. */
+/** Makes a name from a Message-ID or from a relay's own id of a mail; undefined if it is empty. */
 export function otherName(text: string): OtherName | undefined {
   const name = canonicalMessageId(text);
   return name === undefined ? undefined : { name, nameHash: shortDigest(name) };

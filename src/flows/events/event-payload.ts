@@ -80,7 +80,7 @@ const bodies = {
         ...acceptedFields(message, data.providerMessageId),
         sent_at: event.occurredAt.toISOString(),
         ...message.included,
-        ...addressingFields(message, data, null),
+        ...addressingFields(message, data),
       },
     },
   "message.failed": (data, event, message) =>
@@ -93,7 +93,7 @@ const bodies = {
         failed_at: event.occurredAt.toISOString(),
         failure: failureFields(data.failure),
         ...message.included,
-        ...addressingFields(message, data, data.failure),
+        ...addressingFields(message, data),
       },
     },
   "inbox.created": (data, event) => ({ ...inboxFields(event), inbox: inboxFacts(data, event) }),
@@ -189,13 +189,8 @@ function acceptedFields({ rfcMessageId, createdAt }: EventMessage, providerMessa
   return { provider_message_id: providerMessageId ?? rfcMessageId, created_at: createdAt.toISOString() };
 }
 
-function addressingFields(
-  { to, metadata }: EventMessage,
-  { status, providerMessageId, recipients }: EventData["message.sent" | "message.failed"],
-  failure: StoredFailure | null,
-) {
-  const only: RecipientOutcome = { address: to, name: null, type: "to", status, providerMessageId, failure };
-  return { recipients: (recipients ?? [only]).map(recipientFields), metadata: metadata ?? {} };
+function addressingFields({ metadata }: EventMessage, { recipients }: EventData["message.sent" | "message.failed"]) {
+  return { recipients: recipients.map(recipientFields), metadata: metadata ?? {} };
 }
 
 function recipientFields({ address, name, type, status, providerMessageId, failure }: RecipientOutcome) {
@@ -210,8 +205,8 @@ function recipientFields({ address, name, type, status, providerMessageId, failu
 }
 
 function failureFields(failure: StoredFailure) {
-  const { code, enhancedCode, message } = failure;
-  return { code, enhanced_code: enhancedCode, message, reason: failure.reason };
+  const { code, enhancedCode, message, reason } = failure;
+  return { code, enhanced_code: enhancedCode, message, reason };
 }
 
 /** A message as a payload shows it. */
@@ -280,7 +275,7 @@ async function includedFields(
       extractedFields(await extractedOf(deps, accountId, { ...row, subject, bodyText }))),
     ...(include.includes("automated") && { automated: row.automated }),
     ...(include.includes("recipients") && {
-      to_list: row.toAddrs ?? [to],
+      to_list: row.toAddrs,
       tag: row.direction === "inbound" ? tagOf(to) : null,
     }),
   };

@@ -5,7 +5,7 @@ import { type Marked, markRead } from "../../domain/read-flag.ts";
 import { lockInboxes, markInboxTotals } from "../../store/account/inboxes.ts";
 import { findThread } from "../../store/mail/thread-pages.ts";
 import { findThreadState, markThreads } from "../../store/mail/threads.ts";
-import { listPlaces } from "../../store/send/send-facts.ts";
+import { listNumberedMessages } from "../../store/send/send-facts.ts";
 import type { Deps } from "../deps.ts";
 
 export interface MarkRequest {
@@ -25,7 +25,7 @@ export async function markThread({ db }: Pick<Deps, "db">, request: MarkRequest)
     const [[inbox], thread, [message]] = await Promise.all([
       lockInboxes(tx, [known.inboxId]),
       findThreadState(tx, known.inboxId, threadId),
-      listPlaces(tx, upToMessageId === undefined ? [] : [upToMessageId]),
+      listNumberedMessages(tx, upToMessageId === undefined ? [] : [upToMessageId]),
     ]);
     if (inbox === undefined || thread === undefined) throw notFound("thread");
     if (upToMessageId !== undefined && message?.threadId !== threadId) throw notFound("message");

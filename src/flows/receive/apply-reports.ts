@@ -9,7 +9,7 @@ import type {
   ReportSource,
 } from "../../domain/reports/reported-message.ts";
 import { chunksOf } from "../../store/mail/sources.ts";
-import { insertReports, lockReportedMessages } from "../../store/send/reported-messages.ts";
+import { insertReports, lockReportedMessages } from "../../store/send/reports.ts";
 import type { Deps } from "../deps.ts";
 import { groupCommit } from "../group-commit.ts";
 

@@ -3,8 +3,12 @@ import type { Notice, NoticeNames } from "../../domain/reports/notice.ts";
 import type { ReturnPaths } from "../../domain/reports/return-path.ts";
 import { otherName } from "../../domain/send/wire-name.ts";
 import { asciiDomain, splitAddress } from "../../standards/address.ts";
-import { type AskedName, listNoticedMessages, type NoticedMessage } from "../../store/send/noticed-messages.ts";
-import { insertNames } from "../../store/send/other-names.ts";
+import {
+  type AskedName,
+  insertNames,
+  listNoticedMessages,
+  type NoticedMessage,
+} from "../../store/send/message-names.ts";
 import type { Deps } from "../deps.ts";
 
 export interface NoticedMessagesDeps extends Pick<Deps, "db" | "mailDomain"> {

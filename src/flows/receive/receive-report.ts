@@ -12,7 +12,8 @@ import {
 import { mayBeReport, readReport } from "../../mail/report/read-report.ts";
 import { asciiDomain, recipientOf, splitAddress } from "../../standards/address.ts";
 import { shortDigest } from "../../standards/digest.ts";
-import { findMessageNamed, findReturnPlace } from "../../store/send/reported-messages.ts";
+import { findMessageNamed } from "../../store/send/message-names.ts";
+import { findReturnPlace } from "../../store/send/reports.ts";
 import type { Deps } from "../deps.ts";
 import type { ApplyReports } from "./apply-reports.ts";
 import type { ReceivedMail } from "./arrival.ts";

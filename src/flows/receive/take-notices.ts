@@ -4,7 +4,7 @@ import type { ReportedMessage } from "../../domain/reports/reported-message.ts";
 import type { NoticeEvent, ReadNotices } from "../../mail/notices/read-notices.ts";
 import { boundedMemory } from "../../primitives/memory.ts";
 import { parseSendAddress } from "../../standards/address.ts";
-import type { NoticedMessage } from "../../store/send/noticed-messages.ts";
+import type { NoticedMessage } from "../../store/send/message-names.ts";
 import type { Deps } from "../deps.ts";
 import type { ApplyReports } from "./apply-reports.ts";
 import { keepWireNames, messagesByNames, type NoticedMessagesDeps } from "./match-notices.ts";

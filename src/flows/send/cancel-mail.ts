@@ -5,15 +5,18 @@ import { markCanceled } from "../../store/send/canceling.ts";
 import type { Deps } from "../deps.ts";
 
 /**
- * Takes a mail back as far as it has not been sent: to none, or to some, of its recipients. While it may be on the wire it is refused,
- * so that nobody is told "canceled" of a mail that a relay is about to take.
+ * Cancels a mail for all recipients that are still pending. This is refused while an attempt is under way, so that no caller is told
+ * "canceled" about a mail that a relay is about to accept.
  */
 export async function cancelMail(deps: Deps, accountId: string, messageId: string): Promise<void> {
   const at = deps.now();
   const canceled = isId("msg", messageId)
     ? await markCanceled(deps.db.api, {
-        ...{ accountId, messageId, at },
-        ...{ eventId: deps.newId("evt", at), failure: canceledFailure },
+        accountId,
+        messageId,
+        at,
+        eventId: deps.newId("evt", at),
+        failure: canceledFailure,
       })
     : undefined;
   if (canceled === undefined) throw notFound("message");

@@ -5,14 +5,11 @@ import type { DkimSigner } from "../../mail/write/dkim.ts";
 
 export interface AddedOnTheWay {
   signing: DkimSigner | undefined;
-  /** What is said to the relay alone, of the message with this id. */
+  /** The header fields for the relay only. */
   relayHeaders: (messageId: string) => readonly CustomHeader[];
 }
 
-/**
- * How long a mail would be as its relay would see it. Undefined where it can't be too long whatever its words come to in a mail: most
- * mail is far from that, and is not measured.
- */
+/** Measures the size of a mail as the relay would see it. Most mail is far too short for the limit, and is not measured. */
 export function mailMeasure(maxBytes: number, { signing, relayHeaders }: AddedOnTheWay): MeasureMail {
   const measure = (send: MeasuredSend) => {
     const { text, html, attachments } = send;

@@ -14,11 +14,11 @@ import { cancelMail, sendInProgress } from "./cancel-mail.ts";
 
 export interface ItemsRequest extends Omit<ItemsPage, "after"> {
   after: RowKey | undefined;
-  /** What a cursor of this list belongs to. */
+  /** The query that a cursor of this list belongs to. */
   question: unknown;
 }
 
-/** What an account has in line, the oldest first. */
+/** The outbox of an account, oldest first. */
 export async function pageItems({ db }: Deps, { after, question, limit, ...asked }: ItemsRequest) {
   const found = await listItems(db.api, {
     ...asked,
@@ -40,17 +40,17 @@ export async function ownedItem({ db }: Pick<Deps, "db">, accountId: string, id:
   return item;
 }
 
-/** Now, and not when its next attempt would be due. What is in line already stays as it is. */
+/** Makes a waiting item ready now. Other items stay as they are. */
 export async function retryItem(deps: Deps, accountId: string, id: string): Promise<ListedItem> {
   const kind = isItemId(id) ? await markItemReady(deps.db.api, accountId, id) : undefined;
   const item = await ownedItem(deps, accountId, id);
-  // Of one that was readied here an attempt may be under way by now.
+  // If this call made it ready, an attempt may be under way already.
   if (kind === undefined && item.state === "running") throw sendInProgress("retry outbox item");
   if (kind !== undefined) deps.nudge(kind);
   return item;
 }
 
-/** Takes it out of the line: of a mail all of it, whichever of its rows this is. */
+/** Removes an item from the outbox. For a mail this cancels all of its items. */
 export async function giveUpItem(deps: Deps, accountId: string, id: string): Promise<void> {
   if (isItemId(id) && (await deleteDelivery(deps.db.api, accountId, id))) return;
   const { messageId } = await ownedItem(deps, accountId, id);

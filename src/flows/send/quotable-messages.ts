@@ -11,8 +11,8 @@ import {
 import { listAnsweredMessages, listPartiesInThreads } from "../../store/send/send-facts.ts";
 
 /**
- * The messages that replies quote instead of the last one of their thread, where none of their recipients has a part in that.
- * Replies that go to the addresses of the last message always have one, and most others do: for them nothing is read.
+ * The messages that replies quote instead of the last one of the thread, if none of their recipients wrote or got that. For most
+ * replies nothing is read: those that go to the addresses of the last message always quote it, and most others do too.
  */
 export async function quotableMessages(
   db: Db,

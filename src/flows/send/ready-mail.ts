@@ -10,17 +10,17 @@ import { storedPieces } from "../read/stored-pieces.ts";
 import { sizeGate } from "../size-gate.ts";
 
 export interface ReadyMailDeps {
-  /** Where large mails lie while they go out. */
+  /** The directory for large mails while they go out. */
   spoolDirectory: string;
   randomBytes: (length: number) => Uint8Array;
 }
 
-/** A mail composed and signed: the same bytes however often it is opened, until it is closed. */
+/** A composed and signed mail. It has the same bytes each time it is opened, until it is closed. */
 export interface ReadyMail extends MailBody {
   close(): Promise<void>;
 }
 
-/** In memory where it is small, else in a file, from which memory holds a piece at a time. */
+/** Composes and signs a mail: a small one in memory, a large one in a file that is read piece by piece. */
 export async function readyMail(
   deps: ReadyMailDeps,
   db: Db,
@@ -33,7 +33,7 @@ export async function readyMail(
   return { ...bytesBody(signing === undefined ? raw : await signing.sign(raw, mail)), close: async () => undefined };
 }
 
-/** A mail in memory, without signature. Who asks for a large one sees to it that few are at it together. */
+/** An unsigned mail in memory. A caller with large mails must limit how many it composes at once. */
 export async function wholeMail(db: Db, mail: OutgoingMail): Promise<Uint8Array> {
   if (mail.attachments.length === 0) return composeMail(mail);
   const raw = new Uint8Array(mailSize(mail, undefined));
@@ -45,12 +45,12 @@ export async function wholeMail(db: Db, mail: OutgoingMail): Promise<Uint8Array>
   return raw;
 }
 
-/** A mail in pieces, without signature; the first is its header. */
+/** An unsigned mail in pieces. The first piece is the header. */
 export function composedMail(db: Db, mail: OutgoingMail): AsyncGenerator<Uint8Array> {
   return composeStream(mail, openStored(db));
 }
 
-/** Reading, hashing and writing go on in one pass, and beside each other. The header lies in memory, since the signature stands before it. */
+/** Reads, hashes and writes in one pass, concurrently. The header stays in memory, because the signature comes before it. */
 async function inFile(
   { spoolDirectory, randomBytes }: ReadyMailDeps,
   db: Db,
@@ -67,11 +67,11 @@ async function inFile(
         hasher?.take(piece);
         await writing;
         writing = write(piece);
-        // Told by the next wait for it.
+        // The next await reports the error.
         writing.catch(() => undefined);
       }
     } finally {
-      // The file is closed where composing fails: nothing may be on its way to it then.
+      // If composing fails the file is closed, so no write may still be running.
       await writing;
     }
   });
@@ -94,14 +94,14 @@ async function inFile(
   }
 }
 
-/** Composing is work of the one processor: more of it at once would be no sooner done, and each takes pieces of files in memory. */
+/** One mail at a time: composing needs the processor, so more at once would not be faster and would take more memory. */
 const composing = sizeGate(1);
 
-/** Below this a file costs more than it spares. */
+/** Below this a file costs more than it saves. */
 const smallBytes = 512 << 10;
 const pieceBytes = 256 << 10;
 
-/** In smaller pieces than those of the store: what base64 and the hash make of one lies beside it. */
+/** Splits the pieces of the store: base64 and the hash each make a copy of a piece. */
 function openStored(db: Db): OpenBytes {
   return async function* (file) {
     if (file.sizeBytes === 0) return;
@@ -111,13 +111,13 @@ function openStored(db: Db): OpenBytes {
   };
 }
 
-/** What comes next is asked for while what came is worked on. */
+/** Requests the next item while the current one is processed. */
 async function* oneAhead<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Item> {
   let next = items.next();
   try {
     for (let { done, value } = await next; !done; { done, value } = await next) {
       next = items.next();
-      // Told by the next wait for it.
+      // The next await reports the error.
       next.catch(() => undefined);
       yield value;
     }

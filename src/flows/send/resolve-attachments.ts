@@ -10,8 +10,8 @@ import { findFiles } from "../../store/send/attached.ts";
 import type { Deps } from "../deps.ts";
 
 /**
- * Where the bytes of each attachment lie, and what they are known by. It is looked up before the key of the request is judged: what a
- * file is told apart by is in the fingerprint. `inForm` are files that came beside the request's words, and stand behind the others.
+ * Finds the bytes and the digest of each attachment. This happens before the key of the request is judged, because the digests are
+ * part of the fingerprint. `inForm` are files that came in the form. They come after the others.
  */
 export async function resolveAttachments(
   deps: Deps,
@@ -47,18 +47,18 @@ function fileOf({ filename = "" }: AskedAttachment, bytes: Uint8Array): Omit<Fou
   return { filename, contentType: mediaTypeOfName(filename), sizeBytes: bytes.length, digest };
 }
 
-/** By the places of what names them. */
+/** The named files, by their index in `asked`. */
 async function namedFiles(
   deps: Deps,
   accountId: string,
   asked: readonly AskedAttachment[],
 ): Promise<ReadonlyMap<number, FoundFile>> {
-  const uploads = asked.flatMap(({ uploadId }, place) => (uploadId === undefined ? [] : [{ place, uploadId }]));
-  const attachments = asked.flatMap(({ messageId, filename = "" }, place) =>
-    messageId === undefined ? [] : [{ place, messageId, filename }],
+  const uploads = asked.flatMap(({ uploadId }, index) => (uploadId === undefined ? [] : [{ index, uploadId }]));
+  const attachments = asked.flatMap(({ messageId, filename = "" }, index) =>
+    messageId === undefined ? [] : [{ index, messageId, filename }],
   );
   if (uploads.length + attachments.length === 0) return new Map();
-  // What can't be an id is looked for like any other, under none.
+  // A text that cannot be an id is looked up as the empty id.
   const named = {
     uploadIds: uploads.map(({ uploadId }) => (isId("upl", uploadId) ? uploadId : "")),
     attachments: attachments.map(({ messageId, filename }) => ({
@@ -67,12 +67,12 @@ async function namedFiles(
     })),
   };
   const found = await findFiles(deps.db.api, accountId, named, deps.now());
-  return new Map([...placed(uploads, found.uploads), ...placed(attachments, found.attachments)]);
+  return new Map([...byIndex(uploads, found.uploads), ...byIndex(attachments, found.attachments)]);
 }
 
-function placed(named: readonly { place: number }[], found: ReadonlyMap<number, FoundFile>): [number, FoundFile][] {
-  return named.flatMap(({ place }, index) => {
-    const file = found.get(index);
-    return file === undefined ? [] : [[place, file] as [number, FoundFile]];
+function byIndex(named: readonly { index: number }[], found: ReadonlyMap<number, FoundFile>): [number, FoundFile][] {
+  return named.flatMap(({ index }, position) => {
+    const file = found.get(position);
+    return file === undefined ? [] : [[index, file] as [number, FoundFile]];
   });
 }

@@ -1,3 +1,4 @@
+import { notFound } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import type { Forward, SentAttachment } from "../../domain/send/files-of-send.ts";
 import {
@@ -7,11 +8,14 @@ import {
   typeOfForwardedMail,
 } from "../../domain/send/forward.ts";
 import type { SendRequest } from "../../domain/send/send.ts";
+import { mailSize } from "../../mail/write/compose.ts";
 import { type SevenBitCheck, sevenBitCheck } from "../../mail/write/seven-bit.ts";
+import { findMessage } from "../../store/mail/message-pages.ts";
 import { type AttachedFile, type ForwardedRow, findForwarded } from "../../store/send/forwarded.ts";
 import { storedPieces } from "../read/stored-pieces.ts";
-import type { UploadDeps } from "./write-files.ts";
-import { writtenRaw } from "./written-raw.ts";
+import { outgoingMailOf } from "./outgoing-mail.ts";
+import { composedMail } from "./ready-mail.ts";
+import { openFiles, type UploadDeps, writeFile } from "./write-files.ts";
 
 export interface ResolvedForward {
   forward: Forward;
@@ -19,7 +23,7 @@ export interface ResolvedForward {
   release(): Promise<void>;
 }
 
-/** What a message that is handed on brings along; undefined where there is none, or none such. */
+/** The forwarded message with its attachments. Undefined if the request forwards nothing, or if the message does not exist. */
 export async function resolveForward(
   deps: UploadDeps,
   { account, forwardOf, forwardAs = "inline", includeAttachments = true }: SendRequest,
@@ -42,12 +46,12 @@ export async function resolveForward(
 }
 
 function forwardedMessage(row: ForwardedRow): ForwardedMessage {
-  const { fromAddr, fromName, toAddr, toAddrs, bodyHtml, ...message } = row;
+  const { fromAddr, fromName, toAddrs, bodyHtml, ...message } = row;
   return {
     ...message,
     from: fromAddr === "" ? undefined : { address: fromAddr, ...(fromName !== null && { name: fromName }) },
     at: row.createdAt,
-    to: toAddrs ?? [toAddr],
+    to: toAddrs,
     bodyHtml: bodyHtml ?? undefined,
   };
 }
@@ -56,7 +60,7 @@ function asSent({ digest, contentId, ...file }: AttachedFile): SentAttachment {
   return { ...file, contentId: contentId ?? undefined, sha256: digest, from: "attachment" };
 }
 
-/** The raw mail as a file: of one that came in as it lies, of ours written out for this. */
+/** The raw mail as a file. For an inbound mail this is the stored source; our own mail is composed for it. */
 async function wholeMail(
   deps: UploadDeps,
   accountId: string,
@@ -70,7 +74,10 @@ async function wholeMail(
       : await readRaw(deps, { sourceId: row.sourceId, sizeBytes: row.sizeBytes ?? 0 }, check);
   const { release, ...file } = written;
   const attachment: SentAttachment = {
-    ...{ filename, contentType: typeOfForwardedMail(check.holds()), inline: false, contentId: undefined },
+    filename,
+    contentType: typeOfForwardedMail(check.holds()),
+    inline: false,
+    contentId: undefined,
     ...file,
     from: "attachment",
   };
@@ -85,4 +92,29 @@ async function readRaw({ db }: UploadDeps, raw: { sourceId: string; sizeBytes: n
     check.see(piece);
   }
   return { sourceId, part: 0, sizeBytes, sha256: hash.digest("hex"), release: async () => undefined };
+}
+
+/** Writes one of our own mails as a source. The caller holds it until it is sent. */
+async function writtenRaw(deps: UploadDeps, accountId: string, messageId: string, check: SevenBitCheck) {
+  const { api: db } = deps.db;
+  const message = await findMessage(db, accountId, messageId);
+  if (message === undefined) throw notFound("message");
+  const mail = await outgoingMailOf(db, message);
+  const file = { filename: "", contentType: "", sizeBytes: mailSize(mail, undefined) };
+  // The caller uploads nothing here, so completed uploads do not count. Files that are being written do.
+  const coming = await openFiles(deps, accountId, file, "coming");
+  try {
+    const { sizeBytes, digest } = await writeFile(deps, coming, 0, seen(composedMail(db, mail), check));
+    return { sourceId: coming.sourceId, part: 0, sizeBytes, sha256: digest, release: coming.remove };
+  } catch (error) {
+    await coming.remove();
+    throw error;
+  }
+}
+
+async function* seen(pieces: AsyncIterable<Uint8Array>, check: SevenBitCheck) {
+  for await (const piece of pieces) {
+    check.see(piece);
+    yield piece;
+  }
 }

@@ -1,11 +1,14 @@
 import { DatabaseUnavailable, type Db, isLockTimeout, transaction } from "../../database/db.ts";
 import { Refusal } from "../../domain/errors.ts";
-import { expiryOfKeys } from "../../domain/idempotency.ts";
+import { expiryOfKeys, fingerprintOf } from "../../domain/idempotency.ts";
 import type { Source } from "../../domain/receive/filed-mails.ts";
+import { resolveBodies } from "../../domain/send/body-format.ts";
 import { type Judgement, judgeSends } from "../../domain/send/judge-sends.ts";
 import type { MeasureMail } from "../../domain/send/mail-limit.ts";
 import type { AskedSend, Send, SendRequest, SendResult } from "../../domain/send/send.ts";
 import type { SendFact } from "../../domain/send/send-facts.ts";
+import { fingerprintBody } from "../../domain/send/send-fingerprint.ts";
+import { textOfHtml } from "../../mail/html/html.ts";
 import { withForwardedHtml, withHtmlQuote } from "../../mail/html/quote-html.ts";
 import { within } from "../../primitives/within.ts";
 import { shortDigest } from "../../standards/digest.ts";
@@ -13,37 +16,36 @@ import { meetsUsedKey, removeExpiredKeyUses } from "../../store/send/idempotency
 import { insertSends, lockSenders } from "../../store/send/sending.ts";
 import type { Deps } from "../deps.ts";
 import { groupCommit } from "../group-commit.ts";
-import { askedSend } from "./asked-send.ts";
 import { factsOfSends } from "./facts-of-sends.ts";
 
-/** What was read of the inbox is not so any more, or somebody has it locked. Nothing was written. */
+/** The inbox has changed since it was read, or another transaction has locked it. Nothing was written. */
 type Outrun = { kind: "outrun" };
 
-/** A send that waits for its inbox, and until when it may. */
+/** A send that waits for its inbox, at most until `endMs`. */
 interface PatientSend {
   send: AskedSend;
   endMs: number;
 }
 
-/** A duplicate waits so long for what comes of the first, and anybody for an inbox that is locked. */
+/** How long a duplicate waits for the result of the first request, and any send for a locked inbox. */
 const longestWaitMs = 5_000;
-/** Time for one look behind the lock, also for who has waited long before. */
+/** The least time to wait for the lock, even after a long wait before. */
 const leastWaitMs = 250;
 
 export interface SendingDeps extends Deps {
-  /** Undefined: a mail may be of any length. */
+  /** Undefined: no limit. */
   mailLimit?: MeasureMail;
 }
 
-/** Makes HTML of Markdown; undefined where that took too long. `sender` is who shares his turn with others. */
+/** Makes HTML of Markdown; undefined if that took too long. Senders take turns; `sender` names one. */
 export type HtmlOfMarkdown = (markdown: string, sender: string) => Promise<string | undefined>;
 
 /**
- * Resolves when the message is on disk with its key and its outbox row, or is refused. Sends that come at the same
- * time are judged together by what one statement read, and written by another that writes nothing of an inbox that has changed
- * meanwhile: exactly one email for each key, and limits to the unit, without a lock that somebody could die with.
- * Who was outrun by another process goes again, behind a lock. Nobody is answered before it is known what comes of his send:
- * who can't have the lock in time has written nothing, and nothing of his is tried any more.
+ * Resolves when the message is on disk with its key and its outbox rows, or is refused. An optimistic write with a version: sends that
+ * come at the same time are judged together by the facts of one statement, and written by a second one, which writes nothing for an
+ * inbox that has changed meanwhile. So each key makes exactly one email and limits are exact, without a lock that a dead process
+ * could hold. A send that was outrun by another process tries again behind a lock. A send that gets no lock in time has written
+ * nothing, and is not tried again.
  */
 export function emailSender(
   deps: SendingDeps,
@@ -88,8 +90,21 @@ export function emailSender(
   }
 }
 
+/** A request with its fingerprint, and its bodies as text and HTML. `markdownHtml` is the HTML of its Markdown. */
+function askedSend(request: SendRequest, markdownHtml: string | undefined): AskedSend {
+  const { account, inboxId, idempotencyKey, body, bodyHtml, bodyFormat } = request;
+  const key = { accountId: account.id, operation: "send" as const, key: idempotencyKey };
+  return {
+    request,
+    // No part contains a space.
+    key: { ...key, label: `${key.accountId} ${key.key}` },
+    fingerprint: fingerprintOf(inboxId, fingerprintBody(request)),
+    ...resolveBodies({ body, bodyHtml, bodyFormat }, { textOfHtml, markdownHtml }),
+  };
+}
+
 const usualBatches = {
-  // A statement costs as much as several of its sends: two halves of what waits do more than a few and the rest.
+  // A statement costs as much as several sends, so two batches of similar size are cheaper than a small and a large one.
   leastBeside: 16,
   isHopeless: (error: unknown) => error instanceof DatabaseUnavailable,
 };
@@ -103,25 +118,16 @@ function sizeOfSource(source: Source | undefined): number {
   return source?.chunks.reduce((sum, { bytes }) => sum + bytes.length, 0) ?? 0;
 }
 
-/** Once what was accepted is on disk. */
+/** Wakes the workers once accepted sends are on disk. */
 async function nudging(deps: Deps, accepting: Promise<(SendResult | Outrun)[]>): Promise<(SendResult | Outrun)[]> {
   const results = await accepting;
-  const kinds = new Set(results.flatMap((result) => (isAccepted(result) ? kindOf(result) : [])));
-  for (const kind of kinds) deps.nudge(kind);
+  if (results.some(({ kind }) => kind === "accepted")) deps.nudge("relay");
   return results;
-
-  function isAccepted(result: SendResult | Outrun): result is SendResult & { kind: "accepted" } {
-    return result.kind === "accepted";
-  }
-
-  function kindOf({ destinations }: SendResult & { kind: "accepted" }): "relay" | "destination" {
-    return destinations === undefined ? "relay" : "destination";
-  }
 }
 
 /**
- * Behind the lock on the inbox nothing changes: whoever has waited for it is not outrun again. All wait as long as the most
- * impatient of them, so that nobody is answered late; the others go again.
+ * Accepts sends behind the lock on their inbox. Nothing changes there, so they are not outrun again. All wait as long as the one with
+ * the earliest end, so that none is answered late. The others try again.
  */
 async function acceptPatiently(
   deps: SendingDeps,
@@ -139,7 +145,7 @@ async function acceptPatiently(
     });
   } catch (error) {
     if (!isLockTimeout(error)) throw error;
-    // Of all that a send writes only its key can be in the hands of somebody who has not locked the inbox.
+    // A process that has not locked the inbox can only hold the key of the send.
     if (isLocked) throw inProgress();
     return patients.map(() => ({ kind: "outrun" }));
   }
@@ -168,12 +174,12 @@ async function acceptSends(deps: SendingDeps, db: Db, asked: readonly AskedSend[
   );
   return sends.map((send) => {
     const result = judgement.results.get(send);
-    // What was judged by a send that was not written is void with it.
+    // A result is void if a send that it was judged by was not written.
     return result === undefined || undecided.has(send.key.label) ? { kind: "outrun" } : result;
   });
 }
 
-/** The ids of the inboxes whose sends are written. */
+/** Returns the inboxes whose sends are written. */
 async function write(db: Db, facts: readonly SendFact[], judgement: Judgement, at: Date): Promise<Set<string>> {
   if (judgement.messages.length === 0) return new Set();
   const expiredBefore = expiryOfKeys(at);
@@ -195,7 +201,7 @@ function withIds(deps: Deps, asked: AskedSend, at: Date): Send {
   };
 }
 
-/** A queue for each inbox that somebody waits for. */
+/** One queue for each inbox that a send waits for. */
 function perInbox<Result>(open: (inboxId: string) => (patient: PatientSend) => Promise<Result>) {
   const queues = new Map<string, { queue: (patient: PatientSend) => Promise<Result>; users: number }>();
   return (inboxId: string) => async (patient: PatientSend) => {
@@ -212,15 +218,15 @@ function perInbox<Result>(open: (inboxId: string) => (patient: PatientSend) => P
 }
 
 /**
- * A twin in another process was written between our look at its key and our own writing, or is being written and not
- * done in time. Who was only in one batch with it has no part in that, so each goes again for itself.
+ * Another process has written the same key between our read and our write, or is still writing it. The other sends of the batch are
+ * not concerned, so each tries again by itself.
  */
 function outrunByAnother(error: unknown): Outrun {
   if (meetsUsedKey(error) || isLockTimeout(error)) return { kind: "outrun" };
   throw error;
 }
 
-/** For duplicates alone: whose first request still runs, here or in another process. */
+/** Refuses a duplicate while its first request is still running, here or in another process. */
 function inProgress(): Refusal {
   const why = "another request is still at work on it";
   return new Refusal("idempotency_in_progress", `Cannot send: ${why}`, { retryAfterSeconds: 1 });
@@ -236,7 +242,7 @@ function refused(error: unknown): SendResult {
   throw error;
 }
 
-/** Whatever comes of the work. */
+/** Whether the work ends before then, with any result. */
 function endsBefore(endMs: number, work: Promise<unknown>): Promise<boolean> {
   const ended = work.then(
     () => true,

@@ -4,7 +4,7 @@ import { type Sender, type SendFact, usageOf } from "../../domain/send/send-fact
 import { type AskedFact, listSendFacts, listSendsDatedLater } from "../../store/send/send-facts.ts";
 import type { Deps } from "../deps.ts";
 
-/** What an inbox has sent so far: to be told, not to judge by. Undefined where there is no such inbox any more. */
+/** The usage of an inbox, to be shown and not to judge by. Undefined if the inbox is gone. */
 export async function sendUsage(
   { db, limits, now }: Pick<Deps, "db" | "limits" | "now">,
   account: { id: string; plan: Plan },
@@ -17,7 +17,7 @@ export async function sendUsage(
   return fact && usageOf(fact, at);
 }
 
-/** The facts of sends, each in the order in which it was asked for. */
+/** The facts of sends, in the order of `asked`. */
 export async function sendFacts(db: Db, asked: readonly AskedFact[], at: Date): Promise<SendFact[]> {
   const window = burstWindow(at);
   const facts = await listSendFacts(db, asked, { window, day: utcDay(at), at });

@@ -3,24 +3,24 @@ import type { SentAttachment } from "../../domain/send/files-of-send.ts";
 import { mediaTypeOfName } from "../../standards/media-type.ts";
 import { type ComingFiles, observed, openFiles, type UploadDeps, writeFile } from "./write-files.ts";
 
-/** A file of a form, as its part tells of it. */
+/** A file of a form, with the header of its part. */
 export interface FormFile {
   filename: string;
   contentType: string | undefined;
-  /** Where it is shown by the HTML. */
+  /** Set if the HTML shows the file. */
   contentId: string | undefined;
   bytes: AsyncIterable<Uint8Array>;
 }
 
-/** The files of one form, which are the parts of one source. */
+/** The files of one form. They are the parts of one source. */
 export interface FormFiles {
   take(file: FormFile): Promise<void>;
   readonly attachments: readonly SentAttachment[];
-  /** Lets go of them: a mail that bears them has its own share of them. */
+  /** Releases them. An accepted mail has its own share of them. */
   release(): Promise<void>;
 }
 
-/** Takes room with the first file: a form without one needs none. `sizeBytes` is what all may have together. */
+/** Reserves room with the first file, because a form without files needs none. `sizeBytes` is the limit for all together. */
 export function formFiles(deps: UploadDeps, accountId: string, sizeBytes: number): FormFiles {
   const attachments: SentAttachment[] = [];
   let coming: ComingFiles | undefined;

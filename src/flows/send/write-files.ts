@@ -5,14 +5,14 @@ import type { Deps } from "../deps.ts";
 import { sizeGate } from "../size-gate.ts";
 
 export interface UploadLimits {
-  /** Of one mail, and so of one file. */
+  /** For one mail, and so for one file. */
   sendMaxBytes: number;
-  /** Of all files of an account that no mail has yet, those counted that are still coming. */
+  /** For all files of an account that are in no mail yet, including those that are still coming. */
   uploadsMaxBytes: number;
   uploadTtlMs: number;
 }
 
-/** Told of the files that clients send. */
+/** Counts the files that clients send. */
 export interface FileObserver {
   came?(sizeBytes: number): void;
 }
@@ -21,19 +21,19 @@ export interface UploadDeps extends Deps {
   uploads: UploadLimits & FileObserver;
 }
 
-/** Where files are written while they come: a row that stands before their first byte, and a source. */
+/** The place for files while they come: a row, which is written before the first byte, and a source. */
 export interface ComingFiles {
   id: string;
   sourceId: string;
   createdAt: Date;
-  /** Lets go of what was written. It goes, unless a mail has taken a share of it. */
+  /** Releases the files. They are removed unless a mail has a share of them. */
   remove(): Promise<void>;
 }
 
-/** What nobody finishes is swept away after so long. */
+/** Unfinished files are removed after this. */
 const unfinishedMs = 3_600_000;
 
-/** Takes the room for files of at most so many bytes in all, `among` all of the account or those alone that are still coming. */
+/** Reserves room for files of at most `sizeBytes`, counted `among` all files of the account or only those that are still coming. */
 export async function openFiles(
   deps: UploadDeps,
   accountId: string,
@@ -53,7 +53,7 @@ export async function openFiles(
     id,
     sourceId,
     createdAt,
-    // Whatever is in the way of that: what stays is swept.
+    // An error does no harm: pruning removes them later.
     remove: () =>
       removeUpload(deps.db.api, id).catch((err) => deps.log.warn({ err, upload_id: id }, "files not removed")),
   };
@@ -68,7 +68,7 @@ function uploadLimit({ uploads, now }: UploadDeps, freeAt: Date): Refusal {
   });
 }
 
-/** The bytes of a file as its client sends them; each piece is told of when the one before it is written. */
+/** Passes on the bytes of a file and counts each piece, once the piece before it is written. */
 export async function* observed(bytes: AsyncIterable<Uint8Array>, { came }: FileObserver): AsyncGenerator<Uint8Array> {
   for await (const piece of bytes) {
     came?.(piece.length);
@@ -76,18 +76,15 @@ export async function* observed(bytes: AsyncIterable<Uint8Array>, { came }: File
   }
 }
 
-/**
- * On its way to the disk a piece is there several times over, compressed and as the words of its statement: of however many files that
- * come at once few have such a piece, and the others wait with the one that they fill.
- */
+/** Two pieces at a time: on its way to the disk a piece is in memory several times, compressed and as part of its statement. */
 const writing = sizeGate(2);
 
-/** Files that are coming, and how many of their bytes were written since the collector last ran. */
+/** The number of files that are coming, and of their bytes that were written since the last garbage collection. */
 const coming = { files: 0, uncollectedBytes: 0 };
 
 /**
- * The copies of a piece are no objects but bytes, of which the collector learns too late: eight files of 10 MB at once took 118 MiB, and
- * kept 80 of them. With a collection each 6 MiB they take 60 and keep none. One or two files at once need none.
+ * Runs the garbage collector every 6 MiB if at least three files are coming. The copies of a piece are bytes outside the heap, which the
+ * collector notices too late: eight files of 10 MB at once took 118 MiB and kept 80 of them. With this they take 60 and keep none.
  */
 function collectAfter(writtenBytes: number): void {
   coming.uncollectedBytes += writtenBytes;
@@ -104,10 +101,7 @@ export interface WrittenFile {
   digest: string;
 }
 
-/**
- * Writes a file as one part of the source, piece by piece as it comes, each in a statement of its own: one piece of it lies in memory,
- * and nothing more is asked of who sends it before the last piece is on disk.
- */
+/** Writes a file as one part of the source, one statement for each piece. It reads on only after the last piece is on disk. */
 export async function writeFile(...given: Parameters<typeof writePieces>): Promise<WrittenFile> {
   coming.files += 1;
   try {
@@ -148,7 +142,7 @@ async function writePieces(
       if (filled === chunkBytes) await flush();
     }
   }
-  // A file without a byte has one piece too, which holds the share.
+  // An empty file has one piece too, which has the share.
   if (filled > 0 || seq === 0) await flush();
   return { sizeBytes, digest: hash.digest("hex") };
 }

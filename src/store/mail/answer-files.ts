@@ -3,18 +3,18 @@ import type { FileHandle } from "node:fs/promises";
 import { bodyOf, type Fill, namelessFile, removeLeftovers, spoolPath } from "./spool.ts";
 
 /**
- * Files that large answers are sent from, one for all who read the same. Readers may be as slow as they like for a while, so
- * there is a bound on the files, on their bytes, and on the time of an answer.
+ * Files that large answers are sent from. All readers of the same bytes share one. Readers may be slow for a while, so the number of
+ * files, their bytes, and the time of an answer are bounded.
  */
 export interface AnswerFiles {
-  /** Bytes `start` to `end` of what is known by this name; undefined where there is no room for another file now. */
+  /** Bytes `start` to `end` of the content with this name; undefined if there is no room for another file now. */
   body(wanted: WantedBytes, fill: Fill): Promise<Blob | undefined>;
   close(): Promise<void>;
 }
 
 export interface WantedBytes {
   name: string;
-  /** Of all of it. */
+  /** The size of the whole content. */
   sizeBytes: number;
   start: number;
   end: number;
@@ -29,10 +29,10 @@ export interface AnswerFilesOptions {
 export interface AnswerLimits {
   mostFiles: number;
   mostBytes: number;
-  /** An answer may take so long, and what its size takes at this rate. */
+  /** The longest time of an answer is this, plus the time for its size at this rate. */
   answerMs: number;
   bytesPerMs: number;
-  /** How often to look which files are read no more. */
+  /** How often to look for files that nobody reads any more. */
   lookMs: number;
 }
 
@@ -47,16 +47,16 @@ const usualLimits: AnswerLimits = {
 interface SharedFile {
   sizeBytes: number;
   filled: Promise<FileHandle>;
-  /** Once it is filled. */
+  /** Resolves when the file is filled. */
   file: FileHandle | undefined;
-  /** Who comes later gets another file, so that nobody's time is cut short. */
+  /** Readers that come later get another file, so that each has its whole time. */
   takesReadersUntilMs: number;
   endsMs: number;
-  /** When somebody asked for it last: the server has it open by the next look. */
+  /** The time of the last request. The server has the file open by the next look. */
   askedMs: number;
 }
 
-/** Begins by removing what is left of the last process. */
+/** First removes the files of the last process. */
 export async function answerFiles({ directory, randomBytes, limits }: AnswerFilesOptions): Promise<AnswerFiles> {
   const { mostFiles, mostBytes, answerMs, bytesPerMs, lookMs } = { ...usualLimits, ...limits };
   const files = new Set<SharedFile>();
@@ -102,7 +102,7 @@ export async function answerFiles({ directory, randomBytes, limits }: AnswerFile
     return files.size < mostFiles && (files.size === 0 || used + sizeBytes <= mostBytes);
   }
 
-  /** Nobody says when an answer has ended, but who reads a file has it open. */
+  /** Nothing reports the end of an answer, but a file that is read is open. */
   function look(): void {
     const nowMs = performance.now();
     const opened = openFiles();
@@ -113,7 +113,7 @@ export async function answerFiles({ directory, randomBytes, limits }: AnswerFile
     }
   }
 
-  /** Readers who are left have had their time: what they read ends here. */
+  /** Truncates the file: the time of its readers is over. */
   function forget(each: SharedFile): void {
     files.delete(each);
     for (const [name, file] of newest) if (file === each) newest.delete(name);
@@ -140,7 +140,7 @@ export async function answerFiles({ directory, randomBytes, limits }: AnswerFile
   };
 }
 
-/** How often this process has each of its files open. */
+/** How many times this process has each of its files open. */
 function openFiles(): Map<string, number> {
   const counts = new Map<string, number>();
   for (const name of readdirSync("/dev/fd")) {
@@ -150,7 +150,7 @@ function openFiles(): Map<string, number> {
   return counts;
 }
 
-/** Undefined of what was closed meanwhile. */
+/** Undefined for a file that was closed meanwhile. */
 function identity(fd: number): string | undefined {
   try {
     const { dev, ino } = fstatSync(fd);

@@ -6,16 +6,16 @@ import { attachments } from "../schema.ts";
 const shownOfAttachment = ["id", "filename", "contentType", "sizeBytes", "contentId", "inline"] as const;
 const shownFields = selected(attachments, "a", ["messageId", ...shownOfAttachment]);
 
-/** What is shown of an attachment. */
+/** An attachment as it is shown. */
 export type ShownAttachment = Selected<typeof shownFields>;
 
-/** The same of an attachment `a` beside its message, as JSON. */
+/** The same as JSON, for an attachment `a` beside its message. */
 export const listedAttachment = asJson(attachments, "a", shownOfAttachment);
 export type ListedAttachment = Omit<ShownAttachment, "messageId">;
 
 /**
- * The attachments of these messages, each message's in their order. The ids are an array, of which the planner believes
- * that it is short: of a subselect it would not, and read the whole table.
+ * The attachments of these messages, in the order of each message. The ids are an array, because the planner assumes that arrays are
+ * short; with a subselect it would scan the whole table.
  */
 export async function listAttachments(db: Db, messageIds: readonly string[]): Promise<ShownAttachment[]> {
   if (messageIds.length === 0) return [];
@@ -27,13 +27,20 @@ export async function listAttachments(db: Db, messageIds: readonly string[]): Pr
 }
 
 const outgoingFields = selected(attachments, "a", [
-  ...(["messageId", "filename", "contentType", "sizeBytes", "contentId", "inline", "sourceId", "part"] as const),
+  "messageId",
+  "filename",
+  "contentType",
+  "sizeBytes",
+  "contentId",
+  "inline",
+  "sourceId",
+  "part",
 ]);
 
-/** What a mail that goes out needs of an attachment. */
+/** An attachment of an outbound mail. */
 export type MailedAttachment = Selected<typeof outgoingFields>;
 
-/** The attachments of these outbound messages, each message's in their order. */
+/** The attachments of these outbound messages, in the order of each message. */
 export async function listOutgoingAttachments(db: Db, messageIds: readonly string[]): Promise<MailedAttachment[]> {
   if (messageIds.length === 0) return [];
   return query(
@@ -53,10 +60,10 @@ const storedFields = selected(attachments, "a", [
   "digest",
 ]);
 
-/** What a download needs of an attachment: where its bytes lie, and whose they are. */
+/** An attachment with the place of its bytes and its account, for a download. */
 export type StoredAttachment = Selected<typeof storedFields> & { accountId: string };
 
-/** An attachment of an inbox that lives. */
+/** An attachment in an inbox that exists. */
 export async function findAttachment(
   db: Db,
   messageId: string,

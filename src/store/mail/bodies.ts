@@ -2,34 +2,34 @@ import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
 import { shortBodyBytes } from "../../domain/page-budget.ts";
 
-/** A body takes at most so many octets in a list of messages. */
+/** The most octets of a body in a list of messages. */
 export const longestListedBody = 256 << 10;
 
-/** The bodies of a message as it is listed: what is too long to come with its row is cut. */
+/** The bodies of a listed message. Long ones are cut. */
 export interface ListedBodies {
   id: string;
   bodyText: string;
   bodyHtml: string | null;
 }
 
-/** A column knows its size without being read, so a body that is left out costs nothing. */
+/** The size of a column is known without reading it, so a body that is left out costs nothing. */
 const bodiesSize = "octet_length(m.body_text) + coalesce(octet_length(m.body_html), 0)";
 const textSize = "octet_length(m.body_text)";
 
-/** Of a message `m` in a list: its bodies where they are short, else the size of each. */
+/** The bodies of a listed message `m` if they are short, else their sizes. */
 export const listedBodies = sql.raw(
   `case when ${bodiesSize} <= ${shortBodyBytes} then m.body_text end as "bodyText",
    case when ${bodiesSize} <= ${shortBodyBytes} then m.body_html end as "bodyHtml",
    case when ${bodiesSize} > ${shortBodyBytes} then array[octet_length(m.body_text), coalesce(octet_length(m.body_html), 0)] end as "longBodies"`,
 );
 
-/** Of a message `m` of which an event tells: its text where that is short, else the size. */
+/** The text of a message `m` of an event if it is short, else its size. */
 export const eventBody = sql.raw(
   `case when ${textSize} <= ${shortBodyBytes} then m.body_text end as "bodyText",
    case when ${textSize} > ${shortBodyBytes} then ${textSize} end as "longBody"`,
 );
 
-/** The bodies of these messages as far as a list shows them, of which no more than that is read. */
+/** The bodies of these messages, cut as in a list. No more than that is read. */
 export async function listListedBodies(db: Db, ids: readonly string[]): Promise<ListedBodies[]> {
   return query<ListedBodies>(
     db,
@@ -38,7 +38,7 @@ export async function listListedBodies(db: Db, ids: readonly string[]): Promise<
   );
 }
 
-/** The texts of these messages, whole. */
+/** The whole texts of these messages. */
 export async function listBodyTexts(db: Db, ids: readonly string[]): Promise<{ id: string; bodyText: string }[]> {
   if (ids.length === 0) return [];
   return query<{ id: string; bodyText: string }>(
@@ -47,7 +47,7 @@ export async function listBodyTexts(db: Db, ids: readonly string[]): Promise<{ i
   );
 }
 
-/** Cuts before the octet with which a letter would begin that does not fit: octets 10xxxxxx are the rest of a letter. */
+/** Cuts before a character that does not fit as a whole: octets 10xxxxxx continue a character. */
 function cut(column: string): SQL {
   const most = longestListedBody;
   return sql.raw(

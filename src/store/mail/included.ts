@@ -4,10 +4,17 @@ import { type Selected, selected } from "../columns.ts";
 import { messages } from "../schema.ts";
 
 const includedFields = selected(messages, "m", [
-  ...(["id", "direction", "fromName", "replyTo", "bodyHtml", "inReplyTo", "automated", "toAddrs"] as const),
+  "id",
+  "direction",
+  "fromName",
+  "replyTo",
+  "bodyHtml",
+  "inReplyTo",
+  "automated",
+  "toAddrs",
 ]);
 
-/** What an event tells of a message only to those who ask for it, or what that is made of. */
+/** The fields of a message that an event has only if `include` names them, or that such a field is made from. */
 export type IncludedRow = Selected<typeof includedFields>;
 
 export async function listIncluded(db: Db, messageIds: readonly string[]): Promise<IncludedRow[]> {

@@ -3,31 +3,50 @@ import { type Db, query, shownInstant, statement } from "../../database/db.ts";
 import type { RecipientOutcome } from "../../domain/send/recipients/recipient-outcome.ts";
 import { type Selected, selected } from "../columns.ts";
 import { inboxes, messages } from "../schema.ts";
-import { hasRecipients, recipientsOf } from "../send/recipients.ts";
+import { recipientsOf } from "../send/recipients.ts";
 import { type ListedAttachment, listedAttachment } from "./attachments.ts";
 import { listedBodies } from "./bodies.ts";
 
 const ofMessage = selected(messages, "m", [
-  ...(["id", "threadId", "inboxId", "direction", "status", "fromAddr", "fromName", "toAddr", "cc", "replyTo"] as const),
-  ...(["subject", "rfcMessageId", "providerMessageId", "failure", "envelopeFrom", "truncated", "automated"] as const),
-  ...(["inReplyTo", "toAddrs", "metadata", "forwardOf", "delivery"] as const),
+  "id",
+  "threadId",
+  "inboxId",
+  "direction",
+  "status",
+  "fromAddr",
+  "fromName",
+  "toAddr",
+  "toAddrs",
+  "cc",
+  "replyTo",
+  "subject",
+  "rfcMessageId",
+  "providerMessageId",
+  "failure",
+  "envelopeFrom",
+  "truncated",
+  "automated",
+  "inReplyTo",
+  "metadata",
+  "forwardOf",
+  "delivery",
 ]);
 
-/** A message as it is shown: what lists read, and nothing more. */
+/** A message as it is shown. */
 export interface ShownMessage extends Selected<typeof ofMessage> {
-  /** Its number: among all messages of its inbox, or in a list of one direction among those. */
+  /** Its number among all messages of its inbox or, in a list of one direction, among those of that direction. */
   position: number;
   bodyText: string;
   bodyHtml: string | null;
-  /** In their order, in a list the first of them; null where there are none. */
+  /** In order; in a list only the first ones. Null if there are none. */
   attachments: ListedAttachment[] | null;
-  /** Null where its own row says it all. */
+  /** Null for an inbound message. */
   recipients: RecipientOutcome[] | null;
-  /** As it is shown: `2026-03-21T10:05:00.123Z`. A page spent a tenth of its time on dates. */
+  /** A text: `2026-03-21T10:05:00.123Z`. Dates took a tenth of the time of a page. */
   createdAt: string;
 }
 
-/** As a list finds it: bodies come with it where they are short, else their sizes alone, in octets. */
+/** A listed message. It has its bodies if they are short, else only their sizes in octets. */
 export type ListedMessage =
   | (ShownMessage & { longBodies: null })
   | (Omit<ShownMessage, "bodyText" | "bodyHtml"> & { longBodies: [text: number, html: number] });
@@ -36,21 +55,21 @@ const shownFields = fieldsWith(selected(messages, "m", ["bodyText", "bodyHtml"])
 
 const mostListedAttachments = 50;
 
-/** Of a message `m` in a list. */
+/** The fields of a listed message `m`. */
 export const listedFields = fieldsWith(
   listedBodies,
   sql`a.message_id = m.id and a.position < ${sql.raw(String(mostListedAttachments))}`,
 );
 
-/** With the attachments as JSON, since few messages have any, and another statement for a page costs more than they do. */
+/** Attachments come as JSON: few messages have any, and a second statement for a page would cost more. */
 function fieldsWith(bodies: SQL, attachments: SQL): SQL {
   return sql`${ofMessage}, ${bodies}, m.created_at::text as "createdAt",
      case when m.attachment_count > 0 then (
        select json_agg(${listedAttachment} order by a.position) from attachments a where ${attachments}
-     ) end as attachments, case when ${hasRecipients} then ${recipientsOf("m")} end as recipients`;
+     ) end as attachments, case when m.direction = 'outbound' then ${recipientsOf("m")} end as recipients`;
 }
 
-/** Puts the instants of rows that were just read into the form in which they are shown. */
+/** Formats the dates of rows that were just read. */
 export function shownRows<Shown extends Pick<ShownMessage, "createdAt">>(rows: Shown[]): Shown[] {
   for (const row of rows) row.createdAt = shownInstant(row.createdAt);
   return rows;
@@ -58,7 +77,7 @@ export function shownRows<Shown extends Pick<ShownMessage, "createdAt">>(rows: S
 
 const totals = selected(inboxes, "i", ["id", "messageCount", "inboundCount", "threadCount", "unreadCount"]);
 
-/** An inbox with the totals that are kept in its row. */
+/** An inbox with the totals in its row. */
 export type InboxTotals = Selected<typeof totals>;
 
 export async function findInboxTotals(db: Db, accountId: string, id: string): Promise<InboxTotals | undefined> {
@@ -69,7 +88,7 @@ export async function findInboxTotals(db: Db, accountId: string, id: string): Pr
   return inbox;
 }
 
-/** In which numbers a list is paged: all messages of an inbox, or those of one direction. Both are dense. */
+/** The numbers that a list is paged by: those of all messages of an inbox, or of one direction. Both have no gaps. */
 export type Axis = "all" | "inbound" | "outbound";
 
 export interface InboxPage {
@@ -78,13 +97,13 @@ export interface InboxPage {
   axis: Axis;
   limit: number;
   offset: number;
-  /** In place of the offset: goes on before this number. */
+  /** Instead of the offset: the page ends before this number. */
   before: number | undefined;
 }
 
 /**
- * A page of an account's inbox, the newest first, with its total: all in one statement, since a trip to the database costs
- * more than what this one does there. Undefined where the account has no such inbox.
+ * A page of an inbox, newest first, with its total. One statement, because a trip to the database costs more than the work there.
+ * Undefined if the account has no such inbox.
  */
 export async function findMessagesPage(
   db: Db,
@@ -101,7 +120,7 @@ const pageBefore = pages(sql`least(i.total, ${sql.placeholder("before")}::int8 -
 
 function pages(last: SQL) {
   const on = (total: string, number: string, ofAxis: string) =>
-    // The first row alone has the total: each value of each row takes its time to be read.
+    // Only the first row has the total, because reading each value takes time.
     statement<ListedMessage & { total: number }>(sql`
       select case when m.position is null or m.position = ${last} then i.total end as total, m.* from (
         select ${sql.raw(total)} as total from inboxes
@@ -118,7 +137,7 @@ function pages(last: SQL) {
   };
 }
 
-/** The messages with these numbers, both ends included, the newest first. The cost is that of the rows, wherever they lie. */
+/** The messages with these numbers, both ends included, newest first. It costs as much as the rows, anywhere in the inbox. */
 export async function listMessagesBetween(
   db: Db,
   inboxId: string,
@@ -137,8 +156,8 @@ export async function listMessagesBetween(
 }
 
 /**
- * The lowest number whose message is not older than `at`, or `count + 1`. The order of numbers is the order of time, so it is
- * found by halving: twenty steps among a million, and no index by time.
+ * The lowest number whose message is not older than `at`, or `count + 1`. Numbers are in the order of time, so a binary search finds it:
+ * twenty steps among a million, without an index by time.
  */
 export async function findFirstSince(db: Db, inboxId: string, axis: Axis, count: number, at: Date): Promise<number> {
   const probed =
@@ -156,37 +175,37 @@ export async function findFirstSince(db: Db, inboxId: string, axis: Axis, count:
         )
         select low from halves where low >= high`,
   );
-  // A message of a deleted inbox may be gone already; then there is nothing to show.
+  // A message of a deleted inbox may be gone already. Then there is nothing to show.
   return found?.low ?? count + 1;
 }
 
 export interface ThreadPage {
   threadId: string;
-  /** How many messages the thread has. */
+  /** The number of messages in the thread. */
   total: number;
   limit: number;
   offset: number;
 }
 
-/** A page of a thread, the oldest first, counted off from the nearer end. */
+/** A page of a thread, oldest first, counted from the nearer end. */
 export async function listThreadMessages(db: Db, page: ThreadPage): Promise<ListedMessage[]> {
   const { threadId, total, offset } = page;
   const limit = Math.min(page.limit, total - offset);
   if (limit <= 0) return [];
   const fromEnd = total - offset - limit;
-  const places =
+  const numbers =
     offset <= fromEnd
       ? sql`select seq from messages where thread_id = ${threadId} order by seq limit ${limit} offset ${offset}`
       : sql`select seq from messages where thread_id = ${threadId} order by seq desc limit ${limit} offset ${fromEnd}`;
   const rows = await query<ListedMessage>(
     db,
     sql`select m.seq as position, ${listedFields}
-        from (${places}) place join messages m on m.thread_id = ${threadId} and m.seq = place.seq order by m.seq`,
+        from (${numbers}) number join messages m on m.thread_id = ${threadId} and m.seq = number.seq order by m.seq`,
   );
   return shownRows(rows);
 }
 
-/** The messages of a thread before a number, the newest first. */
+/** The messages of a thread before a number, newest first. */
 export async function listThreadMessagesBefore(
   db: Db,
   threadId: string,
@@ -203,7 +222,7 @@ export async function listThreadMessagesBefore(
 
 const ofSource = selected(messages, "m", ["sourceId", "sizeBytes", "referenceIds", "autoSubmitted", "headers"]);
 
-/** A message of an account, with where its raw source lies. */
+/** A message of an account, with the place of its raw source. */
 export type StoredMessage = ShownMessage & Selected<typeof ofSource>;
 
 export async function findMessage(db: Db, accountId: string, id: string): Promise<StoredMessage | undefined> {

@@ -9,21 +9,22 @@ import { promisedKinds, tellEvents } from "../events/fan-out.ts";
 import type { OutboxKind } from "../outbox/items.ts";
 import { insertion, recordSet, recordsOf, recordsWith } from "../rows.ts";
 import { attachments, awaitedParents, correspondents, events, inboxes, messages, threads } from "../schema.ts";
+import { addressesOf } from "../send/recipients.ts";
 import { sourcesInserted } from "./sources.ts";
 import { threadChanges, threadFields } from "./threads.ts";
 
 export interface AskedOfMails {
   inboxIds: readonly string[];
   copies: readonly Copy[];
-  /** The ids of the mails, and those that they name. */
+  /** The Message-IDs of the mails, and those that they name. */
   named: readonly NamedMessage[];
-  /** What is older than this is no copy any more. */
+  /** Older messages do not count as copies. */
   notBefore: Date;
 }
 
 type Known = { kind: "inbox" | "copy" | "parent" | "other_name" | "awaiting" } & Copy & Parent & InboxColumns;
 
-/** Of a row of another kind they are null. */
+/** Null in rows of another kind. */
 type InboxColumns = Omit<ReadInbox, "id" | keyof ThreadState> & {
   inboxMessageCount: number;
   inboxLastMessageAt: Date | null;
@@ -31,11 +32,10 @@ type InboxColumns = Omit<ReadInbox, "id" | keyof ThreadState> & {
 };
 
 /**
- * All that is to be known in one question, and so of one instant: the revision of an inbox vouches for what else was found of it.
- * One thread for each id that is named: anyone can send a thousand mails under one Message-ID, and any of them is as good a
- * parent. Each look-up is lateral and has a limit, because the planner would otherwise join, and a plan made while a table is
- * empty reads the whole of it for every batch later on. A message of ours is found by its having no content hash, past all that
- * others may have sent under its id.
+ * Reads all facts in one statement, and so at one instant: the revision of an inbox proves the other facts about it. It finds one thread
+ * for each named id: anyone can send a thousand mails with one Message-ID, and each of them is an equally good parent. Each look-up is
+ * lateral and has a limit, because the planner would otherwise join, and a plan that was made while a table was empty would scan it for
+ * every later batch. Our own messages have no content hash, which finds them among all others with the same id.
  */
 export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<KnownOfMails> {
   const rows = await query<Known>(
@@ -50,13 +50,11 @@ export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<Kno
           union all
           select 'parent', named."inboxId", named."messageIdHash", null, parent.thread_id, ours.sent_to from named
           cross join lateral (${messageUnder(sql.raw("named"))}) parent
-          left join lateral (select case when recipient_count = 1 then to_addr else (
-              select string_agg(address, ' ') from recipients where message_id = messages.id) end as sent_to from messages where inbox_id = named."inboxId"
+          left join lateral (select ${addressesOf("messages.id")} as sent_to from messages where inbox_id = named."inboxId"
             and message_id_hash = named."messageIdHash" and content_hash is null and direction = 'outbound' limit 1) ours on true
           union all
-          select 'other_name', named."inboxId", named."messageIdHash", null, other.thread_id, ours.to_addr from named
+          select 'other_name', named."inboxId", named."messageIdHash", null, other.thread_id, ${addressesOf("other.message_id")} from named
           cross join lateral (${messageOtherwiseNamed(sql.raw("named"))}) other
-          left join lateral (select to_addr from messages where id = other.message_id limit 1) ours on true
           union all
           select 'awaiting', named."inboxId", named."messageIdHash", null, waiting.thread_id, null from named
           cross join lateral (${threadAwaiting(sql.raw("named"))}) waiting
@@ -79,52 +77,48 @@ export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<Kno
 
 const nothing = sql``;
 
-/** One of the messages that bear the id of this row. */
+/** One of the messages with the id of this row. */
 function messageUnder(named: SQL): SQL {
   return sql`select thread_id from messages
     where inbox_id = ${named}."inboxId" and message_id_hash = ${named}."messageIdHash" limit 1`;
 }
 
-/** A message of ours that went over the wire under the id of this row. */
+/** One of our messages that went over the wire with the id of this row. */
 function messageOtherwiseNamed(named: SQL): SQL {
   return sql`select thread_id, message_id from message_names
     where name_hash = ${named}."messageIdHash" and inbox_id = ${named}."inboxId" limit 1`;
 }
 
-/** The thread that waits for the id of this row. */
+/** The thread that awaits the id of this row. */
 function threadAwaiting(named: SQL): SQL {
   return sql`select thread_id from awaited_parents
     where inbox_id = ${named}."inboxId" and message_id_hash = ${named}."messageIdHash" limit 1`;
 }
 
-/** Under names of their own where a thread has such a column too. */
+/** The columns that a thread has too get other names. */
 const inboxColumns = sql`${selected(inboxes, "i", [
-  ...([
-    "revision",
-    "accountId",
-    "username",
-    "inboundCount",
-    "threadCount",
-    "unreadCount",
-    "sentOn",
-    "sentCount",
-  ] as const),
+  "revision",
+  "accountId",
+  "username",
+  "inboundCount",
+  "threadCount",
+  "unreadCount",
+  "sentOn",
+  "sentCount",
 ])}, i.message_count as "inboxMessageCount", i.last_message_at as "inboxLastMessageAt", i.last_message_id as "inboxLastMessageId"`;
 
 function inboxOf(row: Known): ReadInbox {
   const { revision, accountId, username, inboundCount, threadCount, unreadCount, sentOn, sentCount } = row;
   return {
-    ...{
-      id: row.inboxId,
-      revision,
-      accountId,
-      username,
-      inboundCount,
-      threadCount,
-      unreadCount,
-      sentOn,
-      sentCount,
-    },
+    id: row.inboxId,
+    revision,
+    accountId,
+    username,
+    inboundCount,
+    threadCount,
+    unreadCount,
+    sentOn,
+    sentCount,
     messageCount: row.inboxMessageCount,
     lastMessageAt: row.inboxLastMessageAt,
     lastMessageId: row.inboxLastMessageId,
@@ -132,9 +126,9 @@ function inboxOf(row: Known): ReadInbox {
 }
 
 /**
- * Writes what was decided, in one statement, because ten cost more than all their rows, and since one needs no transaction around
- * it. All or nothing: answers the inboxes as they are now, or nothing, and nothing is written, where one of them is not as it was
- * when it was read, or somebody has it locked.
+ * Writes filed mails in one statement, because ten statements cost more than all their rows, and because one needs no transaction. It
+ * writes all or nothing: it returns the inboxes as they are now, or undefined if one of them has changed since it was read, or is locked
+ * by another transaction.
  */
 export async function insertMails(
   db: Db,
@@ -181,21 +175,18 @@ export async function insertMails(
 
 export interface WrittenMails {
   inboxes: ReadInbox[];
-  /** The kinds of the promises to tell of them. */
   promised: OutboxKind[];
 }
 
 export interface MailsWriting {
-  /**
-   * Nothing was asked about the mails before: nor is anything written if the id of one is known or awaited.
-   */
+  /** Nothing was read about the mails before, so nothing is written if the id of one is known or awaited. */
   isGuess?: boolean;
-  /** A message that has the bodies already: its own are taken as they lie there, so that they are neither sent nor compressed anew. */
+  /** A message with the same bodies: they are copied inside the database, so that they are neither sent nor compressed again. */
   bodiesOf?: string | undefined;
 }
 
 const { direction, status, bodyText, bodyHtml, ...others } = getTableColumns(messages);
-const { providerMessageId, failure, autoSubmitted, recipientCount, ...rest } = others;
+const { providerMessageId, failure, autoSubmitted, ...rest } = others;
 const { metadata, headers, forwardOf, delivery, ...ofInbound } = rest;
 const inboundFields = Object.keys(ofInbound) as (keyof typeof ofInbound)[];
 const inboundMessages = recordsWith({
@@ -208,7 +199,7 @@ const inboundMessages = recordsWith({
 const messageInto = sql`insert into messages (${columnNames(messages, inboundFields)}, direction, status, body_text, body_html)
   select ${fieldsOf("mail", inboundFields)}, 'inbound', 'received', `;
 
-/** Arrays that are looked into, since a join would copy the texts before it writes them. */
+/** Arrays with an index, because a join would copy the texts before it writes them. */
 function bodiesGiven(bodies: readonly Body[]): SQL {
   const texts = arrayOf(
     "text",
@@ -244,7 +235,7 @@ const ifUnchanged = sql` where (select are_all from unchanged)`;
 
 const ifNew = sql`${ifUnchanged} on conflict do nothing`;
 
-/** A thread that is there already is met by its key: an update that joins may be planned to read the table whole. */
+/** An existing thread is updated through its key: an update with a join may be planned to scan the table. */
 const threadChanged = sql`${ifUnchanged} on conflict (id) do update set ${replaced(threads, threadChanges)}`;
 
 const totalsAssigned = assigned(inboxes, mailTotals);

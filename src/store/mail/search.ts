@@ -18,7 +18,7 @@ import { selected } from "../columns.ts";
 import { messages } from "../schema.ts";
 import { type ListedMessage, listedFields, shownRows } from "./message-pages.ts";
 
-/** What is searched for; the four texts are plain questions (domain/search.ts). */
+/** A search. The four texts are simple queries (domain/search.ts). */
 export interface SearchTerms {
   words: string | undefined;
   from: string | undefined;
@@ -32,31 +32,30 @@ export interface SearchTerms {
 export interface SearchPage {
   inboxId: string;
   terms: SearchTerms;
-  /** The numbers to search among, both ends included. */
+  /** The range of numbers to search, both ends included. */
   first: number;
   last: number;
   limit: number;
   offset: number;
-  /** How many matches are counted at least, where there are so many. */
+  /** The least number of matches to count, if there are as many. */
   counted: number;
 }
 
 export interface Found {
   messages: ListedMessage[];
-  /** Matches up to `counted`, or as many as the page needed. */
+  /** The matches up to `counted`, or as many as the page needed. */
   total: number;
-  /** Up to which number the inbox is indexed: what lies behind it could not be found. */
+  /** The last indexed number. Messages after it could not be found. */
   indexedSeq: number;
 }
 
 /**
- * The newest matches. They are looked for among the newest 8,192 to 16,384 messages. When that gives too few of a word that
- * is not rare, then among eight times as many; at last among all the rest. So a common word costs what the newest messages
- * cost and a rare one what its few matches cost, however full the inbox is.
+ * Finds the newest matches. It searches the newest 8,192 to 16,384 messages first, then eight times as many if that gives too few
+ * matches of a word that is not rare, and finally all others. So a common word costs as much as the newest messages, and a rare word
+ * as much as its few matches, in an inbox of any size.
  *
- * The question is put together in a subselect, where the planner can't look into it: with what it believes to know of
- * a common word it would rather read the whole table. For the same reason inbox and number are compared in forms that no index has:
- * the marks among the words have led to them already.
+ * The query is built in a subselect, where the planner cannot see it: with its statistics of a common word it would scan the whole
+ * table. For the same reason inbox and number are compared in forms without an index: the lexemes for them are in the query already.
  */
 export async function searchMessages(db: Db, page: SearchPage): Promise<Found> {
   const { inboxId, first, last, limit, offset } = page;
@@ -108,15 +107,15 @@ export async function searchMessages(db: Db, page: SearchPage): Promise<Found> {
   };
 }
 
-/** So many matches among the newest messages that all of them would be too many to look at. */
+/** With this many matches among the newest messages, the matches among all messages would be too many. */
 const notRare = 64;
 
-/** The number at which the block before that of the last one begins. */
+/** The first number of the block before the last. */
 function startBeforeLast(size: BlockSize, last: number): number {
   return (blockOf(size, last) - 1) * blockSizes[size];
 }
 
-/** The block of the last number and the one before it. */
+/** The last two blocks of numbers. */
 function lastBlocks(inboxId: string, size: BlockSize, last: number): string[] {
   const block = blockOf(size, last);
   return [blockMark(inboxId, size, block), blockMark(inboxId, size, Math.max(0, block - 1))];
@@ -141,7 +140,7 @@ function questionOf(terms: SearchTerms): SQL {
   return sql.join(parts, sql` && `);
 }
 
-/** A question put to one field alone: subject A, sender B, recipients C. No function sets a weight, but the text form can have one. */
+/** A query for one field: subject A, sender B, recipients C. No function sets a weight, but the text form can have one. */
 function weighted(question: string, weight: "A" | "B" | "C"): SQL {
   return sql`regexp_replace(websearch_to_tsquery('simple', ${question})::text, '''(?:[^'']|'''')+''', ${`\\&:${weight}`}, 'g')::tsquery`;
 }
@@ -163,7 +162,7 @@ const searchedFields = selected(messages, "m", [
   "attachmentCount",
 ]);
 
-/** What is to be indexed of an inbox behind a number, in order. */
+/** The messages of an inbox to index after a number, in order. */
 export function listSearchables(db: Db, inboxId: string, afterSeq: number, limit: number): Promise<Searchable[]> {
   return query(
     db,
@@ -172,7 +171,7 @@ export function listSearchables(db: Db, inboxId: string, afterSeq: number, limit
   );
 }
 
-/** One statement, so that an inbox is indexed without gaps up to its highest number; what another process was quicker with is passed over. */
+/** Indexes messages in one statement, so that an inbox has no gaps up to its highest number. Messages that another process has indexed are skipped. */
 export async function insertSearchRows(db: Db, rows: readonly SearchRow[]): Promise<void> {
   await query(
     db,
@@ -186,12 +185,12 @@ export async function insertSearchRows(db: Db, rows: readonly SearchRow[]): Prom
   );
 }
 
-/** New entries wait in a list that each search reads through, until it is full or this puts them in their places. */
+/** Merges new entries into the index. Until then each search scans a list of them. */
 export async function settleSearchIndex(db: Db): Promise<void> {
   await query(db, sql`select gin_clean_pending_list('message_search_words')`);
 }
 
-/** Takes the lease on indexing, or keeps it; the id that has been seen, or undefined while another process has it. */
+/** Takes or renews the lease on indexing. Returns the last id that has been seen, or undefined while another process has the lease. */
 export async function holdIndexing(
   db: Db,
   lease: { holder: string; now: Date; leasedUntil: Date },
@@ -210,29 +209,29 @@ export async function markIndexed(db: Db, holder: string, seenId: string): Promi
   await query(db, sql`update search_indexing set seen_id = ${seenId} where holder = ${holder} and seen_id < ${seenId}`);
 }
 
-/** Gives the lease back: the next process need not wait for it to run out. */
+/** Gives the lease back, so that the next process does not wait for its end. */
 export async function releaseIndexing(db: Db, holder: string, now: Date): Promise<void> {
   await query(db, sql`update search_indexing set leased_until = ${now} where holder = ${holder}`);
 }
 
 export interface RecentMessages {
-  /** How many messages were looked at, and the last of them; null where there was none. */
+  /** How many messages were examined, and the last of them; null if there was none. */
   looked: number;
   lastId: string | null;
-  /** The last one that is older than `settledBefore`: no transaction is likely to bring one before it any more. */
+  /** The last one before `settledBefore`. Later transactions are unlikely to add one before it. */
   settledId: string | null;
-  /** Inboxes of these messages that are not indexed whole. */
+  /** The inboxes of these messages that are not fully indexed. */
   behind: { inboxId: string; messageCount: number }[];
 }
 
-/** What else the service is doing. */
+/** Other activity of the service. */
 export interface Activity {
   newestMessageAt: Date | null;
-  /** Somebody has taken mail or events from the outbox within this time, and is at work on them. */
+  /** Whether rows of the outbox were claimed within this time and are still running. */
   isCarryingOut: boolean;
 }
 
-/** Ids of messages begin with the time at which they were made. */
+/** Ids of messages begin with the time of their creation. */
 export async function findActivity(db: Db, withinMs: number): Promise<Activity> {
   const [activity] = await query<Activity>(
     db,
@@ -243,7 +242,7 @@ export async function findActivity(db: Db, withinMs: number): Promise<Activity> 
   return activity ?? { newestMessageAt: null, isCarryingOut: false };
 }
 
-/** Which inboxes the messages behind an id have left unindexed. */
+/** Finds inboxes that are not fully indexed, among those with messages after an id. */
 export async function findRecentMessages(
   db: Db,
   { afterId, settledBefore, limit }: { afterId: string; settledBefore: Date; limit: number },

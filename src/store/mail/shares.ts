@@ -2,12 +2,12 @@ import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
 
 /*
- * A source is held by each message and each upload that names it, once each; who lets go of it last takes its bytes along. How many hold
- * it stands on its first piece. Whoever changes that locks the piece first, in the order of ids, so that two who share several
- * sources wait for each other instead of dying, and nobody counts from what was read before he had the lock.
+ * Each message and each upload that names a source has one share of it. The bytes are removed with the last share. The first piece of a
+ * source has the number of shares. A transaction that changes it locks the piece first, in the order of ids, so that two transactions
+ * with several sources cannot deadlock, and so that it never counts from a value that it read before the lock.
  */
 
-/** Parts of a statement that let go of sources: `letGo` selects `source_id` and `holders`, how many let go of it. */
+/** Parts of a statement that release sources: `letGo` selects `source_id` and `holders`, the number of released shares. */
 export function givenBack(letGo: SQL): SQL {
   return sql`shared as materialized (
       select of_source.source_id, piece.shares - of_source.holders as shares
@@ -22,7 +22,7 @@ export function givenBack(letGo: SQL): SQL {
     unshared as (delete from source_chunks where source_id = any(array(select source_id from shared where shares <= 0)))`;
 }
 
-/** Lets go of these sources, once for each time that one is named. */
+/** Releases one share for each time that a source is named. */
 export async function giveBackShares(tx: Db, sourceIds: readonly string[]): Promise<void> {
   if (sourceIds.length === 0) return;
   const letGo = sql`select source_id, count(*) as holders from unnest(${arrayOf("text", sourceIds)}) as held (source_id) group by source_id`;

@@ -2,13 +2,13 @@ import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
 import type { Chunk, Source } from "../../domain/receive/filed-mails.ts";
 
-/** Pieces of this size keep a 25 MB mail from ever lying whole in a statement or in a reader's memory. */
+/** With pieces of this size a mail of 25 MB is never whole in a statement or in the memory of a reader. */
 export const chunkBytes = 1 << 20;
 const worthCompressingBytes = 256;
-/** Compressing more than this takes so long that others want their turn: it goes to another thread. */
+/** Compressing more than this would block the event loop for too long: another thread does it. */
 const quicklyCompressedBytes = 64 << 10;
 
-/** Compressed where that helps: it costs less than the bytes that it saves on their way and on the disk. */
+/** Compresses bytes if that helps: it costs less than the bytes that it saves on the network and on the disk. */
 export async function chunksOf(part: number, bytes: Uint8Array): Promise<Chunk[]> {
   const chunks: Chunk[] = [];
   for (let at = 0; at < bytes.length || at === 0; at += chunkBytes) {
@@ -28,8 +28,8 @@ export async function chunkOf(part: number, seq: number, plain: Uint8Array): Pro
 const level = { level: 1 };
 
 /**
- * Most large files are compressed already, and compressing them once more only to see it took as long as all else that is done with
- * them. Three samples tell them: a piece is passed over where none of these becomes smaller.
+ * Whether a piece is worth compressing: one of three samples becomes smaller. Most large files are compressed already, and compressing
+ * them again took as long as everything else that is done with them.
  */
 function mayShrink(plain: Uint8Array): boolean {
   if (plain.length <= quicklyCompressedBytes) return true;
@@ -41,24 +41,24 @@ function mayShrink(plain: Uint8Array): boolean {
 }
 
 const sampleBytes = 8 << 10;
-/** What a sample becomes where it is worth while. */
+/** The compressed size of a sample up to which compression is worthwhile. */
 const worthwhileShare = 0.97;
 
 function packedHere(plain: Uint8Array): Uint8Array {
   return plain.length > worthCompressingBytes ? Bun.zstdCompressSync(plain, level) : plain;
 }
 
-/** Writes large sources piece by piece, in statements of their own. */
+/** Writes large sources, one statement for each piece. */
 export async function insertSources(tx: Db, sources: readonly Source[]): Promise<void> {
   for (const batch of batches(sourceRows(sources))) await query(tx, rowsInserted(batch));
 }
 
-/** The statement for sources that are not large, to be part of another. */
+/** Part of a statement: inserts small sources. */
 export function sourcesInserted(sources: readonly Source[], ending: SQL): SQL {
   return sql`${rowsInserted(sourceRows(sources))}${ending}`;
 }
 
-/** Writes rows as another database had them, passing over those that are there already. */
+/** Inserts rows of another database unchanged. Skips those that exist already. */
 export async function insertNewChunks(tx: Db, rows: readonly ChunkRow[]): Promise<void> {
   await query(tx, sql`${rowsInserted(rows)} on conflict do nothing`);
 }
@@ -74,7 +74,7 @@ export function sourceRows(sources: readonly Source[]): ChunkRow[] {
   );
 }
 
-/** The binary form of an array keeps bytes from being doubled to hex on their way. */
+/** The binary form of an array: as text, bytes would be sent as hex, which doubles them. */
 export function rowsInserted(rows: readonly ChunkRow[]): SQL {
   const ids = arrayOf("text", pluck(rows, "sourceId"));
   const parts = arrayOf("int4", pluck(rows, "part"));
@@ -108,7 +108,7 @@ function* batches(rows: readonly ChunkRow[]): Generator<ChunkRow[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** Corrects how many messages share a source; it goes when none does. */
+/** Changes the number of shares of a source, and removes it at 0. */
 export async function markSourceShares(tx: Db, id: string, shares: number): Promise<void> {
   await query(
     tx,
@@ -118,7 +118,7 @@ export async function markSourceShares(tx: Db, id: string, shares: number): Prom
   );
 }
 
-/** One piece, as it was before it was compressed; undefined past the end. */
+/** One piece, decompressed; undefined after the end. */
 export async function findChunk(db: Db, sourceId: string, part: number, seq: number): Promise<Uint8Array | undefined> {
   const [chunk] = await query<{ compressed: boolean; bytes: Uint8Array }>(
     db,

@@ -1,36 +1,36 @@
 import { type FileHandle, open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Writes out what a file gets, piece by piece. */
+/** Writes the content of a file piece by piece. */
 export type Fill = (write: (piece: Uint8Array) => Promise<void>) => Promise<unknown>;
 
 /**
- * What `fill` writes, as the body of an answer: first whole in a file without a name, then sent from there. So memory
- * holds one piece however many read, a slow reader holds no connection of the database, the answer has its length,
- * which Bun gives to no stream, and what goes wrong is found out before the first byte goes out.
+ * The output of `fill` as the body of an answer. It is first written to a nameless file, and sent from there. So memory has one piece
+ * for any number of readers, a slow reader holds no database connection, the answer has a length, which Bun gives to no stream, and an
+ * error is found before the first byte is sent.
  */
 export async function spooled(path: string, fill: Fill): Promise<Blob> {
   const { file, sizeBytes } = await namelessFile(path, fill);
-  // The server opens the body in the turn in which it gets it, so ours may be closed in the next.
+  // The server opens the body in the same turn of the event loop, so ours may be closed in the next.
   setTimeout(() => void file.close().catch(() => undefined));
   return bodyOf(file, 0, sizeBytes);
 }
 
-/** Where to make one. */
+/** The path for a new file. */
 export function spoolPath(directory: string, randomBytes: (length: number) => Uint8Array): string {
   return join(directory, `${prefix}${randomBytes(16).toHex()}`);
 }
 
 const prefix = ".answer-";
 
-/** Removes what a process left that died between making a file and taking its name away. */
+/** Removes files of a process that died between creating a file and unlinking it. */
 export async function removeLeftovers(directory: string): Promise<void> {
   const names = await readdir(directory).catch(() => []);
   const left = names.filter((name) => name.startsWith(prefix));
   await Promise.all(left.map((name) => rm(join(directory, name), { force: true })));
 }
 
-/** A file with what `fill` writes. Without a name it goes when the last who has it open closes it, whatever dies when. */
+/** A nameless file with the output of `fill`. It is gone when the last process that has it open closes it or dies. */
 export async function namelessFile(path: string, fill: Fill): Promise<{ file: FileHandle; sizeBytes: number }> {
   const file = await open(path, "wx+", 0o600);
   let sizeBytes = 0;
@@ -40,7 +40,7 @@ export async function namelessFile(path: string, fill: Fill): Promise<{ file: Fi
       try {
         await file.writeFile(piece);
       } catch (error) {
-        // The database may be on the same disk: it gets the room back before whoever fills lets go of it.
+        // The database may be on the same disk: the space is freed before `fill` ends.
         await file.truncate(0);
         throw error;
       }
@@ -53,7 +53,7 @@ export async function namelessFile(path: string, fill: Fill): Promise<{ file: Fi
   }
 }
 
-/** Of a slice the server leaves the range of the request alone: what is in it is what is asked for. */
+/** A slice, because the server does not apply the Range of the request to it again. */
 export function bodyOf(file: FileHandle, start: number, end: number): Blob {
   return Bun.file(`/dev/fd/${file.fd}`).slice(start, end);
 }

@@ -5,10 +5,10 @@ import { assigned, selected } from "../columns.ts";
 import { recordSet } from "../rows.ts";
 import { threads } from "../schema.ts";
 
-/** A thread `t` as the rules of a conversation see it. */
+/** The fields of a thread `t` that domain/conversation.ts uses. */
 export const threadFields = selected(threads, "t");
 
-/** What a message, or whoever reads it, changes in the row of its thread. */
+/** The columns of a thread that change with a message or with reading it. */
 export const threadChanges = [
   "isRead",
   "messageCount",
@@ -23,7 +23,7 @@ export const threadChanges = [
 
 const threadAssigned = assigned(threads, threadChanges);
 
-/** Writes what was decided under the lock on the threads' inboxes. */
+/** Writes decided threads under the lock on their inboxes. */
 export async function markThreads(tx: Db, states: readonly ThreadState[]): Promise<void> {
   if (states.length === 0) return;
   await query(

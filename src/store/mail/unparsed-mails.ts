@@ -6,7 +6,7 @@ import type { ClaimKey } from "../outbox/outbox.ts";
 import { recordSet } from "../rows.ts";
 import { unparsedMails } from "../schema.ts";
 
-/** A mail that waits to be read, with its envelope whole. */
+/** A mail that waits to be parsed, with its envelope. */
 export interface UnparsedMail {
   sourceId: string;
   receivedAt: Date;
@@ -17,8 +17,8 @@ export interface UnparsedMail {
 type Row = typeof unparsedMails.$inferSelect;
 
 /**
- * Writes the promise to parse a mail and file it, for whichever process has time. False, and nothing is written, where no inbox
- * that it is for lives any more.
+ * Writes a mail and the outbox row that promises to parse and file it, in any process. Returns false and writes nothing if none of its
+ * inboxes exists any more.
  */
 export async function insertUnparsedMail(
   tx: Db,
@@ -58,7 +58,7 @@ export async function listUnparsedMails(db: Db, sourceIds: readonly string[]): P
   }));
 }
 
-/** The mail is stored by this transaction. False where the claim is no longer in force: then it must not be. */
+/** Removes the promise in the transaction that stores the mail. False if the claim is no longer in force: then the mail must not be stored. */
 export async function removeUnparsedMail(tx: Db, { subjectId, attempt }: ClaimKey): Promise<boolean> {
   const removed = await query(
     tx,
@@ -70,13 +70,13 @@ export async function removeUnparsedMail(tx: Db, { subjectId, attempt }: ClaimKe
   return removed.length > 0;
 }
 
-/** What came of an attempt to parse a mail that was not stored by it. */
+/** The result of an attempt to parse that did not store the mail. */
 export interface ParseSettlement extends ClaimKey {
-  /** When to try again; null where there is no such mail. */
+  /** When to try again; null if the mail does not exist. */
   dueAt: Date | null;
 }
 
-/** Puts mails off, and drops what promises nothing. Answers whose claim was in force. */
+/** Puts mails off, and removes rows without a mail. Returns the ids whose claims were in force. */
 export async function settleParses(db: Db, settlements: readonly ParseSettlement[]): Promise<Set<string>> {
   const rows = await query<{ subjectId: string }>(
     db,

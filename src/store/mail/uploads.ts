@@ -7,8 +7,8 @@ import { uploads } from "../schema.ts";
 import { giveBackShares } from "./shares.ts";
 
 /*
- * An upload holds a share of its source from before the first piece of it. Once it is over its source is "": the row alone is left, by
- * which a request that comes again is known. One that is not complete counts for nothing but the room that it takes.
+ * An upload has a share of its source from before the first piece. When the upload expires its source is "": only the row is left, by
+ * which a repeated request is recognized. An incomplete upload only uses room.
  */
 
 const uploadFields = selected(uploads, "u", [
@@ -23,19 +23,19 @@ export interface NewUpload {
   sourceId: string;
   filename: string;
   contentType: string;
-  /** What is taken of the allowance as long as the true size is not known. */
+  /** The reserved size, until the true size is known. */
   sizeBytes: number;
   createdAt: Date;
   expiresAt: Date;
 }
 
-/** What an account may have: so many bytes, of all its uploads or of those alone that are still coming. */
+/** The limit of an account in bytes, for all its uploads or only for those that are still coming. */
 export interface Room {
   mostBytes: number;
   among: "all" | "coming";
 }
 
-/** Undefined once it stands; else when the first room becomes free, and nothing is written. Behind a lock, so to the byte. */
+/** Inserts an upload, behind a lock, so that the limit is exact. If there is no room it writes nothing and returns when the first room becomes free. */
 export function insertUpload(
   db: Db,
   upload: NewUpload,
@@ -58,15 +58,15 @@ export function insertUpload(
 }
 
 /**
- * One piece of a source that comes; the first of all has the upload's share. False, and nothing is written, where the upload was swept
- * away meanwhile: its pieces would be nobody's.
+ * Inserts one piece of an upload. The first piece has the share of the upload. Returns false and writes nothing if the upload was pruned
+ * meanwhile, because no row would own the piece.
  */
 export async function insertPiece(db: Db, uploadId: string, sourceId: string, chunk: Chunk): Promise<boolean> {
   const { part, seq, compressed, bytes } = chunk;
   const shares = part === 0 && seq === 0 ? 1 : null;
   const written = await query(
     db,
-    // Not by way of an array: that would be one more copy of the bytes.
+    // Not as an array, which would be one more copy of the bytes.
     sql`insert into source_chunks (source_id, part, seq, compressed, shares, bytes)
         select ${sourceId}, ${part}::int4, ${seq}::int4, ${compressed}::bool, ${shares}::int4, ${bytes}::bytea
         from uploads where id = ${uploadId} and completed_at is null for share
@@ -75,7 +75,7 @@ export async function insertPiece(db: Db, uploadId: string, sourceId: string, ch
   return written.length === 1;
 }
 
-/** From now on it can be named. */
+/** Completes an upload. From now on a request can name it. */
 export async function markUploadComplete(
   db: Db,
   id: string,
@@ -94,7 +94,7 @@ export async function markUploadComplete(
   return marked.length === 1;
 }
 
-/** One that is complete and can still be named. */
+/** A complete upload that has not expired. */
 export async function findUpload(db: Db, accountId: string, id: string, now: Date): Promise<Upload | undefined> {
   const [upload] = await query<Upload>(
     db,
@@ -104,7 +104,7 @@ export async function findUpload(db: Db, accountId: string, id: string, now: Dat
   return upload;
 }
 
-/** Ends it before its time. False where it is over already, or was never there. */
+/** Expires an upload now. False if it has expired already or does not exist. */
 export function expireUpload(db: Db, accountId: string, id: string, now: Date): Promise<boolean> {
   return transaction(db, async (tx) => {
     const over = await query<{ sourceId: string }>(
@@ -122,7 +122,7 @@ export function expireUpload(db: Db, accountId: string, id: string, now: Date): 
   });
 }
 
-/** Takes away one that nobody shall name: what came with a request and is in its mail now, or in none. */
+/** Removes an upload that no request may name: its files came with a request, and are in its mail or in none. */
 export function removeUpload(db: Db, id: string): Promise<void> {
   return transaction(db, async (tx) => {
     const gone = await query<{ sourceId: string }>(
@@ -137,8 +137,8 @@ export function removeUpload(db: Db, id: string): Promise<void> {
 }
 
 /**
- * The bytes of uploads whose time is over, and all of those that never became complete. In two statements: what is still being
- * written to one ends before its row is changed, and only a statement that begins after that sees it.
+ * Releases the bytes of expired uploads, and removes those that were never completed. Two statements: the first waits for the last write
+ * to an upload, and only a statement that begins after that sees it.
  */
 export async function releaseUploads(tx: Db, now: Date, limit: number): Promise<number> {
   const over = await query<{ sourceId: string }>(
@@ -156,7 +156,7 @@ export async function releaseUploads(tx: Db, now: Date, limit: number): Promise<
   return over.length;
 }
 
-/** Rows that have outlived their bytes for long enough. */
+/** Removes rows whose bytes were released long enough ago. */
 export async function removeUploadsBefore(tx: Db, instant: Date, limit: number): Promise<number> {
   const removed = await query(
     tx,

@@ -4,7 +4,7 @@ import type { MailHead } from "../../domain/mail-filter.ts";
 import { selected } from "../columns.ts";
 import { messages } from "../schema.ts";
 
-/** Mail that came in, by its number among the mail that came into its inbox. */
+/** An inbound mail, with its number among the inbound mail of its inbox. */
 export interface NumberedMail extends MailHead {
   id: string;
   number: number;
@@ -18,17 +18,17 @@ const beyondAll = 2 ** 31;
 
 export interface MailRange {
   inboxId: string;
-  /** Behind this number. */
+  /** After this number. */
   behind: number;
-  /** Before this number; undefined: up to the last. */
+  /** Before this number; undefined: no end. */
   before?: number;
   order: "oldest first" | "newest first";
   limit: number;
 }
 
 /**
- * Mail that came into an inbox, as far as it can be judged without its bodies, and the number of the last that there is, of the same
- * instant. Undefined where the inbox does not live.
+ * Inbound mail of an inbox, with the fields that a filter needs beside the bodies, and the number of the last mail at the same instant.
+ * Undefined if the inbox does not exist.
  */
 export async function listMailInRange(
   db: Db,
@@ -50,8 +50,8 @@ export async function listMailInRange(
 }
 
 /**
- * The number of mail that came into an inbox up to a message of it. Both ways are numbered without gaps, so what is not ours among all
- * before it came in.
+ * The number of inbound mails of an inbox up to one of its messages. Both directions are numbered without gaps, so all messages before it
+ * that are not outbound are inbound.
  */
 export async function findNumberAt(db: Db, inboxId: string, messageId: string): Promise<number | undefined> {
   const [place] = await query<{ number: number }>(
@@ -62,7 +62,7 @@ export async function findNumberAt(db: Db, inboxId: string, messageId: string): 
   return place?.number;
 }
 
-/** Of inboxes that somebody waits for: those that have mail behind what was seen, and those that don't live. One look-up by key each. */
+/** Of these inboxes, those with mail after a seen number, and those that do not exist. One look-up by key for each. */
 export async function listChangedInboxes(
   db: Db,
   seen: ReadonlyMap<string, number>,

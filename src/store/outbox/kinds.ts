@@ -21,8 +21,6 @@ export type InboxOrder = "settled" | "begun" | "any";
 export const kinds = {
   /** Mail of one inbox in one lane goes out one by one, because mails over several connections may overtake each other. */
   relay: { name: "relay", idPrefix: "msg_", inboxOrder: "settled", hasOwnLanes: false, isLogged: false },
-  /** Mail too, that an older process would send wrongly (schema.ts). */
-  destination: { name: "destination", idPrefix: "msg_", inboxOrder: "settled", hasOwnLanes: false, isLogged: false },
   webhook: { name: "webhook", idPrefix: "evt_", inboxOrder: "begun", hasOwnLanes: true, isLogged: true },
   parse: { name: "parse", idPrefix: "src_", inboxOrder: "any", hasOwnLanes: false, isLogged: false },
 } as const satisfies { [Name in OutboxKind]: Kind & { name: Name } };

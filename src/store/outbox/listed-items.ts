@@ -4,14 +4,8 @@ import { endpointOfLane } from "../events/fan-out.ts";
 import type { OutboxItem, OutboxKind } from "./items.ts";
 
 /** The kinds of work that an account sees: mail to a relay, and events to a webhook. */
-export const listedKinds = {
-  relay: ["relay", "destination"],
-  webhook: ["webhook"],
-} as const satisfies Record<string, readonly OutboxKind[]>;
-
-export type ListedKind = keyof typeof listedKinds;
-const mailKinds = sql.raw(listedKinds.relay.map((kind) => `'${kind}'`).join(", "));
-const allKinds = Object.values(listedKinds).flat();
+const listedKinds = ["relay", "webhook"] as const satisfies readonly OutboxKind[];
+export type ListedKind = (typeof listedKinds)[number];
 
 export interface ListedItem extends Pick<OutboxItem, "state" | "attempt" | "createdAt" | "dueAt"> {
   id: string;
@@ -41,7 +35,7 @@ export function listItems(db: Db, { accountId, kind, state, inboxId, after, limi
     inboxId && sql`o.inbox_id = ${inboxId}`,
     after && sql`(o.created_at, o.subject_id) > (${after.createdAt}, ${after.id}::text collate "C")`,
   ].flatMap((filter) => (filter ? [sql` and ${filter}`] : []));
-  const kinds = arrayOf("text", kind === undefined ? allKinds : listedKinds[kind]);
+  const kinds = arrayOf("text", kind === undefined ? listedKinds : [kind]);
   return shown(
     db,
     sql`select * from outbox o where o.account_id = ${accountId} and o.kind = any(${kinds})${sql.join(filters)}
@@ -67,13 +61,13 @@ export async function markItemReady(db: Db, accountId: string, id: string): Prom
 export async function deleteDelivery(db: Db, accountId: string, id: string): Promise<boolean> {
   const rows = await query(
     db,
-    sql`delete from outbox o where ${ownItem(accountId, id)} and o.kind not in (${mailKinds}) and o.state <> 'running' returning 1`,
+    sql`delete from outbox o where ${ownItem(accountId, id)} and o.kind = 'webhook' and o.state <> 'running' returning 1`,
   );
   return rows.length > 0;
 }
 
 function ownItem(accountId: string, id: string): SQL {
-  return sql`o.subject_id = ${id} and o.account_id = ${accountId} and o.kind = any(${arrayOf("text", allKinds)})`;
+  return sql`o.subject_id = ${id} and o.account_id = ${accountId} and o.kind = any(${arrayOf("text", listedKinds)})`;
 }
 
 /** Selects rows of the outbox for the account. The destination is compared as text, since only mail has a number after the dot. */
@@ -84,15 +78,14 @@ function shown(db: Db, items: SQL): Promise<ListedItem[]> {
           nullif(o.inbox_id, o.account_id) as "inboxId", coalesce(details.receivers, '{}') as "to", details.*
         from (${items}) o cross join lateral (
           select 'relay' as kind, m.id as "messageId", null::text as "eventId", o.last_error as "lastError",
-            coalesce((select array_agg(r.address order by r.position) from recipients r where r.message_id = m.id
-              and r.status = 'pending' and r.destination::text = coalesce(nullif(split_part(o.subject_id, '.', 2), ''), '0')),
-              array[m.to_addr]) as receivers
-          from messages m where o.kind in (${mailKinds}) and m.id = split_part(o.subject_id, '.', 1)
+            (select array_agg(r.address order by r.position) from recipients r where r.message_id = m.id
+              and r.status = 'pending' and r.destination::text = coalesce(nullif(split_part(o.subject_id, '.', 2), ''), '0')) as receivers
+          from messages m where o.kind = 'relay' and m.id = split_part(o.subject_id, '.', 1)
           union all
           select 'webhook', null, o.event_id,
             (select d.error from deliveries d where d.event_id = o.event_id and d.lane = o.lane order by d.attempt desc limit 1),
             (select array[w.url] from (${endpointOfLane("o.lane")}) w where w.url is not null)
-          where o.kind not in (${mailKinds})
+          where o.kind = 'webhook'
         ) details
         order by o.created_at, o.subject_id`,
   );

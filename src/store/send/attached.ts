@@ -9,43 +9,43 @@ import { attachments, messages } from "../schema.ts";
 
 export interface NamedFiles {
   uploadIds: readonly string[];
-  /** Attachments of messages by their stored names. */
+  /** Attachments of messages, by stored name. */
   attachments: readonly { messageId: string; filename: string }[];
 }
 
-/** What was found, by the place of what named it. A file of an upload that is over has no source any more. */
+/** The found files, by the index of their name. A file of an expired upload has no source. */
 export interface FilesFound {
   uploads: ReadonlyMap<number, FoundFile>;
   attachments: ReadonlyMap<number, FoundFile>;
 }
 
-type FoundRow = FoundFile & { kind: "upload" | "attachment"; place: number };
+type FoundRow = FoundFile & { kind: "upload" | "attachment"; index: number };
 
-/** Files of an account by one statement: another's are looked for as long as those that never were. */
+/** Finds files of an account by one statement. The look-up takes as long for files of another account as for missing ones. */
 export async function findFiles(db: Db, accountId: string, named: NamedFiles, now: Date): Promise<FilesFound> {
   const messageIds = named.attachments.map(({ messageId }) => messageId);
   const filenames = named.attachments.map(({ filename }) => filename);
   const rows = await query<FoundRow>(
     db,
-    sql`select 'upload' as kind, asked.place::int as place, u.filename, u.content_type as "contentType",
+    sql`select 'upload' as kind, (asked.number - 1)::int as index, u.filename, u.content_type as "contentType",
           u.size_bytes::float8 as "sizeBytes", u.digest, case when u.expires_at > ${now} then u.source_id else '' end as "sourceId", 0 as part
-        from unnest(${arrayOf("text", named.uploadIds)}) with ordinality as asked (id, place)
+        from unnest(${arrayOf("text", named.uploadIds)}) with ordinality as asked (id, number)
         cross join lateral (select * from uploads
           where id = asked.id and account_id = ${accountId} and completed_at is not null limit 1) u
         union all
-        select 'attachment', asked.place::int, a.filename, a.content_type, a.size_bytes, a.digest, a.source_id, a.part
-        from unnest(${arrayOf("text", messageIds)}, ${arrayOf("text", filenames)}) with ordinality as asked (message_id, filename, place)
+        select 'attachment', (asked.number - 1)::int, a.filename, a.content_type, a.size_bytes, a.digest, a.source_id, a.part
+        from unnest(${arrayOf("text", messageIds)}, ${arrayOf("text", filenames)}) with ordinality as asked (message_id, filename, number)
         cross join lateral (select * from attachments where message_id = asked.message_id and filename = asked.filename limit 1) a
         cross join lateral (select inbox_id from messages where id = asked.message_id limit 1) m
         cross join lateral (select from inboxes
           where id = m.inbox_id and account_id = ${accountId} and deleted_at is null limit 1) i`,
   );
   const of = (wanted: FoundRow["kind"]) =>
-    new Map(rows.flatMap(({ kind, place, ...file }) => (kind === wanted ? [[place - 1, file] as const] : [])));
+    new Map(rows.flatMap(({ kind, index, ...file }) => (kind === wanted ? [[index, file] as const] : [])));
   return { uploads: of("upload"), attachments: of("attachment") };
 }
 
-/** Those of these sources whose bytes have gone. */
+/** Those of these sources whose bytes are gone. */
 export async function listLostSources(db: Db, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const lost = await query<{ id: string }>(
@@ -57,17 +57,17 @@ export async function listLostSources(db: Db, ids: readonly string[]): Promise<S
   return new Set(lost.map(({ id }) => id));
 }
 
-/** Parts of the statement that writes sends (sending.ts), for those that bear files. */
+/** Parts of the statement that writes sends (sending.ts), for sends with files. */
 export interface FilesWriting {
-  /** Holds the sources that are named: none goes before the statement ends. */
+  /** Locks the named sources: none is removed before the statement ends. */
   held: SQL;
-  /** Whether all that are named by sends of the inbox `row.id` were there to be held. */
+  /** Whether all sources named by sends of the inbox `row.id` exist. */
   areHeld: SQL;
-  /** Writes rows, shares and own bytes of the inboxes in `sender`. */
+  /** Writes the rows, the shares and the new bytes for the inboxes in `sender`. */
   written: SQL;
 }
 
-/** Nothing of it where no send bears a file: the statement stays as short as it is. */
+/** Empty parts if no send has a file, so that the statement stays short. */
 export function filesWriting(files: readonly FiledFiles[]): FilesWriting {
   if (files.length === 0) return { held: nothing, areHeld: nothing, written: nothing };
   const own = files.flatMap(({ source, inboxId }) => (source === undefined ? [] : [{ inboxId, sourceId: source.id }]));
@@ -93,7 +93,7 @@ export function filesWriting(files: readonly FiledFiles[]): FilesWriting {
 
 const nothing = sql``;
 
-/** Each source once, however many of its parts a mail bears. */
+/** Each source once, even if a mail has several of its parts. */
 function wantedOf({ inboxId, attachments, source }: FiledFiles): { inboxId: string; sourceId: string }[] {
   const ids = new Set(attachments.map(({ sourceId }) => sourceId).filter((id) => id !== source?.id));
   return [...ids].map((sourceId) => ({ inboxId, sourceId }));
@@ -102,7 +102,12 @@ function wantedOf({ inboxId, attachments, source }: FiledFiles): { inboxId: stri
 function rowsOf({ messageId, inboxId, attachments, attachmentIds }: FiledFiles) {
   return attachments.map(({ sha256, contentId = null, ...attachment }, position) => ({
     ...attachment,
-    ...{ messageId, inboxId, position, contentId, digest: sha256, id: attachmentIds[position] },
+    messageId,
+    inboxId,
+    position,
+    contentId,
+    digest: sha256,
+    id: attachmentIds[position],
   }));
 }
 

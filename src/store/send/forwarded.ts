@@ -4,8 +4,16 @@ import { asJson, type Selected, selected } from "../columns.ts";
 import { attachments, messages } from "../schema.ts";
 
 const forwardedFields = selected(messages, "m", [
-  ...(["id", "direction", "fromAddr", "fromName", "createdAt", "subject", "toAddr", "toAddrs", "cc"] as const),
-  ...(["sourceId", "sizeBytes"] as const),
+  "id",
+  "direction",
+  "fromAddr",
+  "fromName",
+  "createdAt",
+  "subject",
+  "toAddrs",
+  "cc",
+  "sourceId",
+  "sizeBytes",
 ]);
 
 const fileFields = [

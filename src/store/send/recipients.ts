@@ -3,13 +3,80 @@ import { asJson } from "../columns.ts";
 import { recipients } from "../schema.ts";
 
 const shownFields = asJson(recipients, "r", [
-  ...(["address", "name", "type", "status", "providerMessageId", "failure", "delivery"] as const),
+  "address",
+  "name",
+  "type",
+  "status",
+  "providerMessageId",
+  "failure",
+  "delivery",
 ]);
 
-/** The rows of the recipients of an outbound message, as JSON in their order. */
+/** The recipients of an outbound message as JSON, in order of position. */
 export function recipientsOf(message: string, fields: SQL = shownFields): SQL {
   return sql`(select json_agg(${fields} order by r.position) from recipients r where r.message_id = ${sql.raw(message)}.id)`;
 }
 
-/** Whether there are any: of one without a name all stands in the message's own row. */
-export const hasRecipients = sql.raw("m.direction = 'outbound' and (m.recipient_count > 1 or m.to_addrs is not null)");
+/** The addresses of these recipients, separated by spaces, in any order. */
+export function addressesOf(messageId: string): SQL {
+  return sql.raw(`(select string_agg(address, ' ') from recipients where message_id = ${messageId})`);
+}
+
+/**
+ * Parts of a statement that decides about recipients. They take a set `outcome` with the columns `message_id, position, status,
+ * provider_message_id, failure, unsure, account_id, at, sent_event, failed_event`, and write what it makes of the recipients and of
+ * their messages. A message is sent as soon as one recipient is, and stays so. Its failure is that of the first failed recipient,
+ * also beside `sent`. `news` are the events: `message.sent` for the first recipient who is sent, `message.failed` once nobody is
+ * pending and somebody has failed.
+ *
+ * The message is written before its recipients, because reports lock it first too: in the other order they could deadlock. The
+ * recipients are read by an array of ids, because the planner assumes that arrays are short; with a join it may scan the table.
+ */
+export const decidedRecipients = sql`become as materialized (
+      select r.message_id, r.position, r.address, r.name, r.type, outcome.message_id is not null as is_new,
+        coalesce(outcome.status, r.status) as status,
+        coalesce(outcome.provider_message_id, r.provider_message_id) as provider_message_id,
+        coalesce(outcome.failure, r.failure) as failure,
+        outcome.account_id, outcome.at, outcome.unsure, outcome.sent_event, outcome.failed_event
+      from recipients r left join outcome
+        on outcome.message_id = r.message_id and outcome.position = r.position and r.status = 'pending'
+      where r.message_id = any(array(select message_id from outcome))
+    ),
+    whole as materialized (
+      select message_id,
+        case when bool_or(status = 'sent') then 'sent' when bool_or(status = 'pending') then 'pending' else 'failed' end as status,
+        bool_or(status = 'sent' and not is_new) as was_sent,
+        not bool_or(status = 'pending') and bool_or(status = 'failed') as has_failed,
+        (array_agg(provider_message_id order by position) filter (where is_new and status = 'sent'))[1] as provider_message_id,
+        (array_agg(failure order by position) filter (where status = 'failed'))[1]
+          || case when bool_or(unsure) then '{"mayHaveBeenSent": true}' else '{}' end::jsonb as failure,
+        jsonb_agg(jsonb_build_object('address', address, 'name', name, 'type', type, 'status', status,
+          'providerMessageId', provider_message_id, 'failure', failure) order by position) as recipients,
+        min(account_id) as account_id, min(at) as at, min(sent_event) as sent_event, min(failed_event) as failed_event
+      from become group by message_id having bool_or(is_new) order by message_id
+    ),
+    marked as (
+      update messages m set status = whole.status, failure = whole.failure,
+        provider_message_id = coalesce(m.provider_message_id, whole.provider_message_id)
+      from whole where m.id = whole.message_id
+      returning m.id, m.inbox_id, m.thread_id, m.provider_message_id
+    ),
+    decided as (
+      update recipients r set status = become.status, provider_message_id = become.provider_message_id, failure = become.failure
+      from become join marked on marked.id = become.message_id
+      where become.is_new and r.message_id = become.message_id and r.position = become.position and r.status = 'pending'
+    ),
+    news as (
+      select event.id, whole.account_id, marked.inbox_id, marked.thread_id, null::text as message_id,
+        'message.' || event.status as type, whole.at as occurred_at,
+        jsonb_build_object('messageId', marked.id, 'status', whole.status, 'providerMessageId', marked.provider_message_id,
+            'recipients', whole.recipients)
+          || case when event.status = 'sent' or whole.failure is null then '{}' else jsonb_build_object('failure', whole.failure) end as data,
+        false as is_automated
+      from whole join marked on marked.id = whole.message_id
+      cross join lateral (
+        select whole.sent_event as id, 'sent' as status where whole.status = 'sent' and not whole.was_sent
+        union all
+        select whole.failed_event, 'failed' where whole.has_failed
+      ) event
+    )`;

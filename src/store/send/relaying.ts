@@ -1,124 +1,174 @@
 import { type SQL, sql } from "drizzle-orm";
-import { type Db, query } from "../../database/db.ts";
+import { arrayOf, type Db, query } from "../../database/db.ts";
 import type { StoredFailure } from "../../domain/outcome.ts";
+import type { RecipientOutcome } from "../../domain/send/recipients/recipient-outcome.ts";
 import type { SuppressionReason } from "../../domain/send/suppressed.ts";
 import { type Selected, selected } from "../columns.ts";
 import { promisedKinds, tellEvents } from "../events/fan-out.ts";
 import type { OutboxKind } from "../outbox/items.ts";
-import { recordSet } from "../rows.ts";
+import { recordsOf, recordsWith } from "../rows.ts";
 import { messages, outbox } from "../schema.ts";
-import { addedSuppressions, foundSuppressions, type Suppressing, suppressionNews } from "./found-suppressions.ts";
-import { keptNames, type Named } from "./other-names.ts";
-import { suppressionOf } from "./suppressions.ts";
+import { keptNames, type Named } from "./message-names.ts";
+import { decidedRecipients } from "./recipients.ts";
+import {
+  addedSuppressions,
+  foundSuppressions,
+  type Suppressing,
+  suppressionNews,
+  suppressionOf,
+} from "./suppressions.ts";
 
-export const relayedFields = selected(messages, "m", [
-  ...(["id", "status", "createdAt", "rfcMessageId", "fromAddr", "fromName", "toAddr", "replyTo", "subject"] as const),
-  ...(["bodyText", "bodyHtml", "inReplyTo", "referenceIds", "autoSubmitted"] as const),
+const messageFields = selected(messages, "m", [
+  "id",
+  "createdAt",
+  "rfcMessageId",
+  "fromAddr",
+  "fromName",
+  "replyTo",
+  "subject",
+  "bodyText",
+  "bodyHtml",
+  "attachmentCount",
+  "inReplyTo",
+  "referenceIds",
+  "autoSubmitted",
+  "headers",
 ]);
 
-/** What a mail is composed of. */
-export type RelayedMessage = Selected<typeof relayedFields>;
+export interface RelayedRecipient extends Pick<RecipientOutcome, "address" | "name" | "type" | "status"> {
+  position: number;
+  destination: number;
+  /** Why nothing may be sent to this address; null if it may. */
+  suppressedBy: SuppressionReason | null;
+}
 
-/** With why nothing may be sent to its recipient; null: it may. */
-export type ClaimedMessage = RelayedMessage & { suppressedBy: SuppressionReason | null };
+/** A message with everything that its mail is composed of, except for the attachments. */
+export type RelayedMessage = Selected<typeof messageFields> & { recipients: RelayedRecipient[] };
 
-/**
- * The messages of claimed rows. Whether a recipient is suppressed is read behind the claim: what is claimed after a suppression was
- * committed goes nowhere.
- */
+const askedMessages = recordsWith({ id: messages.id, accountId: outbox.accountId });
+
+/** Reads the messages of claimed rows. It reads suppressions after the claim, so that one that was committed before holds. */
 export function listRelayedMessages(
   db: Db,
-  items: readonly { subjectId: string; accountId: string }[],
+  asked: readonly { id: string; accountId: string }[],
   at: Date,
-): Promise<ClaimedMessage[]> {
+): Promise<RelayedMessage[]> {
   return query(
     db,
-    sql`select ${relayedFields}, suppressed.reason as "suppressedBy"
-        from ${recordSet(outbox, items, ["subjectId", "accountId"])}
-        cross join lateral (select * from messages where id = row."subjectId" limit 1) m
-        left join lateral (${suppressionOf(sql`row."accountId"`, sql`m.inbox_id`, lowerCase(sql`m.to_addr`), at)}) suppressed on true`,
+    sql`select ${messageFields}, (
+          select json_agg(json_build_object('position', r.position, 'destination', r.destination, 'address', r.address,
+              'name', r.name, 'type', r.type, 'status', r.status, 'suppressedBy', suppression.reason) order by r.position)
+          from recipients r
+          left join lateral (${suppressionOf(sql`row."accountId"`, sql`m.inbox_id`, lowerCase(sql`r.address`), at)}) suppression on true
+          where r.message_id = m.id
+        ) as recipients
+        from ${recordsOf(askedMessages, asked)} cross join lateral (select * from messages where id = row.id limit 1) m`,
   );
 }
 
-/** By the letters of ASCII alone, whatever the language of the database: some have an i without a dot. */
-export function lowerCase(address: SQL): SQL {
+/** Folds the letters of ASCII only, in any language of the database: some have a dotless i. */
+function lowerCase(address: SQL): SQL {
   return sql`lower(${address} collate "C") collate "default"`;
 }
 
-/** What an attempt to relay a message came to. */
-export interface RelaySettlement extends Suppressing, Named {
+/** The result of an attempt at one destination of a message. */
+export interface RelaySettlement {
   subjectId: string;
+  messageId: string;
+  /** Whether the message has other rows in the outbox. */
+  isShared: boolean;
   attempt: number;
-  /** When it came to that, and the id of the event that tells it where it is the end. */
   at: Date;
-  eventId: string;
-  /** Null: there is nothing more to do. */
+  /** The ids of the events that may follow: `message.sent` and `message.failed`. */
+  sentEventId: string;
+  failedEventId: string;
+  /** When the next attempt is due; null if there is nothing left to do. */
   dueAt: Date | null;
-  /** Null where the message stays pending, or is there no more. */
-  status: "sent" | "failed" | null;
-  providerMessageId: string | null;
-  failure: StoredFailure | null;
-  /** The mail host was busy: this counts as no attempt. */
+  /** The decided recipients. */
+  outcomes: readonly SettledRecipient[];
+  /** True if the mail host was busy. This is not counted as an attempt. */
   isUntried: boolean;
-  /** The content had gone out and no answer came: the mail may have been sent by this attempt. */
+  /** True if the content went out and no answer came: this attempt may have sent the mail. */
   isUnsure: boolean;
-  /** Why it is put off; null where it is not. */
+  /** The failure of the first recipient who waits for the next attempt; null if there is none. */
   lastError: string | null;
 }
 
+export interface SettledRecipient extends Suppressing, Named {
+  position: number;
+  status: "sent" | "failed";
+  providerMessageId: string | null;
+  failure: StoredFailure | null;
+}
+
 /**
- * Writes down what attempts came to: the message's status, the event that tells it and the end of its outbox row, or the next attempt,
- * in one statement. Only the claim that is in force may write: a process that was stopped past its lease must not undo what another
- * did meanwhile. Answers whose claim was in force, the kinds of what was promised, and the suppressions that are new.
+ * Holds messages until the end of the transaction. Rows of one message are settled one after the other: each settlement must see the
+ * results of the others to know the status of the whole message.
  */
-export async function settleRelays(
-  db: Db,
-  settlements: readonly RelaySettlement[],
-): Promise<{ inForce: Set<string>; promised: OutboxKind[]; suppressed: string[] }> {
-  const rows = await query<{ subjectId: string; promised: OutboxKind[] | null; suppressed: string[] | null }>(
+export async function lockMessages(tx: Db, ids: readonly string[]): Promise<void> {
+  await query(tx, sql`select from messages where id = any(${arrayOf("text", ids)}) order by id for no key update`);
+}
+
+export interface SettledRelays {
+  /** The settlements whose claims were in force. */
+  inForce: Set<string>;
+  /** The settlements whose messages have a new event. */
+  told: Set<string>;
+  promised: readonly OutboxKind[];
+  /** The suppressions that are new. */
+  suppressed: readonly string[];
+}
+
+/**
+ * Writes the results of attempts in one statement: the recipients, their messages, the events, and the end or the next attempt of
+ * the outbox rows. Only a claim that is in force may write: a process that was stopped past its lease must not undo the work of
+ * another. A message with several rows in the outbox must be locked by the caller (`lockMessages`).
+ */
+export async function settleRelays(db: Db, settlements: readonly RelaySettlement[]): Promise<SettledRelays> {
+  const rows = await query<{
+    subjectId: string;
+    isTold: boolean;
+    promised: OutboxKind[] | null;
+    suppressed: string[] | null;
+  }>(
     db,
     sql`with settled as materialized (
-          select * from json_to_recordset(${JSON.stringify(settlements)}::json) as settled ("subjectId" text, attempt int,
-            at timestamptz, "eventId" text, "dueAt" timestamptz, status text, "providerMessageId" text, failure jsonb,
-            "isUntried" boolean, "isUnsure" boolean, names jsonb, suppression jsonb, "lastError" text)
+          select * from json_to_recordset(${JSON.stringify(settlements)}::json) as settled ("subjectId" text, "messageId" text,
+            attempt int, at timestamptz, "sentEventId" text, "failedEventId" text, "dueAt" timestamptz, outcomes json,
+            "isUntried" boolean, "isUnsure" boolean, "lastError" text)
         ),
         done as (
           delete from outbox o using settled
           where o.subject_id = settled."subjectId" and o.attempt = settled.attempt and o.state = 'running' and "dueAt" is null
-          returning o.subject_id, o.account_id
+          returning settled.*, o.account_id
         ),
         put_off as (
           update outbox o set state = 'waiting', due_at = "dueAt", attempt = o.attempt - "isUntried"::int, unsure = unsure or "isUnsure",
             last_error = "lastError" from settled
           where o.subject_id = settled."subjectId" and o.attempt = settled.attempt and o.state = 'running' and "dueAt" is not null
-          returning o.subject_id
+          returning settled.*, o.account_id
         ),
-        marked as (
-          update messages m set status = settled.status, failure = settled.failure,
-            provider_message_id = coalesce(settled."providerMessageId", m.provider_message_id)
-          from settled join done on done.subject_id = settled."subjectId"
-          where m.id = settled."subjectId" and m.status = 'pending' and settled.status is not null
-          returning settled."eventId" as id, done.account_id, m.inbox_id, m.thread_id, null::text as message_id,
-            'message.' || settled.status as type, settled.at as occurred_at,
-            jsonb_build_object('messageId', m.id, 'status', settled.status, 'providerMessageId', settled."providerMessageId")
-              || case when settled.failure is null then '{}' else jsonb_build_object('failure', settled.failure) end as data,
-            false as is_automated
+        in_force as materialized (select * from done union all select * from put_off),
+        outcome as materialized (
+          select in_force."messageId" as message_id, recipient.position, recipient.status,
+            recipient."providerMessageId" as provider_message_id, recipient.failure, false as unsure, in_force.account_id, in_force.at,
+            in_force."sentEventId" as sent_event, in_force."failedEventId" as failed_event, recipient.names, recipient.suppression
+          from in_force cross join lateral json_to_recordset(in_force.outcomes) as recipient
+            (position smallint, status text, "providerMessageId" text, failure jsonb, names jsonb, suppression jsonb)
         ),
-        outcome as (
-          select done.account_id, subject_id as message_id, names, suppression
-          from settled join done on done.subject_id = settled."subjectId"
-        ),
+        ${decidedRecipients},
         ${keptNames(sql`outcome`)},
         ${foundSuppressions(sql`outcome`)},
-        told as materialized (select * from marked union all ${suppressionNews}),
+        told as materialized (${suppressionNews} union all select * from news),
         ${tellEvents}
-        select subject_id as "subjectId", ${promisedKinds}, ${addedSuppressions} as suppressed from (
-          select subject_id from done union all select subject_id from put_off
-        ) settled`,
+        select "subjectId", "messageId" in (select data->>'messageId' from told) as "isTold", ${promisedKinds},
+          ${addedSuppressions} as suppressed
+        from in_force`,
   );
   const [first] = rows;
   return {
     inForce: new Set(rows.map(({ subjectId }) => subjectId)),
+    told: new Set(rows.flatMap(({ subjectId, isTold }) => (isTold ? [subjectId] : []))),
     promised: first?.promised ?? [],
     suppressed: first?.suppressed ?? [],
   };

@@ -1,30 +1,139 @@
-import { sql } from "drizzle-orm";
-import { type Db, query } from "../../database/db.ts";
-import type { KeptReport } from "../../domain/reports/reported-message.ts";
-import { selected } from "../columns.ts";
-import { chunkBytes, findChunk } from "../mail/sources.ts";
-import { reports } from "../schema.ts";
+import { type SQL, sql } from "drizzle-orm";
+import { arrayOf, type Db, query } from "../../database/db.ts";
+import type { Chunk } from "../../domain/receive/filed-mails.ts";
+import type { KeptReport, KnownMessage } from "../../domain/reports/reported-message.ts";
+import type { ReportedRows } from "../../domain/reports/reported-rows.ts";
+import { allFields, asJson, columnNames, fieldsOf, replaced, selected } from "../columns.ts";
+import { promisedKinds, tellEvents, toldRows } from "../events/fan-out.ts";
+import { chunkBytes, findChunk, insertSources, sourcesInserted } from "../mail/sources.ts";
+import type { OutboxKind } from "../outbox/items.ts";
+import { recordSet } from "../rows.ts";
+import { messages, recipients, reports, suppressions } from "../schema.ts";
+import { recipientsOf } from "./recipients.ts";
+import { automaticSuppressions, suppressionColumns } from "./suppressions.ts";
 
-const reportFields = selected(reports, "r");
+const ofMessage = selected(messages, "m", ["id", "inboxId", "threadId", "providerMessageId", "createdAt"]);
+const selectedReport = selected(reports, "r");
+const ofRecipient = asJson(recipients, "r", ["position", "address"]);
 
-/** What came back about a message, the oldest first. */
+/** Locks outbound messages whose inboxes exist, with their reports, until the end of the transaction. */
+export async function lockReportedMessages(tx: Db, ids: readonly string[]): Promise<KnownMessage[]> {
+  const wanted = arrayOf("text", ids);
+  const found = await query<Omit<KnownMessage, "reports">>(
+    tx,
+    sql`select ${ofMessage}, i.account_id as "accountId", ${recipientsOf("m", ofRecipient)} as recipients
+        from messages m join inboxes i on i.id = m.inbox_id and i.deleted_at is null
+        where m.id = any(${wanted}) and m.direction = 'outbound' order by m.id for no key update of m`,
+  );
+  if (found.length === 0) return [];
+  // A statement of its own: only the next one sees what others wrote while this one waited for the lock.
+  const known = await query<KeptReport>(
+    tx,
+    sql`select ${selectedReport} from reports r where r.message_id = any(${wanted}) order by r.received_at, r.id`,
+  );
+  const reportsOf = Map.groupBy(known, ({ messageId }) => messageId);
+  return found.map((message) => ({ ...message, reports: reportsOf.get(message.id) ?? [] }));
+}
+
+export interface RawReport {
+  id: string;
+  chunks: readonly Chunk[];
+}
+
+export interface WrittenReports {
+  promised: readonly OutboxKind[];
+  /** The suppressions that are new. */
+  suppressed: readonly string[];
+}
+
+/** Writes the decided rows behind the lock in one statement. Only large raw reports go before it, piece by piece. */
+export async function insertReports(tx: Db, rows: ReportedRows, raw: readonly RawReport[]): Promise<WrittenReports> {
+  const sources = raw.map((one) => ({ ...one, shares: 1 }));
+  const small = sources.filter(({ chunks }) => chunks.length === 1);
+  await insertSources(
+    tx,
+    sources.filter((source) => !small.includes(source)),
+  );
+  const parts: SQL[] = [];
+  if (rows.reports.length > 0) parts.push(sql`report as (${reportsWritten(rows.reports)})`);
+  if (rows.messages.length > 0)
+    parts.push(sql`message as (update messages m set delivery = row.delivery
+      from ${recordSet(messages, rows.messages, ["id", "delivery"])} where m.id = row.id)`);
+  if (rows.recipients.length > 0)
+    parts.push(sql`recipient as (update recipients r set delivery = row.delivery
+      from ${recordSet(recipients, rows.recipients, ["messageId", "position", "delivery"])}
+      where r.message_id = row."messageId" and r.position = row.position)`);
+  if (rows.suppressions.length > 0)
+    parts.push(
+      sql`suppressed as (${automaticSuppressions(recordSet(suppressions, rows.suppressions, suppressionColumns))})`,
+    );
+  if (small.length > 0) parts.push(sql`source as (${sourcesInserted(small, sql``)})`);
+  if (rows.goneSources.length > 0)
+    parts.push(
+      sql`replaced as (delete from source_chunks where source_id = any(${arrayOf("text", rows.goneSources)}))`,
+    );
+  if (rows.events.length === 0 && parts.length === 0) return { promised: [], suppressed: [] };
+  const mayAdd = rows.suppressions.length > 0;
+  const told = toldRows(rows.events, mayAdd ? ifSuppressionIsNew : undefined);
+  const added = mayAdd ? sql`(select array_agg(id) from suppressed)` : sql`null::text[]`;
+  const [written] = await query<{ promised: OutboxKind[] | null; suppressed: string[] | null }>(
+    tx,
+    sql`with ${sql.join([...parts, told, tellEvents], sql`, `)} select ${promisedKinds}, ${added} as suppressed`,
+  );
+  return { promised: written?.promised ?? [], suppressed: written?.suppressed ?? [] };
+}
+
+/** A suppression that existed before already had its event. */
+const ifSuppressionIsNew = sql` where row.type <> 'suppression.added'
+  or row.data->'suppression'->>'id' in (select id from suppressed)`;
+
+const reportFields = allFields(reports);
+const reportChanges = reportFields.filter((field) => field !== "id");
+
+function reportsWritten(rows: readonly KeptReport[]): SQL {
+  return sql`insert into reports (${columnNames(reports, reportFields)}) select ${fieldsOf("row", reportFields)}
+    from ${recordSet(reports, rows, reportFields)} on conflict (id) do update set ${replaced(reports, reportChanges)}`;
+}
+
+/** The message of a return path, and the inbox that sent it. */
+export interface ReturnPlace {
+  inboxId: string;
+  username: string;
+  createdAt: Date;
+  messageIdHash: string;
+  /** The addresses of all recipients. */
+  sentTo: string[];
+}
+
+/** Undefined if the message is not ours, or if its inbox is gone. */
+export async function findReturnPlace(db: Db, messageId: string): Promise<ReturnPlace | undefined> {
+  const [place] = await query<ReturnPlace>(
+    db,
+    sql`select m.inbox_id as "inboxId", i.username, m.created_at as "createdAt", m.message_id_hash as "messageIdHash",
+          (select json_agg(r.address order by r.position) from recipients r where r.message_id = m.id) as "sentTo"
+        from messages m join inboxes i on i.id = m.inbox_id and i.deleted_at is null
+        where m.id = ${messageId} and m.direction = 'outbound'`,
+  );
+  return place;
+}
+
+/** The reports of a message, oldest first. */
 export function listReports(db: Db, messageId: string): Promise<KeptReport[]> {
   return query(
     db,
-    sql`select ${reportFields} from reports r where r.message_id = ${messageId} order by r.received_at, r.id`,
+    sql`select ${selectedReport} from reports r where r.message_id = ${messageId} order by r.received_at, r.id`,
   );
 }
 
-/** A report of a message. */
 export async function findReport(db: Db, messageId: string, id: string): Promise<KeptReport | undefined> {
   const [report] = await query<KeptReport>(
     db,
-    sql`select ${reportFields} from reports r where r.id = ${id} and r.message_id = ${messageId}`,
+    sql`select ${selectedReport} from reports r where r.id = ${id} and r.message_id = ${messageId}`,
   );
   return report;
 }
 
-/** How large the raw bytes of a source are; undefined where there is none. */
+/** The size of the raw bytes of a source; undefined if they are gone. */
 export async function findSourceSize(db: Db, sourceId: string): Promise<number | undefined> {
   const [last] = await query<{ seq: number }>(
     db,

@@ -6,9 +6,9 @@ import type { SentMessage } from "../../domain/send/send.ts";
 import type {
   AnsweredById,
   AskedReply,
+  NumberedMessage,
   Owner,
   PartiesInThread,
-  Place,
   RecipientOfInbox,
   RepliedMessage,
   Sender,
@@ -27,17 +27,17 @@ export interface AskedFact {
   accountId: string;
   key: string;
   inboxId: string;
-  /** Where it is a stranger and mail to strangers is limited. */
+  /** The only recipient, if it is a stranger and there is a limit for such. */
   recipient: string | null;
-  /** Whom it goes to, as suppressions know him; null where that is not one who was given. */
+  /** The only recipient in the form of suppressions; null if the request does not name exactly one. */
   address: string | null;
-  /** Sends of the last minute are counted up to the limit: more of them make no difference. */
+  /** Sends of the last minute are counted up to this limit: more make no difference. */
   windowUpTo: number;
 }
 
 /**
- * All facts of a batch in one statement, so that they are of one instant; in the order in which they were asked for. Each look-up
- * is a lateral one of one row, which goes by index also with a plan that was made while the tables were empty.
+ * Reads the facts of a batch in one statement, so that they are of one instant. They come in the order of `asked`. Each look-up is a
+ * lateral one of one row, so that it uses the index even with a plan that was made while the tables were empty.
  */
 export async function listSendFacts(
   db: Db,
@@ -91,7 +91,7 @@ type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null };
 function factOf(row: FactRow, asked: AskedFact | undefined): SendFact {
   const { fingerprint, subjectId, usedAt, isKnown, sentToday, suppressed, ...sender } = row;
   return {
-    // Of an outer join's row all columns are there or none is.
+    // The outer join fills all columns or none.
     sender: sender.id === null ? undefined : (sender as unknown as Sender),
     use:
       fingerprint === null || subjectId === null || usedAt === null || asked === undefined
@@ -103,8 +103,8 @@ function factOf(row: FactRow, asked: AskedFact | undefined): SendFact {
 }
 
 /**
- * Sends of the window that are dated behind it, for inboxes whose last message is: a message is dated after the last one, also
- * while that is in the future since a clock was put back. Their keys tell when they were accepted.
+ * Lists sends of the window that are dated after it, for inboxes whose last message is. A message is dated after the last one, even if
+ * that is in the future because a clock was set back. The keys know when the sends were accepted.
  */
 export async function listSendsDatedLater(
   db: Db,
@@ -122,17 +122,17 @@ export async function listSendsDatedLater(
   );
 }
 
-/** What of the replied messages is wanted: a reply without a quote needs no body, one in text alone no HTML. */
+/** What to read of answered messages: a reply without a quote needs no body, a reply in text only needs no HTML. */
 export interface WantedOfReplied {
   text: boolean;
   html: boolean;
-  /** The names under which a relay handed them on. */
+  /** The Message-IDs that a relay gave them. */
   wireNames: boolean;
 }
 
 /**
- * The last message that did not fail, of the thread or up to the one that its caller has seen: what a reply answers and
- * quotes. Of a body no more than a quote reads (mail/html/quote-html.ts).
+ * Reads the last message that did not fail, of the thread or up to the one that the caller has seen: a reply answers and quotes it.
+ * Bodies are cut to the length that a quote uses (mail/html/quote-html.ts).
  */
 export async function listRepliedMessages(
   tx: Db,
@@ -153,11 +153,21 @@ export async function listRepliedMessages(
 }
 
 const repliedMessage = selected(messages, "m", [
-  ...(["seq", "fromAddr", "fromName", "createdAt", "rfcMessageId"] as const),
-  ...(["direction", "toAddr", "toAddrs", "cc", "replyTo", "envelopeFrom", "sourceId"] as const),
+  "seq",
+  "fromAddr",
+  "fromName",
+  "createdAt",
+  "rfcMessageId",
+  "direction",
+  "toAddr",
+  "toAddrs",
+  "cc",
+  "replyTo",
+  "envelopeFrom",
+  "sourceId",
 ]);
 
-/** Messages that are answered because a caller named them. */
+/** Messages that requests answer by id. */
 export async function listAnsweredMessages(db: Db, ids: readonly string[]): Promise<AnsweredById[]> {
   if (ids.length === 0) return [];
   return query<AnsweredById>(
@@ -168,14 +178,11 @@ export async function listAnsweredMessages(db: Db, ids: readonly string[]): Prom
   );
 }
 
-/**
- * The addresses of the last messages of threads that did not fail, the newest first. Who had a blind copy stands in the rows
- * of recipients alone.
- */
+/** The addresses of the last messages of threads that did not fail, newest first. Blind copies are known from the recipients only. */
 export async function listPartiesInThreads(db: Db, threadIds: readonly string[]): Promise<PartiesInThread[]> {
   return query<PartiesInThread>(
     db,
-    sql`select ${partiesInThread}, case when m.recipient_count > 1 then (select array_agg(r.address) from recipients r
+    sql`select ${partiesInThread}, case when m.direction = 'outbound' then (select array_agg(r.address) from recipients r
             where r.message_id = m.id and r.type = 'bcc') end as bcc
         from unnest(${arrayOf("text", threadIds)}) as asked (thread_id)
         cross join lateral (select * from messages where thread_id = asked.thread_id and status <> 'failed'
@@ -184,16 +191,14 @@ export async function listPartiesInThreads(db: Db, threadIds: readonly string[])
   );
 }
 
-/** A reply to somebody who has no part in this many last messages quotes none. */
+/** A reply quotes nothing if its recipients have neither written nor got one of this many last messages. */
 const mostPartiesRead = 1000;
 
-const partiesInThread = selected(messages, "m", [
-  ...(["id", "threadId", "fromAddr", "toAddr", "toAddrs", "cc", "replyTo"] as const),
-]);
+const partiesInThread = selected(messages, "m", ["id", "threadId", "fromAddr", "toAddr", "toAddrs", "cc", "replyTo"]);
 
 const answeredById = selected(messages, "m", ["id", "inboxId", "threadId"]);
 
-/** Whom inboxes send to, of sends to several: what the first statement asks of the one recipient of others. */
+/** The recipients of sends that name several. For a send to one, `listSendFacts` reads this. */
 export async function listRecipientsOfSends(
   db: Db,
   asked: readonly { inboxId: string; address: string }[],
@@ -214,14 +219,14 @@ export async function listRecipientsOfSends(
   );
 }
 
-/** Of a mail that went in several transactions one of its names, each time the same. What the relay alone calls it has no @. */
+/** One of the names of a mail that went in several transactions, always the same. The relay's own id has no @. */
 const wireName = sql.raw(
   `(select name from message_names where message_id = m.id and strpos(name, '@') > 0 order by name collate "C" limit 1)`,
 );
 
 const mostQuotedCharacters = 512 * 1024 + 1;
 
-/** Message-IDs of each thread, or of what its caller has seen of it, oldest first: the first one and the last hundred. */
+/** The Message-IDs of each thread, up to the message that the caller has seen, oldest first: the first one and the last hundred. */
 export async function listThreadMessageIds(
   tx: Db,
   asked: readonly AskedReply[],
@@ -242,12 +247,12 @@ export async function listThreadMessageIds(
   );
 }
 
-/** Set where the message began the thread and named others before it. */
+/** Set if the message began the thread and named earlier ones. */
 const ancestors = sql.raw("case when direction = 'inbound' then reference_ids end as ancestors");
 
 const repliedFields = sql.raw('asked.thread_id as "threadId", asked.up_to as "upToMessageId"');
 
-/** With the number of the last message that counts. A message that is not there leaves none; the judgement refuses it. */
+/** Adds the number of the last message that counts; null for a message that does not exist, which the judgement refuses. */
 function repliesOf(asked: readonly AskedReply[]): SQL {
   const threadIds = asked.map(({ threadId }) => threadId);
   const seen = asked.map(({ upToMessageId }) => upToMessageId);
@@ -259,7 +264,7 @@ function repliesOf(asked: readonly AskedReply[]): SQL {
 /** No message has a greater number. */
 const highestSeq = 2 ** 31 - 1;
 
-/** Threads as they are, and where it is wanted what came and went in them last: of one instant, for which the revision vouches. */
+/** Threads, and their last messages if wanted. Both are of one instant, which the revision of the inbox proves. */
 export async function listThreadsOfSends(
   tx: Db,
   ids: readonly string[],
@@ -277,39 +282,48 @@ export async function listThreadsOfSends(
 }
 
 const recentMessage = asJson(messages, "m", [
-  ...(["direction", "fromAddr", "toAddr", "toAddrs", "cc", "createdAt", "automated"] as const),
-  "messageIdHash" as const,
+  "direction",
+  "fromAddr",
+  "toAddr",
+  "toAddrs",
+  "cc",
+  "createdAt",
+  "automated",
+  "messageIdHash",
 ]);
 
-/** JSON has no instants. */
+/** JSON has no dates. */
 function withInstant(message: RecentMessage): RecentMessage {
   return { ...message, createdAt: new Date(message.createdAt) };
 }
 
-/** Where messages stand in their threads. */
-export async function listPlaces(tx: Db, ids: readonly string[]): Promise<Place[]> {
+/** The numbers of messages. */
+export async function listNumberedMessages(tx: Db, ids: readonly string[]): Promise<NumberedMessage[]> {
   if (ids.length === 0) return [];
-  return query(tx, sql`select ${placeFields} from messages m where m.id = any(${arrayOf("text", ids)})`);
+  return query(tx, sql`select ${numberFields} from messages m where m.id = any(${arrayOf("text", ids)})`);
 }
 
-const placeFields = selected(messages, "m", ["id", "threadId", "seq"]);
+const numberFields = selected(messages, "m", ["id", "threadId", "seq"]);
 
-/** What became of messages that were sent: for replays, and for the answer to a send that waited. */
+/** Messages that were sent: for replays, and for the answer to a send that waited. */
 export async function listSentMessages(db: Db, ids: readonly string[]): Promise<SentMessage[]> {
   if (ids.length === 0) return [];
   return query(
     db,
-    sql`select ${sentFields}, ${recipientsOfSeveral} as recipients from messages m where m.id = any(${arrayOf("text", ids)})`,
+    sql`select ${sentFields}, ${recipientsOf("m")} as recipients from messages m where m.id = any(${arrayOf("text", ids)})`,
   );
 }
 
 const sentFields = selected(messages, "m", [
-  ...(["id", "inboxId", "threadId", "status", "rfcMessageId", "providerMessageId"] as const),
+  "id",
+  "inboxId",
+  "threadId",
+  "status",
+  "rfcMessageId",
+  "providerMessageId",
 ]);
 
-const recipientsOfSeveral = sql`case when m.recipient_count > 1 then ${recipientsOf("m")} end`;
-
-/** Which of these usernames are inboxes of which accounts. */
+/** The accounts of those usernames that have an inbox. */
 export async function listOwners(tx: Db, usernames: readonly string[]): Promise<Owner[]> {
   if (usernames.length === 0) return [];
   return query<Owner>(

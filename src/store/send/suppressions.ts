@@ -9,7 +9,7 @@ export type Suppression = typeof suppressions.$inferSelect;
 
 const suppressionFields = selected(suppressions, "s");
 const written = allFields(suppressions);
-/** All of a row but what it is found by. */
+/** All fields except for those of the key. */
 const renewed = written.filter((field) => !["accountId", "address", "inboxId"].includes(field));
 
 const asJson = sql.raw(
@@ -17,12 +17,12 @@ const asJson = sql.raw(
 );
 const ofAsked = [sql.raw("asked.account_id"), sql.raw("asked.inbox_id"), sql.raw("asked.address")] as const;
 
-/** The suppression of whom an `asked` send goes to, which has `account_id`, `inbox_id` and `address`; null for none. */
+/** The suppression for an `asked` send, which has `account_id`, `inbox_id` and `address`; null if there is none. */
 export function suppressionOfAsked(at: Date): SQL {
   return sql`(select ${asJson} from (${suppressionOf(...ofAsked, at)}) s)`;
 }
 
-/** Of each that is asked, in their order. */
+/** The suppressed addresses of each send, in the order of `asked`. */
 export async function listSuppressed(
   db: Db,
   asked: readonly { accountId: string; inboxId: string; addresses: readonly string[] }[],
@@ -40,20 +40,20 @@ export async function listSuppressed(
   return rows.map(({ suppressed }) => suppressedOf(suppressed));
 }
 
-/** JSON has no instants. */
+/** JSON has no dates. */
 export type SuppressedRow = Omit<SuppressedAddress, "expiresAt"> & { expiresAt: string | null };
 
 export function suppressedOf(rows: readonly SuppressedRow[] | null): SuppressedAddress[] {
   return (rows ?? []).map((one) => ({ ...one, expiresAt: one.expiresAt === null ? null : new Date(one.expiresAt) }));
 }
 
-/** The one that keeps mail of an inbox from an address: that of the account before its own. */
+/** The suppression of an address for an inbox. That of the account goes before that of the inbox. */
 export function suppressionOf(accountId: SQL, inboxId: SQL, address: SQL, at: Date): SQL {
   return sql`select * from suppressions s where s.account_id = ${accountId} and s.address = ${address}
     and s.inbox_id in ('', ${inboxId}) and ${inForce(at)} order by s.inbox_id limit 1`;
 }
 
-/** What has run out never counts, removed or not. */
+/** An expired suppression never counts, even before it is removed. */
 function inForce(at: Date): SQL {
   return sql`(s.expires_at is null or s.expires_at > ${at})`;
 }
@@ -63,13 +63,13 @@ export interface SuppressionPage {
   address: string | undefined;
   inboxId: string | undefined;
   reason: SuppressionReason | undefined;
-  /** The last one that was shown. */
+  /** The last id that was shown. */
   before: string | undefined;
   limit: number;
   at: Date;
 }
 
-/** The newest first. */
+/** Newest first. */
 export function listSuppressions(db: Db, page: SuppressionPage): Promise<Suppression[]> {
   const conditions = [sql`s.account_id = ${page.accountId} and ${inForce(page.at)}`];
   if (page.before !== undefined) conditions.push(sql`s.id < ${page.before}`);
@@ -94,7 +94,7 @@ export async function findSuppression(
   return found;
 }
 
-/** The one of this very address and inbox, or account. */
+/** The suppression of exactly this address and inbox, or of the account. */
 export async function findSuppressionOf(
   db: Db,
   { accountId, address, inboxId }: Pick<Suppression, "accountId" | "address" | "inboxId">,
@@ -107,7 +107,7 @@ export async function findSuppressionOf(
   return found;
 }
 
-/** Up to one more than there may be. Exact as long as who adds some holds the lock of the account. */
+/** Counts up to one more than the limit. The count is exact because whoever adds suppressions holds the lock of the account. */
 export async function countSuppressions(tx: Db, accountId: string, at: Date): Promise<number> {
   const [counted] = await query<{ count: number }>(
     tx,
@@ -118,8 +118,8 @@ export async function countSuppressions(tx: Db, accountId: string, at: Date): Pr
 }
 
 /**
- * Adds those that are not there; one that has run out is made anew. In the order of addresses, so that two batches can't wait for
- * each other. Answers the ids of those that were added.
+ * Inserts suppressions that do not exist yet, and replaces expired ones. They are written in the order of addresses, so that two batches
+ * cannot deadlock. Returns the ids of the inserted ones.
  */
 export async function insertSuppressions(tx: Db, rows: readonly Suppression[], at: Date): Promise<Set<string>> {
   if (rows.length === 0) return new Set();
@@ -134,7 +134,7 @@ export async function insertSuppressions(tx: Db, rows: readonly Suppression[], a
   return new Set(added.map(({ id }) => id));
 }
 
-/** Which of these are there already. */
+/** How many of these exist already. */
 export async function countKnownSuppressions(tx: Db, rows: readonly Suppression[], at: Date): Promise<number> {
   const [counted] = await query<{ count: number }>(
     tx,
@@ -146,9 +146,9 @@ export async function countKnownSuppressions(tx: Db, rows: readonly Suppression[
 }
 
 /**
- * What the service adds by itself, of a set of rows called `row` that has the fields of suppressions, as part of a statement. It
- * never weakens what is there: a bounce may become another reason, and the end only later or none. Answers `id`, which is
- * the row's own where it was added.
+ * Part of a statement: inserts suppressions that the service makes by itself, from a set called `row` with the fields of suppressions.
+ * It never weakens an existing one: a bounce may get another reason, and the end may only become later or none. Returns `id`, which
+ * is that of the row if it was inserted.
  */
 export function automaticSuppressions(rows: SQL): SQL {
   return sql`insert into suppressions as s (${columnNames(suppressions, written)})
@@ -171,7 +171,7 @@ const isGraver = sql`(s.reason = 'bounce' and excluded.reason <> 'bounce')`;
 /** The fields of the rows that `automaticSuppressions` takes. */
 export const suppressionColumns = written;
 
-/** False where it is not there. */
+/** Undefined if it does not exist. */
 export async function removeSuppression(
   db: Db,
   { accountId, id, at }: { accountId: string; id: string; at: Date },
@@ -184,7 +184,7 @@ export async function removeSuppression(
   return removed;
 }
 
-/** Those that have run out, `limit` at most. Answers how many went. */
+/** Removes at most `limit` expired suppressions. Returns how many. */
 export async function removeExpiredSuppressions(tx: Db, now: Date, limit: number): Promise<number> {
   const over = await query<{ id: string }>(
     tx,
@@ -201,3 +201,38 @@ export async function removeExpiredSuppressions(tx: Db, now: Date, limit: number
   );
   return removed.length;
 }
+
+/** A suppression that follows from an attempt, with the id of its event. */
+export interface NewSuppression extends Omit<Suppression, "messageId" | "accountId"> {
+  eventId: string;
+}
+
+/** The suppression of a recipient: a new one by this attempt, or the reason of one that it met. */
+export type Suppressing = { suppression?: NewSuppression | undefined; suppressedBy?: SuppressionReason | undefined };
+
+/**
+ * Parts of the statement that settles attempts: `found`, the new suppressions of a set that has `account_id`, `message_id` and
+ * `suppression` as JSON, and `suppressed`, the ids of those that are in force afterwards.
+ */
+export function foundSuppressions(settled: SQL): SQL {
+  return sql`found as materialized (
+      select found.*, settled.account_id as "accountId", m.id as "messageId", m.inbox_id as "ofInbox", m.thread_id as "ofThread",
+        m.provider_message_id as "providerMessageId"
+      from ${settled} settled join messages m on m.id = settled.message_id
+      cross join lateral jsonb_to_record(settled.suppression) as found (id text, address text, "inboxId" text, reason text,
+        detail text, "createdAt" timestamptz, "expiresAt" timestamptz, "eventId" text)
+      where settled.suppression is not null
+    ),
+    suppressed as (${automaticSuppressions(sql`(select distinct on ("accountId", address, "inboxId") * from found) row`)})`;
+}
+
+/** The ids of the suppressions that are new. */
+export const addedSuppressions = sql`(select array_agg(id) from found where id in (select id from suppressed))`;
+
+/** The events of the new suppressions, as rows for `told`. */
+export const suppressionNews = sql`select "eventId" as id, "accountId" as account_id, "ofInbox" as inbox_id,
+    "ofThread" as thread_id, null::text as message_id, 'suppression.added' as type, "createdAt" as occurred_at,
+    jsonb_build_object('messageId', "messageId", 'providerMessageId', "providerMessageId", 'suppression',
+      jsonb_build_object('id', id, 'address', address, 'inboxId', nullif("inboxId", ''), 'reason', reason,
+        'expiresAt', to_char("expiresAt" at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) as data, false as is_automated
+  from found where id in (select id from suppressed)`;

@@ -144,7 +144,7 @@ export function removeMessages(tx: Db, inboxId: string, limit: number): Promise<
 
 /** A sent message to several recipients may still have rows in the outbox, whose ids begin with the message's. */
 const isOver = sql.raw(
-  `(recipient_count = 1 or not exists (select from outbox o where o.subject_id >= messages.id and o.subject_id < messages.id || '/'))`,
+  `not exists (select from outbox o where o.subject_id >= messages.id and o.subject_id < messages.id || '/')`,
 );
 
 /** Deletes the other rows of an inbox, after its messages. */

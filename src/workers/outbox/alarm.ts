@@ -3,10 +3,10 @@ export interface Alarm {
   clear(): void;
 }
 
-/** Rings once, at the earliest of the times that it was set to since it last rang or was cleared. */
-export function alarm(ring: () => void): Alarm {
+/** A timer that fires once, at the earliest time that was set since it last fired or was cleared. */
+export function alarm(fire: () => void): Alarm {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let ringsMs = 0;
+  let firesMs = 0;
 
   function clear(): void {
     clearTimeout(timer);
@@ -16,12 +16,12 @@ export function alarm(ring: () => void): Alarm {
   return {
     setIn(ms) {
       const atMs = performance.now() + ms;
-      if (timer !== undefined && ringsMs <= atMs) return;
+      if (timer !== undefined && firesMs <= atMs) return;
       clear();
-      ringsMs = atMs;
+      firesMs = atMs;
       timer = setTimeout(() => {
         timer = undefined;
-        ring();
+        fire();
       }, ms);
     },
     clear,

@@ -2,19 +2,19 @@ import { boundedMemory } from "../../primitives/memory.ts";
 
 const mostRemembered = 1000;
 
-/** Those who wait for one attempt to be written down; also who asks just after it was. */
+/** Requests that wait until an attempt is recorded. A request that comes just after that does not wait. */
 export function attemptWaiters() {
   const waiters = new Map<string, Set<() => void>>();
-  const toldLately = boundedMemory<string, true>(mostRemembered);
+  const recent = boundedMemory<string, true>(mostRemembered);
 
   return {
-    tell(subjectId: string): void {
-      toldLately.set(subjectId, true);
+    notify(subjectId: string): void {
+      recent.set(subjectId, true);
       for (const resolve of waiters.get(subjectId) ?? []) resolve();
     },
-    /** Resolves when it is told of, or after the time. */
+    /** Resolves when the attempt is recorded, or at the timeout. */
     until(subjectId: string, timeoutMs: number): Promise<void> {
-      if (toldLately.get(subjectId)) return Promise.resolve();
+      if (recent.get(subjectId)) return Promise.resolve();
       return new Promise((resolve) => {
         const waiting = waiters.get(subjectId) ?? new Set();
         waiters.set(subjectId, waiting);

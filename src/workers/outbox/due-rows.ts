@@ -2,17 +2,18 @@ import type { Kind } from "../../store/outbox/kinds.ts";
 import { findNextDueAt, markDueReady, markLanesReady } from "../../store/outbox/outbox.ts";
 import type { OutboxDeps } from "./job.ts";
 
-/** How rows that wait step into line: when they are due, or when their lane answers again. */
+/** Makes waiting rows ready: when they are due, or when their lane answers again. */
 export interface DueRows {
   isDue(): boolean;
-  /** A row is due then. Answers whether that is now. */
+  /** Notes when a row is due. Returns whether it is due now. */
   expect(dueAt: Date): boolean;
-  /** Who knows what has happened meanwhile: looks with the next round. */
+  /** Forgets the next due time, so that the next round looks. */
   lookAgain(): void;
-  /** `readied`: how many stepped into line. Each step takes a bounded number of rows, and what it leaves is due still. */
+  /** Makes a bounded number of due rows ready. `readied`: how many. `isAll`: whether none is left. */
   readyDue(inHand: readonly string[]): Promise<{ readied: number; isAll: boolean }>;
+  /** These lanes answer again. */
   recover(lanes: readonly string[]): void;
-  /** Answers how many stepped into line. */
+  /** Makes rows of recovered lanes ready. Returns how many. */
   readyRecovered(): Promise<number>;
 }
 
@@ -22,7 +23,7 @@ type DueRowsDeps = Pick<OutboxDeps, "db" | "now" | "claimer" | "isAlone">;
 
 export function dueRows({ db, now, claimer, isAlone }: DueRowsDeps, kind: Kind, leaseMs: number): DueRows {
   let nextDueAtMs = 0;
-  /** Until the rows of dead processes have been found: no further process dies beside one that is alone. */
+  /** Set until the rows of dead processes have been found. If this process is alone, no other can die later. */
   let onlyClaimer = isAlone ? claimer : undefined;
   let recovering: readonly string[] = [];
 

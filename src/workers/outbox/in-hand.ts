@@ -3,15 +3,15 @@ import type { ClaimedItem } from "../../store/outbox/claims.ts";
 import { renewLeases } from "../../store/outbox/outbox.ts";
 import type { Attempted, Job, OutboxDeps, SettledClaim } from "./job.ts";
 
-/** The rows that this process has claimed and begun, and their leases. */
+/** The rows that this process has claimed and started, and their leases. */
 export interface InHand<Item, Settlement> {
   ids(): string[];
-  /** One attempt. The row is in hand until what came of it has been concluded. */
+  /** Makes one attempt. The row stays in hand until `conclude` has ended. */
   attempt<Result>(item: Item, conclude: (attempted: Attempted<Settlement>) => Promise<Result>): Promise<Result>;
   renewIfTime(): void;
-  /** Aborted when what is in hand has been given up. */
+  /** Aborted when the rows in hand are given up. */
   cutOff: AbortSignal;
-  /** Ends when `noMore` has, and all that is in hand; after `graceMs` that is cut off. */
+  /** Resolves when `noMore` has resolved and all rows in hand have ended. After `graceMs` they are cut off. */
   end(graceMs: number, noMore: Promise<void>): Promise<void>;
 }
 
@@ -20,7 +20,7 @@ export function rowsInHand<Item extends ClaimedItem, Settlement extends SettledC
   job: Pick<Job<Item, Settlement>, "kind" | "leaseMs" | "attempt" | "failed">,
 ): InHand<Item, Settlement> {
   const kind = job.kind.name;
-  /** With their ends. A row whose claim was held for lost may be here a second time. */
+  /** Each row with its end. A row whose claim was considered lost may be here twice. */
   const rows = new Map<Item, Promise<unknown>>();
   const cutOff = new AbortController();
   let renewedMs = performance.now();
@@ -30,7 +30,7 @@ export function rowsInHand<Item extends ClaimedItem, Settlement extends SettledC
       return await job.attempt(item, cutOff.signal);
     } catch (err) {
       const about = { err, kind, subject_id: item.subjectId, attempt: item.attempt };
-      // What it needed could not be read: the next one reads it.
+      // The next attempt reads what this one could not.
       if (err instanceof DatabaseUnavailable) log.warn(about, "attempt put off: what it needs could not be read");
       else log.error(about, "attempt failed: unexpected error");
       return { settlement: job.failed(item), leaving: "unknown" };

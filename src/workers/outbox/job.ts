@@ -2,26 +2,25 @@ import type { Logger } from "pino";
 import type { Db } from "../../database/db.ts";
 import type { Claim, Claimed, ClaimedItem } from "../../store/outbox/claims.ts";
 import type { Kind } from "../../store/outbox/kinds.ts";
-import type { Leaving } from "./destinations.ts";
-import type { Lanes } from "./lanes.ts";
+import type { Lanes, Leaving } from "./lanes.ts";
 
-/** One kind of work: how it is claimed, done and written down. */
+/** One kind of work: how it is claimed, carried out and recorded. */
 export interface Job<Item extends ClaimedItem, Settlement extends SettledClaim> {
   kind: Kind;
-  /** For how long a claim holds without being renewed. */
+  /** How long a claim holds without being renewed. */
   leaseMs: number;
   lanes: Lanes<Item>;
   claim: (claim: Claim) => Promise<Claimed<Item>>;
-  /** One attempt. What a network does is an outcome; what it throws is a bug, of which `failed` makes an outcome. */
+  /** Makes one attempt. Everything that a network does is a result. An exception is a bug, which `failed` turns into a result. */
   attempt: (item: Item, signal: AbortSignal) => Promise<Attempted<Settlement>>;
   failed: (item: Item) => Settlement;
-  /** One statement for many. Answers whose claim was in force. */
+  /** Records many results in one statement. Returns the ids of those whose claims were in force. */
   settle: (settlements: readonly Settlement[]) => Promise<Set<string>>;
-  /** Told of each attempt once what came of it is written down. */
+  /** Called for each attempt once its result is recorded. */
   settled?: ((settlement: Settlement) => void) | undefined;
 }
 
-/** What came of an attempt: what is to be written down, and what it says of the destination. */
+/** The result of an attempt: what to record, and what it has shown about the server. */
 export interface Attempted<Settlement> {
   settlement: Settlement;
   leaving: Leaving;
@@ -39,8 +38,8 @@ export interface OutboxDeps {
   now: () => Date;
   random: () => number;
   log: Logger;
-  /** A number that no other process on this database has. */
+  /** The number of this process. No other process on the database has it. */
   claimer: number;
-  /** Whether no other process can work on this database. */
+  /** Whether this is the only process that can use the database. */
   isAlone: boolean;
 }

@@ -3,22 +3,22 @@ import type { Lanes } from "./lanes.ts";
 
 interface KnownLaneState {
   inHand: number;
-  /** The account whose turn was last, and of each account the inbox. */
+  /** The last account that had a turn, and the last inbox of each account. */
   lastAccountId: string;
   lastInboxes: Map<string, string>;
-  /** It had as many rows as it had slots for, so there may be more. */
+  /** A claim filled all its slots, so there may be more rows. */
   mayHaveMore: boolean;
 }
 
-/** The accounts of a lane whose last inboxes are remembered. An account that is forgotten begins with its first inbox again. */
+/** How many accounts of a lane have their last inbox remembered. A forgotten account starts at its first inbox again. */
 const mostAccounts = 1000;
 
-/** The lanes that something is known of: those with rows in hand, and those with more in line than they had slots for. */
+/** The known lanes: those with rows in hand, and those with more ready rows than slots. */
 export function knownLanes() {
   const states = new Map<string, KnownLaneState>();
 
   return {
-    /** A lane gets no more than its share of the claim, the first picks of all coming first. */
+    /** Lists the lanes. Each gets at most its share of the claim. */
     list(lanes: Pick<Lanes<never>, "slots" | "pace">, limit: number): KnownLane[] {
       const share = Math.max(1, Math.ceil((2 * limit) / Math.max(1, states.size)));
       return [...states].map(([lane, state]) => {
@@ -46,7 +46,7 @@ export function knownLanes() {
       if (state !== undefined) state.inHand -= 1;
       forgetIfIdle(lane);
     },
-    /** Also a lane that is forgotten since it had nothing that could start. */
+    /** Notes that a lane may have more rows. It may have been forgotten, because it had nothing that could start. */
     expectMore(lane: string): void {
       const state = states.get(lane) ?? unknownLane();
       state.mayHaveMore = true;
@@ -77,7 +77,7 @@ function rememberTurns(state: KnownLaneState, rows: readonly ClaimedItem[]): voi
   }
 }
 
-/** The last inboxes of the accounts that a claim of so many rows may come to: those behind the last one, in their order. */
+/** The last inboxes of the accounts that a claim of this many rows may reach: those after the last account, in order. */
 function cursors({ lastAccountId, lastInboxes }: KnownLaneState, slots: number): Record<string, string> {
   if (slots <= 0) return {};
   const enough = 2 * slots + 8;

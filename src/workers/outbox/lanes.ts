@@ -1,34 +1,39 @@
 import type { Pace } from "../../store/outbox/claims.ts";
-import type { Leaving } from "./destinations.ts";
 import type { AccountShares } from "./slot-pools.ts";
 
-/** Which lanes may have how much started now. Bookkeeping of one kind of work: no clock, no socket, no database. */
+/** How many rows of which lanes may start now. This is the bookkeeping of one kind of work, without a clock, a socket or a database. */
 export interface Lanes<Item> {
-  /** How many rows may start now, in all. */
+  /** How many rows may start now, in total. */
   free(): number;
-  /** Whether a lane that nothing is known of may start one. */
+  /** Whether an unknown lane may start a row. */
   strangers(): boolean;
-  /** How many rows of a lane may start now; undefined for a lane that nothing is known of. */
+  /** How many rows of a lane may start now; undefined for an unknown lane. */
   slots(lane: string): number | undefined;
-  /** How soon rows of a lane are expected to end; `brisk` where left out. */
+  /** How soon rows of a lane are expected to end. The default is `brisk`. */
   pace?(lane: string): Pace;
   /** The slots that each account may take. Without it accounts have no shares. */
   shares?(): AccountShares;
-  /** Whether claims may pass by rows of this account, or of others, until it gives a slot back. */
+  /** Whether claims may skip rows of this account, or of others, until it gives a slot back. */
   isHeldBack?(accountId: string): boolean;
-  /** Takes a slot, if there is one. */
+  /** Takes a slot, if one is free. */
   enter(item: Item): Leave | undefined;
-  /** In how many milliseconds to look again, where a slot comes free by itself. */
+  /** In how many milliseconds to look again, if a slot becomes free by itself then. */
   slotInMs(): number | undefined;
-  /** Where two kinds of work share the slots: each is told of every slot that comes free, whichever had it. */
-  onFreed?(told: (slot: FreedSlot) => void): void;
+  /** Notifies of every slot that becomes free. Needed where two kinds of work share the slots. */
+  onFreed?(freed: (slot: FreedSlot) => void): void;
 }
 
 export interface FreedSlot {
   lane: string;
-  /** Claims may have passed by rows until then, because accounts had their share of the slots. */
+  /** Whether claims may have skipped rows until now, because accounts had used up their shares of the slots. */
   wasHeldBack: boolean;
 }
 
-/** Gives the slot back, once. */
+/** Gives the slot back. Further calls do nothing. */
 export type Leave = (how: Leaving) => void;
+
+/**
+ * What an attempt has shown about its server: it answered (with any status), it accepted the connection and was silent, it accepted
+ * no connection, or nothing (the address was refused, a kept connection had ended, or we stopped).
+ */
+export type Leaving = "answered" | "silent" | "unreached" | "unknown";

@@ -4,14 +4,14 @@ import type { ClaimedItem } from "../../store/outbox/claims.ts";
 import { attemptWaiters } from "./attempt-waiters.ts";
 import type { Job, OutboxDeps, SettledClaim } from "./job.ts";
 
-/** Where it is written down what came of attempts. */
+/** Records the results of attempts. */
 export interface Ledger<Settlement> {
   /**
-   * Answers when the row is due again: null for never, and where another has it now. While the database is away what came of an
-   * attempt is kept; if it never comes back, the row falls due by its lease.
+   * Returns when the row is due again: null for never, or if another process has it now. While the database is away the result is kept
+   * in memory. If the process ends before the database returns, the row becomes due by its lease.
    */
   write(settlement: Settlement): Promise<Date | null>;
-  /** Resolves once an attempt of this row has been written down here, or after the time. */
+  /** Resolves once this process has recorded an attempt of the row, or at the timeout. */
   written(subjectId: string, timeoutMs: number): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export function ledgerOf<Item extends ClaimedItem, Settlement extends SettledCla
   return {
     async write(settlement) {
       const dueAt = await commitOrKeep(settlement);
-      waiting.tell(settlement.subjectId);
+      waiting.notify(settlement.subjectId);
       return dueAt;
     },
     written: waiting.until,

@@ -3,31 +3,31 @@ import type { Kind } from "../../store/outbox/kinds.ts";
 import { knownLanes } from "./known-lanes.ts";
 import type { FreedSlot, Lanes, Leave } from "./lanes.ts";
 
-/** What a claim asks for. */
+/** The parameters of the next claim. */
 export type Question = Pick<
   Claim,
   "limit" | "lanes" | "strangers" | "accounts" | "othersSlots" | "newest" | "sweepAfter" | "claimNumber"
 >;
 
-/** What this process knows of the line of one kind, and so what it asks for next. No clock, no database. */
+/** What this process knows about the rows of one kind, and what it claims next. It has no clock and no database. */
 export interface Line<Item extends ClaimedItem> {
-  /** Somebody said that there is new work. */
+  /** Notes that there may be new work. */
   nudge(): void;
-  /** How often somebody did. */
+  /** The number of calls of `nudge`. */
   nudges(): number;
-  /** There may be rows in lanes of which nothing is known. */
+  /** Notes that there may be rows in unknown lanes. */
   sweep(): void;
   isSweeping(): boolean;
-  /** Undefined when nothing can start now. */
+  /** The next claim. Undefined if nothing can start now. */
   ask(): Question | undefined;
   hear(question: Question, answer: Claimed<Item>): void;
-  /** It was claimed and has found no slot. */
+  /** Notes that a claimed row has found no slot. */
   turnAway(item: Item): void;
-  /** Gives a slot back. Answers whether there may be somebody who waits for it. */
+  /** Gives a slot back. Returns whether a row may be waiting for it. */
   leave(item: Item, leave: () => void): boolean;
-  /** A slot came free that it may be waiting for, whoever had it. Answers whether it is. */
+  /** Notes that a slot is free, also one of another kind of work. Returns whether a row may be waiting for it. */
   hearOfSlot(slot: FreedSlot): boolean;
-  /** A row is settled that was claimed after so many nudges. Answers whether its inbox may have more, held back behind it. */
+  /** Notes that a row is settled that was claimed after `nudgesBefore` nudges. Returns whether its inbox may have more rows, which waited for it. */
   isFollowed(item: Item, nudgesBefore: number): boolean;
 }
 
@@ -39,19 +39,19 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
   let claimNumber = 0;
   let nudges = 0;
   let isNudged = false;
-  /** The last claim took all that could start: there may be more. */
+  /** The last claim took as many rows as could start, so there may be more. */
   let isFull = false;
-  /** The last look at the newest rows found lanes that are new here, and perhaps more of them than could start. */
+  /** The last look at the newest rows found new lanes, and there may be more of them than could start. */
   let newestLeft = false;
   let sweepAfter: string | undefined;
-  /** The sweep has passed lanes of which a full claim may have left rows out. */
+  /** The sweep has passed lanes whose rows a full claim may have left out. */
   let hasLeftOut = false;
 
   const sweep = () => {
     sweepAfter ??= "";
   };
   const hearOfSlot = ({ lane, wasHeldBack }: FreedSlot) => {
-    // Sweeps have passed by the lanes in which there is nothing but rows of accounts that had their share.
+    // Sweeps have skipped the lanes that only have rows of accounts that had used up their share.
     if (wasHeldBack) sweep();
     return isFull || wasHeldBack || sweepAfter !== undefined || known.mayHaveMore(lane);
   };
@@ -71,7 +71,7 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
       isFull = limit <= 0 || !(strangers || ownLanes.some(({ slots }) => slots > 0));
       if (isFull) return undefined;
       claimNumber += 1;
-      // Looking for them costs; while a claim follows on the other they are looked for often enough now and then.
+      // Looking for the newest rows is expensive, so while claims follow each other only every fourth one does.
       const newest = isNudged || newestLeft || claimNumber % newestEvery === 0;
       isNudged = false;
       const shares = lanes.shares?.() ?? { accounts: [], othersSlots: { brisk: limit, slow: limit, doubtful: limit } };
@@ -83,7 +83,7 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
       isFull = items.length >= question.limit;
       if (question.newest) newestLeft = isFull && isOneOfEach(items) && items.some(isStrangeTo(question));
       if (question.sweepAfter !== undefined && question.sweepAfter === sweepAfter && !contended) {
-        // While each claim is full, lanes further on would never be looked at: those left out are come back to.
+        // While each claim is full, later lanes would never be reached. So the sweep goes on, and comes back to those left out.
         hasLeftOut ||= isFull;
         sweepAfter = sweptTo ?? (hasLeftOut ? "" : undefined);
         if (sweptTo === undefined) hasLeftOut = false;
@@ -106,7 +106,7 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
   };
 }
 
-/** A claim takes a row of each lane before it takes a second of any, so only such an answer may have left lanes out. */
+/** A claim takes one row of each lane before it takes a second of any. So only an answer with one row of each may have left lanes out. */
 function isOneOfEach(items: readonly ClaimedItem[]): boolean {
   return new Set(items.map(({ lane }) => lane)).size === items.length;
 }
@@ -116,7 +116,7 @@ function isStrangeTo({ lanes }: Question): (item: ClaimedItem) => boolean {
   return ({ lane }) => !known.has(lane);
 }
 
-/** Whether an account got all that it may start, so that lanes may have more of its rows than were taken. */
+/** Whether an account got its whole share, so that lanes may have more of its rows. */
 function isCutByShares({ lanes, accounts, othersSlots }: Question, items: readonly ClaimedItem[]): boolean {
   const paces = new Map(lanes.map(({ lane, pace }) => [lane, pace]));
   const keyOf = (accountId: string, pace: Pace) => `${pace} ${accountId}`;
@@ -128,12 +128,12 @@ function isCutByShares({ lanes, accounts, othersSlots }: Question, items: readon
   });
 }
 
-/** Those of the claimed rows that find a slot. */
+/** The claimed rows that get a slot. */
 export function slotsFor<Item extends ClaimedItem>(items: readonly Item[], lanes: Lanes<Item>): Map<Item, Leave> {
   const slots = new Map<Item, Leave>();
   const heldBack = new Set<string>();
   for (const item of items) {
-    // Who is turned away holds back what came later in the inbox, also if there should be a slot for that.
+    // A row that gets no slot holds back the later rows of its inbox, even if there is a slot for them.
     const inbox = `${item.lane} ${item.inboxId}`;
     const leave = heldBack.has(inbox) ? undefined : lanes.enter(item);
     if (leave === undefined) heldBack.add(inbox);
@@ -142,7 +142,7 @@ export function slotsFor<Item extends ClaimedItem>(items: readonly Item[], lanes
   return slots;
 }
 
-/** When to ask again where another was in the way: it has the lane for a few milliseconds, or an inbox until it has started what it took. */
+/** When to claim again after another process was in the way: it has the lane for a few milliseconds, or an inbox until it has started its rows. */
 export function pauseMs(
   { contended, behindAnother }: Pick<Claimed<ClaimedItem>, "contended" | "behindAnother">,
   random: () => number,

@@ -11,19 +11,19 @@ import { type Line, lineOf, pauseMs, slotsFor } from "./line.ts";
 import { type Rounds, roundsOf } from "./rounds.ts";
 
 export interface OutboxWorker {
-  /** There may be something to do. */
+  /** Notes that there may be work. */
   wake(): void;
-  /** The safety net, called every second: looks for what is due, for what no wake-up told of, and renews leases. */
+  /** Called every second: looks for due rows and for rows without a wake-up, and renews leases. */
   tick(): void;
-  /** Waiting rows of these lanes are worth another try now. */
+  /** Makes waiting rows of these lanes ready: their server answers again. */
   recover(lanes: readonly string[]): void;
-  /** Resolves once an attempt of this row has been written down here, or after the time. */
+  /** Resolves once this process has recorded an attempt of the row, or at the timeout. */
   settled(subjectId: string, timeoutMs: number): Promise<void>;
-  /** Claims no more, lets what is in hand end, cuts off what has not ended after `graceMs`. */
+  /** Stops claiming and waits for the rows in hand. Those that have not ended after `graceMs` are cut off. */
   stop(graceMs: number): Promise<void>;
 }
 
-/** Claim → attempt → settle, for one kind of work. A claimed row is started at once: what can't start isn't claimed. */
+/** Claim → attempt → settle, for one kind of work. A claimed row starts at once, because only rows that can start are claimed. */
 export function outboxWorker<Item extends ClaimedItem, Settlement extends SettledClaim>(
   deps: OutboxDeps,
   job: Job<Item, Settlement>,
@@ -33,7 +33,7 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
   const due = dueRows(deps, kind, leaseMs);
   const inHand = rowsInHand(deps, job);
   const ledger = ledgerOf(deps, job, inHand.cutOff);
-  const rounds = roundsOf(round, (err) => tellOfFailure(deps.log, kind.name, err));
+  const rounds = roundsOf(round, (err) => logFailure(deps.log, kind.name, err));
   const askAgain = alarm(wake);
   const claimOnce = claimerOf(deps, job, { line, due, inHand, ledger, rounds }, askAgain);
   const slotComes = alarm(rounds.goOn);
@@ -79,8 +79,8 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
   };
 }
 
-/** An outage is the database's affair; anything else that ends a round is a bug. */
-function tellOfFailure(log: OutboxDeps["log"], kind: string, err: unknown): void {
+/** Logs the error of a round. An outage of the database is a warning, anything else is a bug. */
+function logFailure(log: OutboxDeps["log"], kind: string, err: unknown): void {
   const level = err instanceof DatabaseUnavailable ? "warn" : "error";
   log[level]({ err, kind }, "cannot work on the outbox: trying again");
 }
@@ -93,7 +93,7 @@ interface Parts<Item extends ClaimedItem, Settlement> {
   rounds: Rounds;
 }
 
-/** Claims what the line asks for and begins it; false when there is nothing more to claim now. */
+/** Claims rows and starts them. Returns false if there is nothing more to claim now. */
 function claimerOf<Item extends ClaimedItem, Settlement extends SettledClaim>(
   { db, now, random, claimer }: OutboxDeps,
   { kind, lanes, leaseMs, claim }: Job<Item, Settlement>,
@@ -117,7 +117,7 @@ function claimerOf<Item extends ClaimedItem, Settlement extends SettledClaim>(
   };
 }
 
-/** Begins what was claimed, gives back what finds no slot, and sees each attempt through to the ledger. */
+/** Starts claimed rows, releases those without a slot, and records the result of each attempt. */
 function beginnerOf<Item extends ClaimedItem, Settlement>(
   db: Db,
   lanes: Lanes<Item>,

@@ -1,19 +1,18 @@
 import type { PoolSize } from "../../primitives/shared-pool.ts";
 import type { Pace } from "../../store/outbox/claims.ts";
-import type { Leaving } from "./destinations.ts";
-import type { Lanes } from "./lanes.ts";
+import type { Lanes, Leaving } from "./lanes.ts";
 import { slotPools } from "./slot-pools.ts";
 
 export interface RelayLanesOptions {
-  /** Whom a lane burdens: lanes with the same destination share a cap and a fate. */
-  destinationOf: (lane: string) => string;
-  /** Told when a destination that was down answers again, with the lanes that failed there. */
+  /** The server of a lane. Lanes of the same server share its slots, and are down together. */
+  serverOf: (lane: string) => string;
+  /** Called when a server that was down answers again, with the lanes that failed there. */
   onRecovery: (lanes: string[]) => void;
-  /** Mails in hand that may still turn out quick. */
+  /** Slots for mails that may still be quick. */
   brisk?: PoolSize;
-  /** Mails in hand that have not: an attempt at a host that drips lasts for minutes. */
+  /** Slots for slow mails: an attempt at a host that drips lasts for minutes. */
   waiting?: PoolSize;
-  /** Mails in hand at one destination. */
+  /** Slots of one server. */
   each?: number;
   slowAfterMs?: number;
   nowMs?: () => number;
@@ -24,17 +23,17 @@ interface RelayRow {
   accountId: string;
 }
 
-interface Destination {
+interface Server {
   inHand: number;
-  /** How many at once: one while it is down, then twice as many with each answer, so that a relay that has just come back isn't run over. */
+  /** How many mails at once: one while it is down, then twice as many with each answer, so that a relay that recovers is not overloaded. */
   width: number;
   slow: boolean;
-  /** Lanes that met no answer there since it last gave one. */
+  /** The lanes that got no answer there since its last one. */
   failedLanes: Set<string>;
 }
 
 interface Attempt {
-  destination: Destination;
+  server: Server;
   accountId: string;
   enteredMs: number;
 }
@@ -46,71 +45,71 @@ const defaultBrisk: PoolSize = { common: 80, ofAccount: 50, kept: 40 };
 const defaultWaiting: PoolSize = { common: 120, ofAccount: 80, kept: 60 };
 
 /**
- * Slots for mail on its way out, in two pools that accounts share (slot-pools.ts): so many in all, so many at one destination, one
- * at a destination that is down. Destinations that are slow or down have the waiting pool to themselves.
+ * Slots for outbound mail, in two pools that accounts share (slot-pools.ts). There is a limit for all mail, one for each server, and
+ * a server that is down has one slot. Servers that are slow or down use the waiting pool.
  */
 export function relayLanes(options: RelayLanesOptions): Lanes<RelayRow> {
-  const { destinationOf, onRecovery, each = 20, slowAfterMs = 2000 } = options;
+  const { serverOf, onRecovery, each = 20, slowAfterMs = 2000 } = options;
   const { brisk = defaultBrisk, waiting = defaultWaiting, nowMs = performance.now.bind(performance) } = options;
-  const destinations = new Map<string, Destination>();
+  const servers = new Map<string, Server>();
   const pools = slotPools<Attempt>({
     brisk,
     waiting,
     slowAfterMs,
-    turnedSlow: ({ destination }) => {
-      destination.slow = true;
+    turnedSlow: ({ server }) => {
+      server.slow = true;
     },
   });
 
-  function slotsAt(destination: Destination | undefined): number {
+  function slotsAt(server: Server | undefined): number {
     pools.moveTheSlow(nowMs());
-    const own = destination === undefined ? each : destination.width - destination.inHand;
-    return Math.max(0, Math.min(own, pools.left(paceOf(destination))));
+    const own = server === undefined ? each : server.width - server.inHand;
+    return Math.max(0, Math.min(own, pools.left(paceOf(server))));
   }
 
-  /** Strangers' domains may all lead to one relay: then its slots are all there are for them. */
-  const slotsOfStrangers = () => slotsAt(destinations.get(destinationOf("stranger.example")));
+  /** All unknown domains may lead to one relay. Its slots are then the limit for them. */
+  const slotsOfStrangers = () => slotsAt(servers.get(serverOf("stranger.example")));
 
-  function learn(destination: Destination, lane: string, how: Leaving, isSlow: boolean): void {
-    const { failedLanes } = destination;
+  function learn(server: Server, lane: string, how: Leaving, isSlow: boolean): void {
+    const { failedLanes } = server;
     if (how === "answered") {
-      destination.slow = isSlow;
-      destination.width = Math.min(each, destination.width * 2);
+      server.slow = isSlow;
+      server.width = Math.min(each, server.width * 2);
       if (failedLanes.size > 0) onRecovery([...failedLanes]);
       failedLanes.clear();
     } else if (how !== "unknown") {
-      destination.width = 1;
+      server.width = 1;
       if (failedLanes.size < mostRemembered) failedLanes.add(lane);
     }
   }
 
   return {
-    // With no slot left for strangers those who wait anyway may still get one: the slots of their lanes say so.
+    // Without a slot for unknown lanes, known lanes may still have some of their own.
     free: () => slotsOfStrangers() || Math.max(pools.left("brisk"), pools.left("slow")),
     strangers: () => slotsOfStrangers() > 0,
-    slots: (lane) => slotsAt(destinations.get(destinationOf(lane))),
-    pace: (lane) => paceOf(destinations.get(destinationOf(lane))),
+    slots: (lane) => slotsAt(servers.get(serverOf(lane))),
+    pace: (lane) => paceOf(servers.get(serverOf(lane))),
     shares() {
       pools.moveTheSlow(nowMs());
       return pools.shares();
     },
     isHeldBack: pools.isHeldBack,
     enter({ lane, accountId }) {
-      const name = destinationOf(lane);
-      const destination = destinations.get(name) ?? { inHand: 0, width: each, slow: false, failedLanes: new Set() };
-      const attempt: Attempt = { destination, accountId, enteredMs: nowMs() };
-      if (slotsAt(destination) === 0 || !pools.enter(paceOf(destination), attempt)) return undefined;
-      destinations.set(name, destination);
-      destination.inHand += 1;
+      const name = serverOf(lane);
+      const server = servers.get(name) ?? { inHand: 0, width: each, slow: false, failedLanes: new Set() };
+      const attempt: Attempt = { server, accountId, enteredMs: nowMs() };
+      if (slotsAt(server) === 0 || !pools.enter(paceOf(server), attempt)) return undefined;
+      servers.set(name, server);
+      server.inHand += 1;
       let left = false;
       return (how) => {
         if (left) return;
         left = true;
         pools.leave(attempt);
-        destination.inHand -= 1;
-        learn(destination, lane, how, nowMs() - attempt.enteredMs >= slowAfterMs);
-        const isOrdinary = destination.width === each && !destination.slow && destination.failedLanes.size === 0;
-        if (destination.inHand === 0 && (isOrdinary || destinations.size > mostRemembered)) destinations.delete(name);
+        server.inHand -= 1;
+        learn(server, lane, how, nowMs() - attempt.enteredMs >= slowAfterMs);
+        const isOrdinary = server.width === each && !server.slow && server.failedLanes.size === 0;
+        if (server.inHand === 0 && (isOrdinary || servers.size > mostRemembered)) servers.delete(name);
       };
     },
     slotInMs() {
@@ -120,8 +119,8 @@ export function relayLanes(options: RelayLanesOptions): Lanes<RelayRow> {
   };
 }
 
-function paceOf(destination: Destination | undefined): Pace {
-  if (destination === undefined) return "brisk";
-  if (destination.failedLanes.size > 0) return "doubtful";
-  return destination.slow ? "slow" : "brisk";
+function paceOf(server: Server | undefined): Pace {
+  if (server === undefined) return "brisk";
+  if (server.failedLanes.size > 0) return "doubtful";
+  return server.slow ? "slow" : "brisk";
 }

@@ -1,13 +1,13 @@
-/** Rounds of work, one at a time. */
+/** Rounds of work. Only one runs at a time. */
 export interface Rounds {
-  /** Another one: now, or behind the one under way. */
+  /** Starts a round now, or after the current one. */
   goOn(): void;
   isStopping(): boolean;
-  /** No more of them. Resolves when the one under way is over. */
+  /** Starts no more rounds. Resolves when the current one has ended. */
   stop(): Promise<void>;
 }
 
-/** A round that fails is told to `failed`; the next one is when somebody asks again. */
+/** `failed` gets the error of a failed round. The next round starts with the next call of `goOn`. */
 export function roundsOf(round: () => Promise<void>, failed: (error: unknown) => void): Rounds {
   let isWanted = false;
   let isStopping = false;

@@ -2,31 +2,31 @@ import { type PoolSize, type SharedPool, sharedPool } from "../../primitives/sha
 import type { KnownAccount, Pace } from "../../store/outbox/claims.ts";
 
 /**
- * Slots in two pools, so that work that is quick never waits for work that isn't. Bookkeeping only: no clock, no socket.
+ * Slots in two pools, so that quick work never waits for slow work. This is bookkeeping without a clock or a socket.
  *
- * - Everything starts in the *brisk* pool and, if it stays longer than `slowAfterMs`, moves on to the *waiting* pool. What was
- *   slow the last time, or is doubtful, starts in the waiting pool. So the brisk pool empties within `slowAfterMs` even
- *   while a thousand attempts hang, as long as the waiting pool has slots.
- * - The last quarter of the waiting pool is for receivers that do answer, if slowly.
- * - Accounts share each pool, and the last slots of each are kept for accounts that have few (shared-pool.ts).
+ * - Work starts in the *brisk* pool. After `slowAfterMs` it moves to the *waiting* pool. Work that was slow the last time, or is
+ *   doubtful, starts in the waiting pool. So the brisk pool empties within `slowAfterMs` even while a thousand attempts hang, as long as
+ *   the waiting pool has slots.
+ * - The last quarter of the waiting pool is for receivers that answer slowly.
+ * - Accounts share each pool, and its last slots are kept for accounts that have few (shared-pool.ts).
  */
 export interface SlotPools<Stay> {
-  /** To be called before anything is asked. */
+  /** Moves slow work to the waiting pool. Must be called before the other functions. */
   moveTheSlow(nowMs: number): void;
-  /** How many slots are left at this pace, of this account or in all. */
+  /** How many slots are left at this pace, for an account or in total. */
   left(pace: Pace, accountId?: string): number;
-  /** False: there is no slot now. */
+  /** Takes a slot. False if none is free. */
   enter(pace: Pace, stay: Stay): boolean;
   leave(stay: Stay): void;
   shares(): AccountShares;
-  /** Whether claims may pass by brisk rows of this account, or of others, until it gives a slot back. */
+  /** Whether claims may skip brisk rows of this account, or of others, until it gives a slot back. */
   isHeldBack(accountId: string): boolean;
-  /** In how many milliseconds a slot in the brisk pool comes free by itself; 0 when there is one, `undefined` when that can't be told. */
+  /** In how many milliseconds a slot of the brisk pool becomes free by itself; 0 if one is free, `undefined` if it is unknown. */
   briskInMs(nowMs: number): number | undefined;
   size(): number;
 }
 
-/** The slots that each busy account may still take, and those that every other account may. */
+/** The slots that each busy account may still take, and those that any other account may take. */
 export interface AccountShares {
   accounts: readonly KnownAccount[];
   othersSlots: Readonly<Record<Pace, number>>;
@@ -34,10 +34,10 @@ export interface AccountShares {
 
 export interface SlotPoolsOptions<Stay> {
   brisk: PoolSize;
-  /** Mere sockets, which cost little. */
+  /** These are open sockets only, which cost little. */
   waiting: PoolSize;
   slowAfterMs: number;
-  /** Called for each stay that lasts longer than quick ones do. */
+  /** Called for each stay that becomes slow. */
   turnedSlow: (stay: Stay) => void;
 }
 
@@ -95,5 +95,5 @@ export function slotPools<Stay extends { accountId: string; enteredMs: number }>
 }
 
 const paces: readonly Pace[] = ["brisk", "slow", "doubtful"];
-/** An account without slots. */
+/** An account that has no slots. */
 const nobody = "";

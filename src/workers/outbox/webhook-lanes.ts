@@ -1,5 +1,5 @@
 import { boundedMemory } from "../../primitives/memory.ts";
-import { type Destinations, destinationOf, destinations, type Where } from "./destinations.ts";
+import { type DeliverySlots, deliverySlots, serverOf, type Where } from "./delivery-slots.ts";
 import type { FreedSlot, Lanes } from "./lanes.ts";
 
 interface WebhookRow {
@@ -10,16 +10,16 @@ interface WebhookRow {
 
 const mostRemembered = 20_000;
 
-/** Slots for deliveries. A lane is an endpoint; where it is, is learnt from its rows. */
+/** Slots for deliveries. A lane is an endpoint. Its URL is known from its rows. */
 export function webhookLanes(
-  receivers: Destinations = destinations(),
+  receivers: DeliverySlots = deliverySlots(),
   nowMs: () => number = performance.now.bind(performance),
 ): Lanes<WebhookRow> {
   const whereOf = boundedMemory<string, Where>(mostRemembered);
   const listeners: ((slot: FreedSlot) => void)[] = [];
 
   return {
-    // With no slot left for strangers those who wait anyway may still get one: the slots of their lanes say so.
+    // Without a slot for unknown lanes, known lanes may still have some of their own.
     free: () => receivers.freeSlots(nowMs()) || mostForKnown,
     strangers: () => receivers.freeSlots(nowMs()) > 0,
     slots(lane) {
@@ -33,20 +33,20 @@ export function webhookLanes(
     shares: () => receivers.shares(nowMs()),
     isHeldBack: (accountId) => receivers.isHeldBack(accountId, nowMs()),
     enter({ lane, accountId, url }) {
-      // There is nowhere to go, which takes no slot.
+      // A delivery without a URL takes no slot.
       if (url === null) return () => undefined;
-      const where = { lane, accountId, destination: destinationOf(url) };
+      const where = { lane, accountId, server: serverOf(url) };
       whereOf.set(lane, where);
       const slot = receivers.tryEnter(where, nowMs());
       if (slot === undefined) return undefined;
       return (how) => {
         const wasHeldBack = receivers.isHeldBack(accountId, nowMs());
         slot.leave(how, nowMs());
-        for (const tell of listeners) tell({ lane, wasHeldBack });
+        for (const notify of listeners) notify({ lane, wasHeldBack });
       };
     },
     slotInMs: () => receivers.slotInMs(nowMs()),
-    onFreed: (told) => void listeners.push(told),
+    onFreed: (freed) => void listeners.push(freed),
   };
 }
 

@@ -8,8 +8,14 @@ const at = new Date("2026-03-21T10:05:00.000Z");
 const policy: ReportPolicy = { mailDomain: "inbox.localhost", messageIdSuppresses: false, bounceSuppressionDays: 90 };
 
 const toOne: KnownMessage = {
-  ...{ id: "msg_1", accountId: "acc_1", inboxId: "inb_1", threadId: "thr_1", toAddr: "Jane@example.com" },
-  ...{ providerMessageId: null, createdAt: at, recipients: [], reports: [] },
+  id: "msg_1",
+  accountId: "acc_1",
+  inboxId: "inb_1",
+  threadId: "thr_1",
+  providerMessageId: null,
+  createdAt: at,
+  recipients: [{ position: 0, address: "Jane@example.com" }],
+  reports: [],
 };
 const toThree: KnownMessage = {
   ...toOne,
@@ -195,7 +201,9 @@ describe("reports that do not count", () => {
   });
 
   test("a hard bounce of an address of our own domain: its inbox may be created at any time", () => {
-    expect(judged({ ...toOne, toAddr: "ada@INBOX.localhost" }, arrived([told(undefined)]))).toMatchObject({
+    expect(
+      judged({ ...toOne, recipients: [{ position: 0, address: "ada@INBOX.localhost" }] }, arrived([told(undefined)])),
+    ).toMatchObject({
       ...{ states: ["bounced hard"], suppressed: [] },
     });
   });

@@ -73,7 +73,14 @@ function factsOf(
   { sender, recipient, suppressed = [], uses = {}, ...known }: Known,
 ): SendFacts {
   return {
-    ...{ replays: [], threads: [{ ...thread, recent: [] }], replied: [], threadMessageIds: [], places: [], owners: [] },
+    ...{
+      replays: [],
+      threads: [{ ...thread, recent: [] }],
+      replied: [],
+      threadMessageIds: [],
+      numbered: [],
+      owners: [],
+    },
     ...known,
     facts: sends.map(({ request, key }) => ({
       sender: request.inboxId === "inbox" ? { ...inbox, ...sender } : undefined,
@@ -213,8 +220,13 @@ describe("one key is one email", () => {
   const again = send("again", {}, "key");
   const other = send("other", { subject: "Another" }, "key");
   const sent: SentMessage = {
-    ...{ id: "sent", inboxId: "inbox", threadId: "thread", status: "sent" },
-    ...{ rfcMessageId: "sent@mail.test", providerMessageId: "<sent@relay.example>" },
+    id: "sent",
+    inboxId: "inbox",
+    threadId: "thread",
+    status: "sent",
+    rfcMessageId: "sent@mail.test",
+    providerMessageId: "<sent@relay.example>",
+    recipients: [],
   };
   const used = (createdAt: Date): Known => ({
     replays: [sent],
@@ -277,7 +289,7 @@ describe("who may send what", () => {
   const answering = (replyTo: string, plan: "free" | "developer" = "free") =>
     send("a", { replyTo, account: { id: "account", plan } });
   const seen = (readUpToMessageId: string) => send("a", { threadId: "thread", readUpToMessageId });
-  const places = [
+  const numbered = [
     { id: "seen", threadId: "thread", seq: 3 },
     { id: "elsewhere", threadId: "another", seq: 3 },
   ];
@@ -290,9 +302,9 @@ describe("who may send what", () => {
       { threads: [{ ...thread, inboxId: "b", recent: [] }] },
       "not_found",
     ],
-    ["nobody who has seen what is not there", seen("unknown"), { places }, "not_found"],
-    ["nor what is in another thread", seen("elsewhere"), { places }, "not_found"],
-    ["who has seen a part", seen("seen"), { places }, "accepted"],
+    ["nobody who has seen what is not there", seen("unknown"), { numbered }, "not_found"],
+    ["nor what is in another thread", seen("elsewhere"), { numbered }, "not_found"],
+    ["who has seen a part", seen("seen"), { numbered }, "accepted"],
     ["the free plan with answers to an inbox of its own", answering("ada@mail.test"), { owners }, "accepted"],
     ["not to another account's", answering("eve@mail.test"), { owners }, "feature_requires_paid_plan"],
     ["nor to one that is not there", answering("nobody@mail.test"), { owners }, "feature_requires_paid_plan"],
@@ -313,7 +325,7 @@ describe("who may send what", () => {
 describe("a reply", () => {
   const message = (seq: number, upToMessageId: string | null = null): RepliedMessage => ({
     ...{ threadId: "thread", upToMessageId, seq, fromAddr: "jane@example.com", fromName: null },
-    ...{ direction: "inbound", toAddr: "ada@mail.test", toAddrs: null, cc: [], replyTo: null },
+    ...{ direction: "inbound", toAddr: "ada@mail.test", toAddrs: ["ada@mail.test"], cc: [], replyTo: null },
     ...{ envelopeFrom: "jane@example.com", sourceId: null },
     ...{
       bodyText: `message ${seq}`,
@@ -328,7 +340,7 @@ describe("a reply", () => {
   const known: Known = {
     replied: [message(4), message(2, "seen")],
     threadMessageIds: [...ids(null, 1, 2, 3, 4), ...ids("seen", 1, 2, 3)],
-    places: [{ id: "seen", threadId: "thread", seq: 3 }],
+    numbered: [{ id: "seen", threadId: "thread", seq: 3 }],
   };
   const reply = (name: string, asked: Partial<SendRequest> = {}) => send(name, { threadId: "thread", ...asked });
 
@@ -371,13 +383,46 @@ describe("a reply", () => {
 test("a first mail starts a thread, and is promised to the relay under its recipient's domain", () => {
   const asked = send("a", { subject: "Hello", replyTo: "ada@mail.test" });
   const owners = [{ username: "ada", accountId: "account" }];
-  const { messages, threads, outboxItems, senders, keyUses } = judged([asked], { owners });
+  const { messages, recipients, threads, outboxItems, senders, keyUses } = judged([asked], { owners });
   expect(messages).toEqual([
     {
-      ...{ id: "a", inboxId: "inbox", threadId: "thread of a", seq: 5, directionSeq: 1, createdAt: at },
-      ...{ rfcMessageId: "a@mail.test", messageIdHash: "hash of a", fromAddr: "ada@mail.test" },
-      ...{ toAddr: "jane@example.com", replyTo: "ada@mail.test", subject: "Hello", bodyText: "Text of a" },
-      ...{ bodyHtml: undefined, inReplyTo: undefined, referenceIds: [], autoSubmitted: undefined },
+      id: "a",
+      inboxId: "inbox",
+      threadId: "thread of a",
+      seq: 5,
+      directionSeq: 1,
+      createdAt: at,
+      rfcMessageId: "a@mail.test",
+      messageIdHash: "hash of a",
+      fromAddr: "ada@mail.test",
+      fromName: undefined,
+      toAddr: "jane@example.com",
+      toAddrs: ["jane@example.com"],
+      cc: [],
+      replyTo: "ada@mail.test",
+      subject: "Hello",
+      bodyText: "Text of a",
+      bodyHtml: undefined,
+      attachmentCount: 0,
+      inReplyTo: undefined,
+      referenceIds: [],
+      autoSubmitted: undefined,
+      headers: undefined,
+      metadata: undefined,
+      forwardOf: undefined,
+    },
+  ]);
+  expect(recipients).toEqual([
+    {
+      messageId: "a",
+      inboxId: "inbox",
+      position: 0,
+      address: "jane@example.com",
+      name: undefined,
+      type: "to",
+      destination: 0,
+      status: "pending",
+      failure: null,
     },
   ]);
   expect(threads[0]).toMatchObject({

@@ -14,7 +14,12 @@ function newMessage() {
 }
 
 const ours = (minutes: number, toAddr = "robot@example.com", more: Partial<RecentMessage> = {}): RecentMessage => ({
-  ...{ direction: "outbound", fromAddr: "ada@mail.test", toAddr, createdAt: minutesAgo(minutes) },
+  direction: "outbound",
+  fromAddr: "ada@mail.test",
+  toAddr,
+  toAddrs: [toAddr],
+  cc: [],
+  createdAt: minutesAgo(minutes),
   ...newMessage(),
   ...more,
 });
@@ -24,7 +29,12 @@ const theirs = (
   fromAddr = "robot@example.com",
   reasons: string[] = [],
 ): RecentMessage => ({
-  ...{ direction: "inbound", fromAddr, toAddr: "ada@mail.test", createdAt: minutesAgo(minutes) },
+  direction: "inbound",
+  fromAddr,
+  toAddr: "ada@mail.test",
+  toAddrs: ["ada@mail.test"],
+  cc: [],
+  createdAt: minutesAgo(minutes),
   ...newMessage(),
   automated: kind === null ? null : { kind, reasons },
 });

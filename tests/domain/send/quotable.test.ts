@@ -10,7 +10,7 @@ interface Written extends Partial<MessageParties> {
 }
 
 function written(says: string, fromAddr: string, more: Partial<MessageParties> = {}): Written & MessageParties {
-  return { says, fromAddr, toAddr: ada, toAddrs: null, cc: [], replyTo: null, ...more };
+  return { says, fromAddr, toAddr: ada, toAddrs: [ada], cc: [], replyTo: null, ...more };
 }
 
 const ofJane = written("Jane's", "jane@example.com");

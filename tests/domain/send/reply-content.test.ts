@@ -12,7 +12,7 @@ const attribution = "On Tue, 3 Mar 2026 at 14:05 UTC, Jane Doe <jane@example.com
 
 const replied: Replied = {
   ...{ seq: 2, fromAddr: "jane@example.com", fromName: "Jane Doe", createdAt: new Date("2026-03-03T14:05:00Z") },
-  ...{ direction: "inbound", toAddr: "ada@mail.test", toAddrs: null, cc: [], replyTo: null },
+  ...{ direction: "inbound", toAddr: "ada@mail.test", toAddrs: ["ada@mail.test"], cc: [], replyTo: null },
   ...{ envelopeFrom: "jane@example.com", sourceId: null },
   ...{ bodyText: "See you at noon", bodyHtml: "<p>See you at noon</p>", rfcMessageId: "2@example.com", wireName: null },
 };

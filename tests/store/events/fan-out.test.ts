@@ -57,7 +57,7 @@ for (const engine of enginesHere()) {
     const sent: NewEvent = {
       ...about,
       type: "message.sent",
-      data: { messageId: "msg_1", status: "sent", providerMessageId: null },
+      data: { messageId: "msg_1", status: "sent", providerMessageId: null, recipients: [] },
     };
     const created: NewEvent = {
       ...about,

@@ -43,7 +43,7 @@ const message = {
   ...{ envelopeFrom: "joe@example.com", fromAddr: "joe@example.com", fromName: undefined, replyTo: undefined, cc: [] },
   ...{
     toAddr: "jane@example.com",
-    toAddrs: undefined,
+    toAddrs: ["jane@example.com"],
     subject: "Hello",
     attachmentCount: 0,
     sourceId: "src_1",

@@ -117,6 +117,7 @@ function rowOf(searchable: Searchable) {
     ...rest,
     inboxId,
     seq,
+    toAddrs: [searchable.toAddr],
     cc: [...cc],
     id: `${inboxId}_${seq}`,
     directionSeq: seq,

@@ -261,17 +261,18 @@ for (const engine of enginesHere()) {
       const [sent] = first.filter(({ subjectId }) => subjectId === ids[0]);
       if (sent === undefined) throw new Error("Not claimed");
       const nothing = {
+        isShared: false,
         at: after(0),
-        eventId: "evt_0",
+        sentEventId: "evt_0",
+        failedEventId: "evt_1",
         dueAt: null,
-        status: null,
-        providerMessageId: null,
-        failure: null,
+        outcomes: [],
         isUntried: false,
         isUnsure: false,
         lastError: null,
       };
-      await settleRelays(under.db.work, [{ subjectId: sent.subjectId, attempt: 1, ...nothing }]);
+      const { subjectId } = sent;
+      await settleRelays(under.db.work, [{ subjectId, messageId: subjectId, attempt: 1, ...nothing }]);
       expect(idsOf(await claim({ kind: kinds.relay, lanes }))).toEqual([String(ids[1])]);
     });
 
@@ -368,16 +369,17 @@ for (const engine of enginesHere()) {
         },
         relay: async (subjectId: string, attempt: number, dueAt: Date | null) => {
           const outcome = {
+            isShared: false,
             at: after(0),
-            eventId: "evt_0",
-            status: null,
-            providerMessageId: null,
-            failure: null,
+            sentEventId: "evt_0",
+            failedEventId: "evt_1",
+            outcomes: [],
             isUntried: false,
             isUnsure: false,
             lastError: null,
           };
-          return (await settleRelays(under.db.work, [{ subjectId, attempt, dueAt, ...outcome }])).inForce;
+          return (await settleRelays(under.db.work, [{ subjectId, messageId: subjectId, attempt, dueAt, ...outcome }]))
+            .inForce;
         },
       };
 

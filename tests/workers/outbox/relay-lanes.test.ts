@@ -7,7 +7,7 @@ function slotsOf(options: Partial<RelayLanesOptions> = {}) {
   let nowMs = 0;
   const recovered: string[][] = [];
   const lanes = relayLanes({
-    destinationOf: (lane) => lane,
+    serverOf: (lane) => lane,
     onRecovery: (answering) => void recovered.push(answering),
     nowMs: () => nowMs,
     ...options,
@@ -110,13 +110,13 @@ describe("a claim asks for no more than", () => {
   });
 
   test("the one relay takes, where there is one", () => {
-    const { lanes, enter } = slotsOf({ destinationOf: () => "relay.example:25" });
+    const { lanes, enter } = slotsOf({ serverOf: () => "relay.example:25" });
     expect(enter(100, "acc_1", tarpit)).toHaveLength(20);
     expect([lanes.free() > 0, lanes.strangers(), lanes.slots(tarpit(0))]).toEqual([true, false, 0]);
   });
 });
 
-test("a destination that is down gets one attempt at a time, and twice as many with each answer", () => {
+test("a server that is down gets one attempt at a time, and twice as many with each answer", () => {
   const { lanes, recovered } = slotsOf({ each: 8 });
   const enter = () => lanes.enter({ lane: "a.example", accountId: "acc_1" });
   enter()?.("unreached");

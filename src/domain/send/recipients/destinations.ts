@@ -1,24 +1,27 @@
 import { splitAddress } from "../../../standards/address.ts";
 import type { Recipient } from "./entries.ts";
 
-/** How mail leaves, as far as it says which recipients share a fate. */
+/** How mail leaves the service, as far as it decides which recipients share an attempt. */
 export interface WaysOut {
   mailDomain: string;
-  /** Each domain has servers of its own; else one relay takes it all. */
+  /** True where each domain has servers of its own. False where one relay takes all mail. */
   isDirect: boolean;
 }
 
+/**
+ * The destinations of a message: the groups of recipients that share an attempt. Each has one row in the outbox. They are
+ * numbered from 0; the first recipient belongs to destination 0.
+ */
 export interface Destinations {
-  /** What each of them waits in line with; the first recipient's is the first. */
+  /** The lane of each destination. */
   lanes: readonly string[];
-  /** Which of them each recipient is of. */
-  placeOf: (recipient: Recipient) => number;
+  numberOf: (recipient: Recipient) => number;
 }
 
-/** What goes to more than one domain by one relay: no domain is called so. */
+/** The lane of a mail that goes to several domains through one relay. No domain has this name. */
 const anyDomain = "*";
 
-/** One for all of our own domain, and outside one for each domain, or one in all where a relay takes it all. */
+/** One destination for our own domain; for all others one for each domain, or a single one where a relay takes all mail. */
 export function destinationsOf(recipients: readonly Recipient[], { mailDomain, isDirect }: WaysOut): Destinations {
   const own = mailDomain.toLowerCase();
   const laneOf = ({ address }: Recipient) => {
@@ -26,19 +29,19 @@ export function destinationsOf(recipients: readonly Recipient[], { mailDomain, i
     return recipients.length === 1 || isDirect || domain === own ? domain : anyDomain;
   };
   const lanes = [...new Set(recipients.map(laneOf))];
-  return { lanes, placeOf: (recipient) => lanes.indexOf(laneOf(recipient)) };
+  return { lanes, numberOf: (recipient) => lanes.indexOf(laneOf(recipient)) };
 }
 
 export function domainOf(address: string): string {
   return splitAddress(address)?.domain ?? "";
 }
 
-/** What the rows of a message in the outbox are known by, one for each destination. */
-export function subjectOfDestination(messageId: string, place: number): string {
-  return place === 0 ? messageId : `${messageId}.${place}`;
+/** The id of the outbox row of a destination: `<message>` for number 0, `<message>.<number>` for the others. */
+export function subjectOfDestination(messageId: string, number: number): string {
+  return number === 0 ? messageId : `${messageId}.${number}`;
 }
 
-export function destinationOfSubject(subjectId: string): { messageId: string; place: number } {
-  const [messageId = subjectId, place = "0"] = subjectId.split(".", 2);
-  return { messageId, place: Number(place) };
+export function destinationOfSubject(subjectId: string): { messageId: string; number: number } {
+  const [messageId = subjectId, number = "0"] = subjectId.split(".", 2);
+  return { messageId, number: Number(number) };
 }

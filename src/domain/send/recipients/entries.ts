@@ -5,7 +5,7 @@ import { displayNameRule, isDisplayName } from "./display-name.ts";
 export const recipientTypes = ["to", "cc", "bcc"] as const;
 export type RecipientType = (typeof recipientTypes)[number];
 
-/** Whom a mail goes to. */
+/** A recipient of a mail. */
 export interface Recipient {
   /** In the form that goes on the wire. */
   address: string;
@@ -13,10 +13,10 @@ export interface Recipient {
   type: RecipientType;
 }
 
-/** One recipient as a caller gives him: a bare address, or an address and a name. */
+/** One recipient in a request: a bare address, or an address with a name. */
 export type AskedEntry = string | { address: string; name?: string | undefined };
 
-/** What a caller says of recipients. One string is one entry. */
+/** The recipients in a request. A single string is one entry. */
 export type AskedRecipients = Readonly<Partial<Record<RecipientType, string | readonly AskedEntry[] | undefined>>>;
 
 export interface RecipientRules {
@@ -25,13 +25,13 @@ export interface RecipientRules {
   max: number;
 }
 
-/** The recipients in their order, and what is wrong with what was asked. Where something is, they are not to be used. */
+/** The recipients in order, and the faults of the request. If there are faults, the recipients must not be used. */
 export interface ReadRecipients {
   recipients: readonly Recipient[];
   faults: readonly Fault[];
 }
 
-/** Judges entries and drops doubles: the first of to, cc, bcc stands. */
+/** Checks entries and drops duplicates: the first of to, cc, bcc stays. */
 export function readRecipients(asked: AskedRecipients, { mailDomain, max }: RecipientRules): ReadRecipients {
   const given: Recipient[] = [];
   const faults: Fault[] = [];
@@ -50,7 +50,7 @@ export function readRecipients(asked: AskedRecipients, { mailDomain, max }: Reci
       faults.push({ pointer: "#/to", detail: "must have at least one entry" });
     }
     if (field.length > max) faults.push({ pointer: `#/${type}`, detail: `must have at most ${max} entries` });
-    // As many as can be right, and one more: who sends a million is not told of each.
+    // One more than the limit, so that a request with a million entries does not get as many faults.
     for (const [index, entry] of field.slice(0, max + 1).entries()) read(entry, type, `#/${type}/${index}`);
   }
   const recipients = differentRecipients(given);
@@ -61,7 +61,7 @@ export function readRecipients(asked: AskedRecipients, { mailDomain, max }: Reci
   return { recipients, faults };
 }
 
-/** Each address once, without regard to case; the first stands. */
+/** Each address once, ignoring case. The first one stays. */
 export function differentRecipients(recipients: readonly Recipient[]): readonly Recipient[] {
   if (recipients.length < 2) return recipients;
   const different = new Map<string, Recipient>();
@@ -69,7 +69,7 @@ export function differentRecipients(recipients: readonly Recipient[]): readonly 
     const key = recipient.address.toLowerCase();
     if (!different.has(key)) different.set(key, recipient);
   }
-  // Those that stand in the order of their fields, whichever was looked at first.
+  // In the order of the fields.
   return recipientTypes.flatMap((type) => [...different.values()].filter((recipient) => recipient.type === type));
 }
 
@@ -77,14 +77,18 @@ export function tooManyRecipients(max: number): string {
   return `makes more than ${max} different recipients in all`;
 }
 
-interface Place {
+interface EntryPosition {
   type: RecipientType;
   pointer: string;
   mailDomain: string;
 }
 
-/** Undefined where something is wrong with him, which is added to the faults. */
-function readEntry(entry: AskedEntry, { type, pointer, mailDomain }: Place, faults: Fault[]): Recipient | undefined {
+/** Adds the faults of an entry. Undefined if there are any. */
+function readEntry(
+  entry: AskedEntry,
+  { type, pointer, mailDomain }: EntryPosition,
+  faults: Fault[],
+): Recipient | undefined {
   const isBare = typeof entry === "string";
   const { address: text, name } = isBare ? { address: entry, name: undefined } : entry;
   const address = parseSendAddress(text, mailDomain);

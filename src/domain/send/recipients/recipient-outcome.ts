@@ -2,7 +2,7 @@ import type { StoredFailure } from "../../outcome.ts";
 import type { Delivery } from "../../reports/delivery.ts";
 import type { RecipientType } from "./entries.ts";
 
-/** What has become of one recipient's copy. */
+/** A recipient of an outbound message, and the result of sending it to them. */
 export interface RecipientOutcome {
   address: string;
   name: string | null;
@@ -10,11 +10,11 @@ export interface RecipientOutcome {
   status: "pending" | "sent" | "failed";
   providerMessageId: string | null;
   failure: StoredFailure | null;
-  /** What came back about it since. An event, which tells of the attempt, has none. */
+  /** The worst report about this copy. Events do not have it: they describe the attempt. */
   delivery?: Delivery | null;
 }
 
-/** As it is written when the message is accepted. */
+/** The row of a recipient when the message is accepted. */
 export interface NewRecipient {
   messageId: string;
   inboxId: string;
@@ -23,7 +23,7 @@ export interface NewRecipient {
   name: string | undefined;
   type: RecipientType;
   destination: number;
-  /** Failed: he is suppressed. */
+  /** `failed` for a suppressed recipient. */
   status: "pending" | "failed";
   failure: StoredFailure | null;
 }

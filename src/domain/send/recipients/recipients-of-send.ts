@@ -1,3 +1,4 @@
+import { Refusal } from "../../errors.ts";
 import type { Replied } from "../reply-content.ts";
 import type { SendRequest } from "../send.ts";
 import { isAddressedByReply } from "../send-facts.ts";
@@ -10,7 +11,7 @@ export interface Answering {
   ownAddresses: readonly string[];
 }
 
-/** Whom a mail goes to: those who are given, or those whom the answered message says. */
+/** The recipients of a mail: those of the request, or those that the answered message names. */
 export function recipientsOfSend(
   request: SendRequest,
   replied: Replied | undefined,
@@ -23,14 +24,28 @@ export function recipientsOfSend(
       direction: replied?.direction ?? "inbound",
       fromAddr: replied?.fromAddr ?? "",
       replyTo: replied?.replyTos ?? (replied?.replyTo == null ? [] : [replied.replyTo]),
-      to: replied === undefined ? [] : (replied.toAddrs ?? [replied.toAddr]),
+      to: replied?.toAddrs ?? [],
       cc: replied?.cc ?? [],
       isFromNobody: replied?.envelopeFrom === "",
     },
     {
-      ...{ mailDomain, ownAddresses, replyAll, max: recipientsMax },
+      mailDomain,
+      ownAddresses,
+      replyAll,
+      max: recipientsMax,
       callersCc: recipients.filter(({ type }) => type === "cc"),
       callersBcc: recipients.filter(({ type }) => type === "bcc"),
     },
   );
+}
+
+/** All addresses that a mail may go to, including our own. Empty if the request is to be refused, which the judgement explains. */
+export function addresseesOfSend(request: SendRequest, replied: Replied | undefined, mailDomain: string): string[] {
+  const all = { mailDomain, recipientsMax: Number.MAX_SAFE_INTEGER, ownAddresses: [] };
+  try {
+    return recipientsOfSend(request, replied, all).map(({ address }) => address);
+  } catch (error) {
+    if (error instanceof Refusal) return [];
+    throw error;
+  }
 }

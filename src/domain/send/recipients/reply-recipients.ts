@@ -3,17 +3,17 @@ import { Refusal } from "../../errors.ts";
 import { differentRecipients, type Recipient, type RecipientType, tooManyRecipients } from "./entries.ts";
 import { isOwnAddress } from "./own-address.ts";
 
-/** The message that is answered, as far as it says to whom an answer goes. Addresses are as its sender wrote them. */
+/** The addresses of the answered message, as its sender wrote them. */
 export interface AnsweredMessage {
   direction: "inbound" | "outbound";
-  /** Empty where its sender is not known. */
+  /** Empty if the sender is unknown. */
   fromAddr: string;
-  /** Where answers are wanted, if elsewhere than at `fromAddr`. */
+  /** The addresses of Reply-To; empty if there are none. */
   replyTo: readonly string[];
-  /** Those of its To field and of its Cc field. */
+  /** The addresses of its To and Cc fields. */
   to: readonly string[];
   cc: readonly string[];
-  /** It came with a null reverse path: a report, which nobody reads an answer to (RFC 3834 §2). */
+  /** Whether it came with a null reverse path. Such a mail is a report, and nobody reads an answer to it (RFC 3834 §2). */
   isFromNobody: boolean;
 }
 
@@ -28,8 +28,8 @@ export interface Replying {
 }
 
 /**
- * Whom an answer goes to where its caller does not say: an inbound message is answered at its Reply-To, else its From, an outbound one
- * goes to its `to` again. With `replyAll` all others whom it was addressed to get it too, but never we ourselves.
+ * The recipients of an answer whose caller names none. An answer to an inbound message goes to its Reply-To, else to its From; an
+ * answer to our own goes to its `to` again. With `replyAll` it also goes to the other addressees, but never to our own addresses.
  */
 export function replyRecipients(answered: AnsweredMessage, replying: Replying): readonly Recipient[] {
   const { replyAll, callersCc, callersBcc } = replying;
@@ -47,17 +47,18 @@ export function replyRecipients(answered: AnsweredMessage, replying: Replying): 
   const cc = replyAll ? withoutOwn(callersCc, replying) : callersCc;
   const recipients = differentRecipients([...derived, ...cc, ...callersBcc]);
   if (recipients.length > replying.max) throw tooMany(recipients, replying);
-  return recipients;
+  // A mail to one addressee of Cc has it in To, because a mail needs somebody in To.
+  return recipients.length === 1 ? recipients.map((recipient) => ({ ...recipient, type: "to" })) : recipients;
 }
 
-/** Who is asked for an answer, before it is known whether that is somebody else. */
+/** The addresses that the message wants an answer at. Our own may be among them. */
 function addresseesOf({ direction, fromAddr, replyTo, to, isFromNobody }: AnsweredMessage): readonly string[] {
   if (direction === "outbound") return to;
   if (isFromNobody) return [];
   return (replyTo.length > 0 ? replyTo : [fromAddr]).filter((address) => address !== "");
 }
 
-/** Without names: what a stranger calls others is not ours to say. Who can't be written to is left out. */
+/** Leaves out the names that a stranger gave to others, and addresses that cannot be written to. */
 function recipientsOf(addresses: readonly string[], type: RecipientType, { mailDomain }: Replying): Recipient[] {
   return addresses.flatMap((text) => {
     const address = parseSendAddress(text, mailDomain);

@@ -1,6 +1,5 @@
 import { Type } from "@sinclair/typebox";
 import { automatedKinds } from "../../../domain/automated.ts";
-import type { RecipientOutcome } from "../../../domain/send/recipients/recipient-outcome.ts";
 import {
   type AttachmentLinks,
   type LinkedAttachment,
@@ -246,21 +245,9 @@ function shown(message: ShownMessage, attachments: LinkedAttachment[]) {
   };
 }
 
-/** The recipients of a message. */
-function addressing(message: ShownMessage) {
-  const to = message.toAddrs ?? [message.toAddr];
-  if (message.direction === "inbound") return { to, bcc: [], recipients: [] };
-  const { status, providerMessageId, failure, delivery } = message;
-  const only: RecipientOutcome = {
-    address: message.toAddr,
-    name: null,
-    type: "to",
-    providerMessageId,
-    failure,
-    delivery,
-    status: status === "received" ? "sent" : status,
-  };
-  const recipients = message.recipients ?? [only];
+/** The addresses of a message, in the order of the contract. An inbound one has no recipients of ours. */
+function addressing({ toAddrs: to, recipients }: ShownMessage) {
+  if (recipients === null) return { to, bcc: [], recipients: [] };
   const hidden = recipients.filter(({ type }) => type === "bcc");
   return { to, bcc: hidden.map(({ address }) => address), recipients: recipients.map(toRecipient) };
 }

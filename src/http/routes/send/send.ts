@@ -5,6 +5,7 @@ import { type Plan, rateLimitFields, type SendUsage } from "../../../domain/limi
 import type { SendResult, SentMessage } from "../../../domain/send/send.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { sendUsage } from "../../../flows/send/send-usage.ts";
+import type { SendingWithFiles } from "../../../flows/send/send-with-files.ts";
 import { boundedMemory } from "../../../primitives/memory.ts";
 import { listSentMessages } from "../../../store/send/send-facts.ts";
 import { examples } from "../../document/examples.ts";
@@ -18,14 +19,14 @@ import { inboxPath, ownedInbox } from "../account/inboxes.ts";
 import { Recipient, toRecipient } from "../mail/recipient-shape.ts";
 import { newEmail, readEmail } from "./new-email.ts";
 import { sendFormBody } from "./send-form.ts";
-import { type FormDeps, takenForms } from "./taken-forms.ts";
+import { takenForms } from "./taken-forms.ts";
 
 type Answering = Refused["set"];
 
-/** `destinations`: how many rows of the outbox its recipients have; undefined of a plain mail. */
-export type Settled = (messageId: string, timeoutMs: number, destinations?: number) => Promise<void>;
+/** `destinations`: how many rows the message has in the outbox. */
+export type Settled = (messageId: string, timeoutMs: number, destinations: number) => Promise<void>;
 
-export interface SendDeps extends FormDeps {
+export interface SendDeps extends SendingWithFiles {
   /** Resolves when the first attempt at each destination of a message has settled, or at the time-out. */
   settled: Settled;
   sendWaitMs: number;
@@ -165,11 +166,11 @@ function toSent(message: SentMessage) {
     threadId: message.threadId,
     providerMessageId: message.providerMessageId ?? `<${message.rfcMessageId}>`,
     status: message.status === "received" ? "sent" : message.status,
-    ...(message.recipients && { recipients: message.recipients.map(toRecipient) }),
+    ...(message.recipients.length > 1 && { recipients: message.recipients.map(toRecipient) }),
   };
 }
 
-/** The message after its first attempts, or after the time-out. */
+/** The message after its first attempts, or when the time for them is up. */
 async function firstAttempts(
   deps: SendDeps,
   { message: { id }, destinations }: SendResult & { kind: "accepted" },

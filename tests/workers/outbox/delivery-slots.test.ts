@@ -1,32 +1,32 @@
 import { describe, expect, test } from "bun:test";
 import {
-  type Destinations,
-  destinationOf,
-  destinations,
+  type DeliverySlots,
+  deliverySlots,
   leavingOf,
   type Slot,
-} from "../../../src/workers/outbox/destinations.ts";
+  serverOf,
+} from "../../../src/workers/outbox/delivery-slots.ts";
 
 /** Of an account that has one endpoint, unless told otherwise. */
-const at = (destination: string, accountId = "acc_1", lane = accountId) => ({ destination, accountId, lane });
+const at = (server: string, accountId = "acc_1", lane = accountId) => ({ server, accountId, lane });
 
 /** A receiver that has answered before, at once. */
-function acquaint(receivers: Destinations, destination: string, accountId = "acc_1", nowMs = 0): void {
-  receivers.tryEnter(at(destination, accountId), nowMs)?.leave("answered", nowMs);
+function acquaint(receivers: DeliverySlots, server: string, accountId = "acc_1", nowMs = 0): void {
+  receivers.tryEnter(at(server, accountId), nowMs)?.leave("answered", nowMs);
 }
 
-function enterAll(receivers: Destinations, destination: string, nowMs: number, accountId = "acc_1"): Slot[] {
+function enterAll(receivers: DeliverySlots, server: string, nowMs: number, accountId = "acc_1"): Slot[] {
   const entered: Slot[] = [];
-  for (let slot = receivers.tryEnter(at(destination, accountId), nowMs); slot; ) {
+  for (let slot = receivers.tryEnter(at(server, accountId), nowMs); slot; ) {
     entered.push(slot);
-    slot = receivers.tryEnter(at(destination, accountId), nowMs);
+    slot = receivers.tryEnter(at(server, accountId), nowMs);
   }
   return entered;
 }
 
 describe("one receiver gets", () => {
   test("one delivery at a time until it has answered, then as many as each may have", () => {
-    const receivers = destinations({ brisk: { common: 100 }, each: 20 });
+    const receivers = deliverySlots({ brisk: { common: 100 }, each: 20 });
     const [first] = enterAll(receivers, "a", 0);
     expect(receivers.inHand()).toBe(1);
     first?.leave("answered", 5);
@@ -34,7 +34,7 @@ describe("one receiver gets", () => {
   });
 
   test("one at a time again once it was silent, until it answers", () => {
-    const receivers = destinations({ each: 20 });
+    const receivers = deliverySlots({ each: 20 });
     acquaint(receivers, "a");
     receivers.tryEnter(at("a"), 0)?.leave("silent", 15_000);
     const [probe, ...others] = enterAll(receivers, "a", 20_000);
@@ -44,7 +44,7 @@ describe("one receiver gets", () => {
   });
 
   test("no more than the slots there are", () => {
-    const receivers = destinations({ brisk: { common: 5 }, each: 20 });
+    const receivers = deliverySlots({ brisk: { common: 5 }, each: 20 });
     acquaint(receivers, "a");
     const entered = enterAll(receivers, "a", 0);
     expect(entered).toHaveLength(5);
@@ -57,7 +57,7 @@ describe("one receiver gets", () => {
   });
 
   test("its own slots, whatever another account has on the same host", () => {
-    const receivers = destinations({ brisk: { common: 100 }, each: 20 });
+    const receivers = deliverySlots({ brisk: { common: 100 }, each: 20 });
     acquaint(receivers, "a", "acc_1");
     acquaint(receivers, "a", "acc_2");
     expect(enterAll(receivers, "a", 0, "acc_1")).toHaveLength(20);
@@ -69,14 +69,14 @@ describe("one account's endpoints", () => {
   const endpoint = (number: number) => at("a", "acc_1", `whk_${number}`);
 
   /** As many as get a slot at an endpoint. */
-  function enterAt(receivers: Destinations, where: Parameters<Destinations["tryEnter"]>[0], nowMs = 0): Slot[] {
+  function enterAt(receivers: DeliverySlots, where: Parameters<DeliverySlots["tryEnter"]>[0], nowMs = 0): Slot[] {
     const slots: Slot[] = [];
     for (let slot = receivers.tryEnter(where, nowMs); slot; slot = receivers.tryEnter(where, nowMs)) slots.push(slot);
     return slots;
   }
 
   test("don't know of each other on the same host: one that hangs leaves the next its slots", () => {
-    const receivers = destinations({ brisk: { common: 100 }, each: 20 });
+    const receivers = deliverySlots({ brisk: { common: 100 }, each: 20 });
     for (const number of [1, 2]) receivers.tryEnter(endpoint(number), 0)?.leave("answered", 0);
     receivers.tryEnter(endpoint(1), 0)?.leave("silent", 15_000);
     expect(enterAt(receivers, endpoint(1), 15_000)).toHaveLength(1);
@@ -84,7 +84,7 @@ describe("one account's endpoints", () => {
   });
 
   test("share its slots evenly where all are quick, and leave the others the rest", () => {
-    const receivers = destinations({ brisk: { common: 100, ofAccount: 30 }, each: 20 });
+    const receivers = deliverySlots({ brisk: { common: 100, ofAccount: 30 }, each: 20 });
     const endpoints = Array.from({ length: 10 }, (_, number) => endpoint(number));
     for (const where of endpoints) receivers.tryEnter(where, 0)?.leave("answered", 0);
     expect(enterAt(receivers, endpoint(0))).toHaveLength(20);
@@ -100,7 +100,7 @@ describe("one account's endpoints", () => {
   });
 
   test("get three each of thirty where ten have something to do", () => {
-    const receivers = destinations({ brisk: { common: 100, ofAccount: 30 }, each: 20 });
+    const receivers = deliverySlots({ brisk: { common: 100, ofAccount: 30 }, each: 20 });
     const endpoints = Array.from({ length: 10 }, (_, number) => endpoint(number));
     for (const where of endpoints) receivers.tryEnter(where, 0)?.leave("answered", 0);
     for (const where of endpoints) receivers.tryEnter(where, 0);
@@ -108,7 +108,7 @@ describe("one account's endpoints", () => {
   });
 
   test("that hang take their share of the waiting pool, and none of the quick ones' beside them", () => {
-    const receivers = destinations({
+    const receivers = deliverySlots({
       brisk: { common: 100, ofAccount: 30 },
       waiting: { common: 200, ofAccount: 40 },
       each: 20,
@@ -122,9 +122,9 @@ describe("one account's endpoints", () => {
   });
 });
 
-describe("a destination that takes no connection", () => {
+describe("a server that takes no connection", () => {
   test("is tried once at a time, by all accounts together", () => {
-    const receivers = destinations({ each: 20 });
+    const receivers = deliverySlots({ each: 20 });
     for (const account of ["acc_1", "acc_2"]) acquaint(receivers, "a", account);
     receivers.tryEnter(at("a", "acc_1"), 0)?.leave("unreached", 1);
     const probe = receivers.tryEnter(at("a", "acc_2"), 2);
@@ -137,7 +137,7 @@ describe("a destination that takes no connection", () => {
   });
 
   test("stays down after an attempt that taught nothing", () => {
-    const receivers = destinations({ each: 20 });
+    const receivers = deliverySlots({ each: 20 });
     acquaint(receivers, "a");
     receivers.tryEnter(at("a"), 0)?.leave("unreached", 1);
     receivers.tryEnter(at("a"), 2)?.leave("unknown", 3);
@@ -147,7 +147,7 @@ describe("a destination that takes no connection", () => {
 
 describe("a receiver that answers never waits for those that don't", () => {
   test("1,000 strangers that hang leave the brisk pool within a second", () => {
-    const receivers = destinations({ brisk: { common: 250 }, waiting: { common: 1000 }, slowAfterMs: 250 });
+    const receivers = deliverySlots({ brisk: { common: 250 }, waiting: { common: 1000 }, slowAfterMs: 250 });
     acquaint(receivers, "good");
     const strangers = Array.from({ length: 1000 }, (_, index) => `hanging-${index}`);
     for (let nowMs = 0; nowMs < 1000; nowMs += 250) {
@@ -162,7 +162,7 @@ describe("a receiver that answers never waits for those that don't", () => {
   });
 
   test("1,000 known to be silent or down take no slot in the brisk pool, however often they come", () => {
-    const receivers = destinations({ brisk: { common: 10 }, each: 10, waiting: { common: 100 } });
+    const receivers = deliverySlots({ brisk: { common: 10 }, each: 10, waiting: { common: 100 } });
     const dead = Array.from({ length: 1000 }, (_, index) => `dead-${index}`);
     for (const [index, name] of dead.entries()) {
       receivers.tryEnter(at(name, name), 0)?.leave(index % 2 === 0 ? "silent" : "unreached", 1);
@@ -175,7 +175,7 @@ describe("a receiver that answers never waits for those that don't", () => {
   });
 
   test("those that answer slowly wait in the other pool too, and may have each their share", () => {
-    const receivers = destinations({
+    const receivers = deliverySlots({
       brisk: { common: 10, ofAccount: 20 },
       each: 20,
       waiting: { common: 100 },
@@ -188,7 +188,7 @@ describe("a receiver that answers never waits for those that don't", () => {
   });
 
   test.each([2, 5, 10])("%d accounts whose endpoints hang leave slots of both pools to a further one", (attackers) => {
-    const receivers = destinations();
+    const receivers = deliverySlots();
     for (let nowMs = 0; nowMs < 15_000; nowMs += 250) {
       for (let number = 0; number < attackers; number += 1) {
         const account = `acc_${number}`;
@@ -203,7 +203,7 @@ describe("a receiver that answers never waits for those that don't", () => {
   });
 
   test("a full waiting pool keeps the slow where they are, and says that it can't tell when there is a slot", () => {
-    const receivers = destinations({ brisk: { common: 2 }, waiting: { common: 1 }, slowAfterMs: 250 });
+    const receivers = deliverySlots({ brisk: { common: 2 }, waiting: { common: 1 }, slowAfterMs: 250 });
     for (const name of ["a", "b"]) receivers.tryEnter(at(name), 0);
     expect(receivers.tryEnter(at("c"), 250)).toBeDefined();
     expect(receivers.tryEnter(at("d"), 500)).toBeUndefined();
@@ -212,7 +212,7 @@ describe("a receiver that answers never waits for those that don't", () => {
 });
 
 test("a receiver is forgotten when too many others came, unless it has something in hand", () => {
-  const receivers = destinations({ each: 5, remembered: 2 });
+  const receivers = deliverySlots({ each: 5, remembered: 2 });
   acquaint(receivers, "idle");
   acquaint(receivers, "busy");
   const busy = enterAll(receivers, "busy", 0);
@@ -222,10 +222,10 @@ test("a receiver is forgotten when too many others came, unless it has something
   expect(enterAll(receivers, "busy", 2)).toHaveLength(5);
 });
 
-test("a destination is a scheme, a host and a port", () => {
-  expect(destinationOf("https://EXAMPLE.com/a?b")).toBe("https://example.com:443");
-  expect(destinationOf("http://example.com.:81/")).toBe("http://example.com:81");
-  expect(destinationOf("https://[2606:4700::1]/")).toBe("https://2606:4700::1:443");
+test("a server is a scheme, a host and a port", () => {
+  expect(serverOf("https://EXAMPLE.com/a?b")).toBe("https://example.com:443");
+  expect(serverOf("http://example.com.:81/")).toBe("http://example.com:81");
+  expect(serverOf("https://[2606:4700::1]/")).toBe("https://2606:4700::1:443");
 });
 
 test("what a reply says of its receiver", () => {

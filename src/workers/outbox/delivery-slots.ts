@@ -2,39 +2,39 @@ import { hostOf, portOf } from "../../domain/events/webhook-url.ts";
 import type { PoolSize } from "../../primitives/shared-pool.ts";
 import type { Pace } from "../../store/outbox/claims.ts";
 import type { WebhookReply } from "../../webhook/client.ts";
+import type { Leaving } from "./lanes.ts";
 import { type AccountShares, slotPools } from "./slot-pools.ts";
 
 /**
- * Who may be delivered to now. Slots are few and hanging receivers hold theirs for fifteen seconds, so slots are given
- * such that a receiver that answers never waits for those that don't (contract §10.5). Bookkeeping only:
- * no clock, no socket.
+ * The slots for webhook deliveries. They are few, and a receiver that hangs holds one for fifteen seconds. They are given out so that
+ * a receiver that answers never waits for one that does not (contract §10.5). This is bookkeeping without a clock or a socket.
  *
- * - There are two pools (slot-pools.ts). Who was slow or silent the last time starts in the waiting pool.
- * - Who has not answered yet, or not the last time, gets one delivery at a time; who has, gets `each`.
- * - A destination (scheme, host and port) that took no connection is down: one attempt at a time, whoever's endpoint it is.
- * - However many endpoints an account has, it has its share of either pool, and the last slots of each are kept for accounts
- *   that have few (shared-pool.ts). The endpoints of an account that are quick share its slots evenly.
+ * - There are two pools (slot-pools.ts). A receiver that was slow or silent the last time starts in the waiting pool.
+ * - A receiver that has not answered yet, or not the last time, gets one delivery at a time. One that has answered gets `each`.
+ * - A server (scheme, host and port) that accepted no connection is down: it gets one attempt at a time for all its endpoints.
+ * - An account has its share of each pool, however many endpoints it has. The last slots are kept for accounts that have few
+ *   (shared-pool.ts). The quick endpoints of an account share its slots evenly.
  */
-export interface Destinations {
-  /** A slot for one delivery, or `undefined`: not now. */
+export interface DeliverySlots {
+  /** Takes a slot for one delivery. Undefined if there is none now. */
   tryEnter(where: Where, nowMs: number): Slot | undefined;
-  /** How many deliveries there `tryEnter` would give a slot to. */
+  /** How many deliveries `tryEnter` would give a slot there. */
   slotsAt(where: Where, nowMs: number): number;
-  /** How many deliveries to strangers it would give a slot to, whosever they are. */
+  /** How many deliveries to unknown receivers it would give a slot, for any account. */
   freeSlots(nowMs: number): number;
   paceAt(where: Where): Pace;
   shares(nowMs: number): AccountShares;
-  /** Whether claims may pass by deliveries of this account, or of others, until it gives a slot back. */
+  /** Whether claims may skip deliveries of this account, or of others, until it gives a slot back. */
   isHeldBack(accountId: string, nowMs: number): boolean;
-  /** In how many milliseconds a slot in the brisk pool comes free by itself; 0 when there is one, `undefined` when that can't be told. */
+  /** In how many milliseconds a slot of the brisk pool becomes free by itself; 0 if one is free, `undefined` if it is unknown. */
   slotInMs(nowMs: number): number | undefined;
   inHand(): number;
 }
 
 export interface Where {
-  /** As `destinationOf` gives it. */
-  destination: string;
-  /** The endpoint: one that is slow or silent doesn't use up the slots of another on the same host. */
+  /** See `serverOf`. */
+  server: string;
+  /** The endpoint. A slow or silent one does not use up the slots of another on the same host. */
   lane: string;
   accountId: string;
 }
@@ -44,23 +44,17 @@ export interface Slot {
   leave(how: Leaving, nowMs: number): void;
 }
 
-/**
- * How a delivery ended for its receiver: it answered (whatever the status), it took the connection and was silent, it took
- * no connection, or nothing was learnt (the address was refused, a kept connection was at its end, or we stopped).
- */
-export type Leaving = "answered" | "silent" | "unreached" | "unknown";
-
-export interface DestinationLimits {
+export interface DeliverySlotLimits {
   brisk?: PoolSize;
-  /** Slots of one endpoint at one destination. */
+  /** Slots of one endpoint at one server. */
   each?: number;
   slowAfterMs?: number;
   waiting?: PoolSize;
-  /** How many receivers are remembered. */
+  /** How many receivers and servers are remembered. */
   remembered?: number;
 }
 
-interface Destination {
+interface Server {
   down: boolean;
   inHand: number;
 }
@@ -69,7 +63,7 @@ interface Receiver {
   trust: "new" | "answers" | "silent";
   slow: boolean;
   inHand: number;
-  /** Of them, those that have not turned out slow. */
+  /** How many of them have not become slow yet. */
   quick: number;
 }
 
@@ -81,13 +75,13 @@ interface Delivery {
 }
 
 const defaultBrisk: PoolSize = { common: 250, ofAccount: 63, kept: 50 };
-/** Mere sockets, which cost little. */
+/** These are open sockets only, which cost little. */
 const defaultWaiting: PoolSize = { common: 1000, ofAccount: 200, kept: 200 };
 
-export function destinations(limits: DestinationLimits = {}): Destinations {
+export function deliverySlots(limits: DeliverySlotLimits = {}): DeliverySlots {
   const { brisk = defaultBrisk, each = 20, slowAfterMs = 250, waiting = defaultWaiting, remembered = 20_000 } = limits;
   const { ofAccount = brisk.common } = brisk;
-  const known = new Map<string, Destination>();
+  const known = new Map<string, Server>();
   const receivers = new Map<string, Receiver>();
   const pools = slotPools<Delivery>({
     brisk,
@@ -98,7 +92,7 @@ export function destinations(limits: DestinationLimits = {}): Destinations {
       noLongerQuick(delivery);
     },
   });
-  /** Of each account, the endpoints that have something quick in hand. */
+  /** For each account, the number of its endpoints with a quick delivery under way. */
   const quickOf = new Map<string, number>();
 
   function nowQuick({ receiver, accountId }: Delivery): void {
@@ -117,29 +111,29 @@ export function destinations(limits: DestinationLimits = {}): Destinations {
     else quickOf.delete(accountId);
   }
 
-  /** How many deliveries an endpoint that answers may have in hand. */
+  /** How many deliveries an endpoint that answers may have under way. */
   function mostOf(receiver: Receiver, accountId: string): number {
     const others = (quickOf.get(accountId) ?? 0) - (receiver.quick > 0 ? 1 : 0);
     return Math.max(1, Math.min(each, Math.floor(ofAccount / (others + 1))));
   }
 
-  function paceOf(destination: Destination, receiver: Receiver): Pace {
-    if (destination.down || receiver.trust === "silent") return "doubtful";
+  function paceOf(server: Server, receiver: Receiver): Pace {
+    if (server.down || receiver.trust === "silent") return "doubtful";
     return receiver.slow ? "slow" : "brisk";
   }
 
   return {
-    tryEnter({ destination: address, lane, accountId }, nowMs) {
+    tryEnter({ server: address, lane, accountId }, nowMs) {
       pools.moveTheSlow(nowMs);
-      const destination = remember<Destination>(known, address, remembered, () => ({ down: false, inHand: 0 }));
+      const server = remember<Server>(known, address, remembered, () => ({ down: false, inHand: 0 }));
       const receiver = remember<Receiver>(receivers, `${lane} ${address}`, remembered, stranger);
-      if (destination.down && destination.inHand > 0) return undefined;
+      if (server.down && server.inHand > 0) return undefined;
       if (receiver.inHand >= (receiver.trust === "answers" ? mostOf(receiver, accountId) : 1)) return undefined;
-      const pace = paceOf(destination, receiver);
+      const pace = paceOf(server, receiver);
       const delivery: Delivery = { receiver, accountId, enteredMs: nowMs, isQuick: pace === "brisk" };
       if (!pools.enter(pace, delivery)) return undefined;
       if (delivery.isQuick) nowQuick(delivery);
-      destination.inHand += 1;
+      server.inHand += 1;
       receiver.inHand += 1;
       let left = false;
       return {
@@ -148,28 +142,28 @@ export function destinations(limits: DestinationLimits = {}): Destinations {
           left = true;
           pools.leave(delivery);
           noLongerQuick(delivery);
-          destination.inHand -= 1;
+          server.inHand -= 1;
           receiver.inHand -= 1;
-          if (how !== "unknown") learn(destination, receiver, how, leftMs - delivery.enteredMs >= slowAfterMs);
+          if (how !== "unknown") learn(server, receiver, how, leftMs - delivery.enteredMs >= slowAfterMs);
         },
       };
     },
-    slotsAt({ destination: address, lane, accountId }, nowMs) {
+    slotsAt({ server: address, lane, accountId }, nowMs) {
       pools.moveTheSlow(nowMs);
-      const destination = known.get(address) ?? { down: false, inHand: 0 };
+      const server = known.get(address) ?? { down: false, inHand: 0 };
       const receiver = receivers.get(`${lane} ${address}`) ?? stranger();
-      if (destination.down && destination.inHand > 0) return 0;
-      const most = receiver.trust === "answers" && !destination.down ? mostOf(receiver, accountId) : 1;
-      return Math.max(0, Math.min(most - receiver.inHand, pools.left(paceOf(destination, receiver), accountId)));
+      if (server.down && server.inHand > 0) return 0;
+      const most = receiver.trust === "answers" && !server.down ? mostOf(receiver, accountId) : 1;
+      return Math.max(0, Math.min(most - receiver.inHand, pools.left(paceOf(server, receiver), accountId)));
     },
     freeSlots(nowMs) {
       pools.moveTheSlow(nowMs);
       return pools.left("brisk");
     },
-    paceAt({ destination: address, lane }) {
-      const destination = known.get(address);
+    paceAt({ server: address, lane }) {
+      const server = known.get(address);
       const receiver = receivers.get(`${lane} ${address}`);
-      return destination === undefined || receiver === undefined ? "brisk" : paceOf(destination, receiver);
+      return server === undefined || receiver === undefined ? "brisk" : paceOf(server, receiver);
     },
     shares(nowMs) {
       pools.moveTheSlow(nowMs);
@@ -191,8 +185,8 @@ function stranger(): Receiver {
   return { trust: "new", slow: false, inHand: 0, quick: 0 };
 }
 
-/** The destination of a webhook URL: scheme, host and port, of which all accounts share the knowledge that it is down. */
-export function destinationOf(url: string): string {
+/** The server of a webhook URL: scheme, host and port. All accounts share the knowledge that it is down. */
+export function serverOf(url: string): string {
   const parsed = URL.parse(url);
   return parsed ? `${parsed.protocol}//${hostOf(parsed)}:${portOf(parsed)}` : url;
 }
@@ -203,13 +197,13 @@ export function leavingOf(reply: WebhookReply): Leaving {
   return reply.connected ? "silent" : "unreached";
 }
 
-function learn(destination: Destination, receiver: Receiver, how: Exclude<Leaving, "unknown">, slow: boolean): void {
-  destination.down = how === "unreached";
+function learn(server: Server, receiver: Receiver, how: Exclude<Leaving, "unknown">, slow: boolean): void {
+  server.down = how === "unreached";
   if (how === "answered") receiver.slow = slow;
   receiver.trust = how === "answered" ? "answers" : "silent";
 }
 
-/** The record of a key. Over the limit the oldest that is not in use is forgotten: it starts as a stranger again. */
+/** The record of a key. Above the limit, the oldest unused record is forgotten and starts anew. */
 function remember<T extends { inHand: number }>(records: Map<string, T>, key: string, limit: number, make: () => T): T {
   const known = records.get(key);
   if (known) return known;

@@ -1,0 +1,31 @@
+import type { Db } from "../../database/db.ts";
+import type { AddressedMessage } from "../../domain/send/send-facts.ts";
+import { headLimits, readHead } from "../../mail/read/head.ts";
+import { findChunk } from "../../store/mail/sources.ts";
+
+/** Adds all addresses of Reply-To, which a row keeps only the first of: they are read from the raw source. */
+export function withAllReplyTos<Message extends AddressedMessage>(
+  db: Db,
+  messages: readonly Message[],
+): Promise<Message[]> {
+  return Promise.all(
+    messages.map(async (message) => {
+      const replyTos = await readReplyTos(db, message);
+      return replyTos === undefined ? message : { ...message, replyTos };
+    }),
+  );
+}
+
+/** Undefined if the mail has no Reply-To, is our own, or has lost its source. */
+async function readReplyTos(
+  db: Db,
+  { direction, replyTo, sourceId }: AddressedMessage,
+): Promise<readonly string[] | undefined> {
+  if (direction === "outbound" || sourceId === null || replyTo === null) return undefined;
+  const first = await findChunk(db, sourceId, 0, 0);
+  if (first === undefined) return undefined;
+  const block = Buffer.from(first.subarray(0, headLimits.blockBytes));
+  const end = /\r?\n\r?\n/.exec(block.toString("latin1"))?.index ?? block.length;
+  const { listed } = readHead(block.subarray(0, end), []);
+  return listed.replyTo.map(({ address }) => address);
+}

@@ -1,0 +1,72 @@
+import { Refusal } from "../../domain/errors.ts";
+import type { Source } from "../../domain/receive/filed-mails.ts";
+import type { AskedAttachment } from "../../domain/send/attachment-words.ts";
+import { withStoredNames } from "../../domain/send/attachments.ts";
+import type { FilesOfSend, SentAttachment } from "../../domain/send/files-of-send.ts";
+import { typeOfForwardedMail } from "../../domain/send/forward.ts";
+import type { SendRequest, SendResult } from "../../domain/send/send.ts";
+import { sevenBitCheck } from "../../mail/write/seven-bit.ts";
+import { storedPieces } from "../read/stored-pieces.ts";
+import { resolveAttachments } from "./resolve-attachments.ts";
+import { type ResolvedForward, resolveForward } from "./resolve-forward.ts";
+import type { FormFiles } from "./take-form-file.ts";
+import type { UploadDeps } from "./write-files.ts";
+
+export interface SendingWithFiles extends UploadDeps {
+  sendEmail: (request: SendRequest) => Promise<SendResult>;
+}
+
+/**
+ * Sends a request with attachments, with files of a form, or with a forwarded message. The files of the form and those that are written
+ * for the send are released in any case: an accepted mail has its own share of them.
+ */
+export async function sendWithFiles(
+  deps: SendingWithFiles,
+  request: SendRequest,
+  asked: readonly AskedAttachment[],
+  form: FormFiles | undefined,
+): Promise<SendResult> {
+  let forwarded: ResolvedForward | undefined;
+  try {
+    const own = await resolveAttachments(deps, request.account.id, asked, form?.attachments);
+    forwarded = await resolveForward(deps, request, own.attachments);
+    return await deps.sendEmail(await withFiles(deps, request, own, forwarded));
+  } catch (error) {
+    if (error instanceof Refusal) return { kind: "refused", refusal: error, usage: undefined };
+    throw error;
+  } finally {
+    await Promise.all([form?.release(), forwarded?.release()]);
+  }
+}
+
+/** Adds all files of the mail to a request: those it names, those that came with it, and those of the forwarded message. */
+async function withFiles(
+  deps: UploadDeps,
+  request: SendRequest,
+  own: FilesOfSend,
+  forwarded: ResolvedForward | undefined,
+): Promise<SendRequest> {
+  const all = [...own.attachments, ...(forwarded?.attachments ?? [])];
+  const attachments = withStoredNames(await Promise.all(all.map((file) => asItCanGo(deps, file, own.source))));
+  return {
+    ...request,
+    attachments: own.attachments,
+    forward: forwarded?.forward,
+    ...(attachments.length > 0 && { files: { attachments, source: own.source } }),
+  };
+}
+
+/** Sends an attached mail that would need an encoding as a plain file: message/rfc822 may not be encoded (RFC 2046 §5.2.1). */
+async function asItCanGo(deps: UploadDeps, file: SentAttachment, own: Source | undefined): Promise<SentAttachment> {
+  if (file.contentType !== "message/rfc822" || file.sourceId === "") return file;
+  const check = sevenBitCheck();
+  if (file.sourceId === own?.id) {
+    for (const { part, compressed, bytes } of own.chunks) {
+      if (part === file.part) check.see(compressed ? Bun.zstdDecompressSync(bytes) : bytes);
+    }
+  } else if (file.sizeBytes > 0) {
+    const range = { first: 0, last: file.sizeBytes - 1 };
+    for await (const piece of storedPieces(deps.db.api, file, range)) check.see(piece);
+  }
+  return { ...file, contentType: typeOfForwardedMail(check.holds()) };
+}
