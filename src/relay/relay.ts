@@ -2,7 +2,7 @@ import { describeOutbound, type SmtpOutbound } from "../domain/outbound.ts";
 import type { RelayOutcome } from "../domain/outcome.ts";
 import { relayPool } from "./relay-pool.ts";
 import type { RelayedMail } from "./relayed-mail.ts";
-import { minBytesPerMs, openSession, type SmtpTimings, smtpTimings } from "./smtp-session.ts";
+import { minBytesPerMs, openSession, relayTarget, type SmtpTimings } from "./smtp-session.ts";
 
 /** Sends mail out. A network failure is an outcome, not an exception. */
 export interface Relay {
@@ -83,17 +83,7 @@ export interface SmtpRelayOptions {
 
 /** Sends all mail to one server, which relays it (`OUTBOUND=smtp://…`). */
 export function smtpRelay(outbound: SmtpOutbound, options: SmtpRelayOptions): Relay {
-  const { host, port, tls, login } = outbound;
-  const target = {
-    host,
-    address: host,
-    port,
-    tls,
-    login,
-    ca: options.ca,
-    hostname: options.hostname,
-    timings: { ...smtpTimings, ...options.timings },
-  };
+  const target = relayTarget(outbound, options);
   const pool = relayPool({
     open: (signal) => openSession(target, signal),
     maxConnections: options.maxConnections ?? 10,
@@ -101,7 +91,7 @@ export function smtpRelay(outbound: SmtpOutbound, options: SmtpRelayOptions): Re
     idleMs: options.idleMs ?? 10_000,
     waitMs: options.waitMs ?? 60_000,
   });
-  const destination = `${host}:${port}`;
+  const destination = `${outbound.host}:${outbound.port}`;
   return {
     send: pool.send,
     close: pool.close,

@@ -1,5 +1,5 @@
 import SMTPConnection, { type SMTPConnectionSendInfo, type SMTPError } from "nodemailer/lib/smtp-connection";
-import type { TlsMode } from "../domain/outbound.ts";
+import type { SmtpOutbound, TlsMode } from "../domain/outbound.ts";
 import type { RelayOutcome } from "../domain/outcome.ts";
 import { providerMessageIdOf } from "../standards/provider-id.ts";
 import { parseExtensions, parseSmtpReply, replyAsLine, type SmtpReply } from "../standards/smtp-reply.ts";
@@ -43,6 +43,18 @@ export interface SmtpTarget {
   /** Our name for EHLO. */
   hostname: string;
   timings: SmtpTimings;
+}
+
+interface OwnSettings {
+  hostname: string;
+  ca?: string | undefined;
+  timings?: Partial<SmtpTimings> | undefined;
+}
+
+/** The target for a relay that was configured by the operator. */
+export function relayTarget(outbound: SmtpOutbound, { hostname, ca, timings }: OwnSettings): SmtpTarget {
+  const { host, port, tls, login } = outbound;
+  return { host, address: host, port, tls, login, ca, hostname, timings: { ...smtpTimings, ...timings } };
 }
 
 /** A session that is ready for mail: greeted, encrypted and logged in as its target requires. */

@@ -1,21 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { type Database, openDatabase, query, transaction } from "../../src/database/db.ts";
 import { readiness } from "../../src/flows/readiness.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { tryToWrite } from "../../src/store/upkeep/readiness.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
+import { enginesHere, openEngine } from "../support/engines.ts";
+import { setUpEngine } from "../support/set-up-engine.ts";
 import { until, untilAnswered } from "../support/until.ts";
 
 for (const engine of enginesHere()) {
   describe(`Readiness (${engine})`, () => {
-    let under: EngineUnderTest;
-
-    beforeAll(async () => {
-      under = await openEngine(engine);
-      await migrate(under.db);
-    }, 30_000);
-    afterAll(() => under?.remove());
+    const under = setUpEngine(engine);
 
     const look = (db: Database = under.db) => readiness(db)();
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { openDatabase, query } from "../../src/database/db.ts";
 import { Refusal } from "../../src/domain/errors.ts";
@@ -6,12 +6,12 @@ import type { EventData } from "../../src/domain/events/event-types.ts";
 import type { RelayOutcome } from "../../src/domain/outcome.ts";
 import { cancelMail } from "../../src/flows/send/cancel-mail.ts";
 import { giveUpItem, retryItem } from "../../src/flows/send/outbox-items.ts";
-import { migrate } from "../../src/store/migrate.ts";
 import { kinds } from "../../src/store/outbox/kinds.ts";
 import { findItem, listItems } from "../../src/store/outbox/listed-items.ts";
 import { markDueReady } from "../../src/store/outbox/outbox.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
+import { enginesHere } from "../support/engines.ts";
 import { accepted, nobodyAnswers, outboxWorld } from "../support/outbox-world.ts";
+import { setUpEngine } from "../support/set-up-engine.ts";
 
 type World = Awaited<ReturnType<typeof outboxWorld>>;
 
@@ -24,14 +24,9 @@ const unanswered: RelayOutcome = {
 };
 
 describe.each(enginesHere())("Canceling a mail (%s)", (engine) => {
-  let under: EngineUnderTest;
+  const under = setUpEngine(engine);
   const worlds: World[] = [];
 
-  beforeAll(async () => {
-    under = await openEngine(engine);
-    await migrate(under.db);
-  });
-  afterAll(() => under?.remove());
   afterEach(async () => {
     for (const world of worlds.splice(0)) await world.stop(0);
     await query(under.db.api, sql`truncate outbox, recipients, events`);

@@ -1,15 +1,15 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { query } from "../../src/database/db.ts";
 import { dnsClient } from "../../src/dns/client.ts";
 import { directRelay } from "../../src/relay/direct.ts";
 import { mailResolver } from "../../src/service/sending.ts";
-import { migrate } from "../../src/store/migrate.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
+import { enginesHere } from "../support/engines.ts";
 import { fairly } from "../support/fair-time.ts";
 import { outboxWorld } from "../support/outbox-world.ts";
 import { type DnsReply, scriptedDns } from "../support/scripted-dns.ts";
 import { type Script, type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
+import { setUpEngine } from "../support/set-up-engine.ts";
 import { until, untilAnswered } from "../support/until.ts";
 
 /** Each tarpit has its own address in 127.0.0.0/8, those on the same host share one, and all other names lead to ::1. */
@@ -25,13 +25,8 @@ function recordsOf(name: string, type: string): DnsReply {
 const addressOf = (number: number) => `127.2.${Math.floor(number / 250)}.${1 + (number % 250)}`;
 
 describe.each(enginesHere())("mail to tarpits, sent directly (%s):", (engine) => {
-  let under: EngineUnderTest;
+  const under = setUpEngine(engine);
   const open: { close(): unknown }[] = [];
-  beforeAll(async () => {
-    under = await openEngine(engine);
-    await migrate(under.db);
-  });
-  afterAll(() => under.remove());
   afterEach(async () => {
     for (const thing of open.splice(0).reverse()) await thing.close();
     await query(under.db.api, sql`truncate outbox`);

@@ -1,22 +1,17 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { query } from "../../src/database/db.ts";
 import { smtpRelay } from "../../src/relay/relay.ts";
-import { migrate } from "../../src/store/migrate.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
+import { enginesHere } from "../support/engines.ts";
 import { fairly } from "../support/fair-time.ts";
 import { outboxWorld } from "../support/outbox-world.ts";
 import { type Script, scriptedSmtp } from "../support/scripted-smtp.ts";
+import { setUpEngine } from "../support/set-up-engine.ts";
 import { until } from "../support/until.ts";
 
 describe.each(enginesHere())("mail by one relay (%s)", (engine) => {
-  let under: EngineUnderTest;
+  const under = setUpEngine(engine);
   const open: { close(): unknown }[] = [];
-  beforeAll(async () => {
-    under = await openEngine(engine);
-    await migrate(under.db);
-  });
-  afterAll(() => under.remove());
   afterEach(async () => {
     for (const thing of open.splice(0).reverse()) await thing.close();
     await query(under.db.api, sql`truncate outbox`);

@@ -1,30 +1,25 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { Webhook } from "standardwebhooks";
 import { query } from "../../src/database/db.ts";
 import { deleteInbox } from "../../src/flows/account/delete-inbox.ts";
 import { redeliverEvent } from "../../src/flows/events/redeliver-event.ts";
 import { webhookFault } from "../../src/standards/signature.ts";
-import { migrate } from "../../src/store/migrate.ts";
 import type { WebhookClient, WebhookReply } from "../../src/webhook/client.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
+import { enginesHere } from "../support/engines.ts";
 import { type OutboxWorldOptions, outboxWorld } from "../support/outbox-world.ts";
 import { answer, type Behaviour, hang, type Receiver, reset, startReceiver } from "../support/receiver.ts";
+import { setUpEngine } from "../support/set-up-engine.ts";
 import { watchesClock } from "../support/watches-clock.ts";
 
 type World = Awaited<ReturnType<typeof outboxWorld>>;
 
 for (const engine of enginesHere()) {
   describe(`An event, with the ${engine} database`, () => {
-    let under: EngineUnderTest;
+    const under = setUpEngine(engine);
     const worlds: World[] = [];
     const receivers: Receiver[] = [];
 
-    beforeAll(async () => {
-      under = await openEngine(engine);
-      await migrate(under.db);
-    });
-    afterAll(() => under?.remove());
     afterEach(async () => {
       for (const world of worlds.splice(0)) await world.stop(0);
       for (const receiver of receivers.splice(0)) await receiver.close();

@@ -1,14 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { is, type SQL, sql } from "drizzle-orm";
 import { getTableConfig, type PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { query } from "../../src/database/db.ts";
 import { deleteInbox } from "../../src/flows/account/delete-inbox.ts";
 import { columnName } from "../../src/store/columns.ts";
-import { migrate } from "../../src/store/migrate.ts";
 import * as schema from "../../src/store/schema.ts";
 import { prune } from "../../src/workers/prune.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
+import { enginesHere } from "../support/engines.ts";
 import { outboxWorld } from "../support/outbox-world.ts";
+import { setUpEngine } from "../support/set-up-engine.ts";
 
 const dayMs = 86_400_000;
 
@@ -38,16 +38,11 @@ function valueFor(column: PgColumn): SQL {
 
 for (const engine of enginesHere()) {
   describe(`Tidying up, with the ${engine} database`, () => {
-    let under: EngineUnderTest;
+    const under = setUpEngine(engine);
     let world: Awaited<ReturnType<typeof outboxWorld>>;
-    beforeAll(async () => {
-      under = await openEngine(engine);
-      await migrate(under.db);
-    });
     beforeEach(async () => {
       world = await outboxWorld(under.db);
     });
-    afterAll(() => under?.remove());
 
     async function count(table: string, where = sql`true`): Promise<number> {
       const name = sql.identifier(table);

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { generateKeyPairSync } from "node:crypto";
 import { readdirSync, readlinkSync } from "node:fs";
 import { sql } from "drizzle-orm";
@@ -6,10 +6,10 @@ import { dkimVerify } from "mailauth/lib/dkim/verify";
 import PostalMime from "postal-mime";
 import { query } from "../../src/database/db.ts";
 import { dkimSigner, publicKeyRecord } from "../../src/mail/write/dkim.ts";
-import { migrate } from "../../src/store/migrate.ts";
 import { type AttachedFile, attachFiles } from "../support/attached-files.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
+import { enginesHere } from "../support/engines.ts";
 import { accepted, nobodyAnswers, type OutboxWorldOptions, outboxWorld } from "../support/outbox-world.ts";
+import { setUpEngine } from "../support/set-up-engine.ts";
 
 type World = Awaited<ReturnType<typeof outboxWorld>>;
 
@@ -35,14 +35,9 @@ const small: AttachedFile[] = [{ filename: "größe.pdf", bytes: noise(1000), co
 
 for (const engine of enginesHere()) {
   describe(`Mail with files on its way out, with the ${engine} database`, () => {
-    let under: EngineUnderTest;
+    const under = setUpEngine(engine);
     const worlds: World[] = [];
 
-    beforeAll(async () => {
-      under = await openEngine(engine);
-      await migrate(under.db);
-    });
-    afterAll(() => under?.remove());
     afterEach(async () => {
       for (const world of worlds.splice(0)) await world.stop(0);
       await query(under.db.api, sql`truncate outbox`);

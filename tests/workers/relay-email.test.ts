@@ -1,14 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { DatabaseUnavailable, openDatabase, query } from "../../src/database/db.ts";
 import { parseOutbound } from "../../src/domain/outbound.ts";
 import type { RelayOutcome } from "../../src/domain/outcome.ts";
 import { smtpRelay } from "../../src/relay/relay.ts";
-import { migrate } from "../../src/store/migrate.ts";
 import { kinds } from "../../src/store/outbox/kinds.ts";
 import { markDueReady } from "../../src/store/outbox/outbox.ts";
 import type { WorkerDeps } from "../../src/workers/scheduler.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
+import { enginesHere } from "../support/engines.ts";
 import {
   accepted,
   nobodyAnswers,
@@ -17,6 +16,7 @@ import {
   type RecordedMail,
 } from "../support/outbox-world.ts";
 import { scriptedSmtp } from "../support/scripted-smtp.ts";
+import { setUpEngine } from "../support/set-up-engine.ts";
 
 type World = Awaited<ReturnType<typeof outboxWorld>>;
 
@@ -33,14 +33,9 @@ const greylisted: RelayOutcome = {
 
 for (const engine of enginesHere()) {
   describe(`Mail on its way out, with the ${engine} database`, () => {
-    let under: EngineUnderTest;
+    const under = setUpEngine(engine);
     const worlds: World[] = [];
 
-    beforeAll(async () => {
-      under = await openEngine(engine);
-      await migrate(under.db);
-    });
-    afterAll(() => under?.remove());
     afterEach(async () => {
       for (const world of worlds.splice(0)) await world.stop(0);
       await query(under.db.api, sql`truncate outbox`);

@@ -1,7 +1,7 @@
 import { describeOutbound, type Outbound, type SmtpOutbound } from "../../domain/outbound.ts";
 import { type NoticeSource, providerOfHost } from "../../domain/reports/notice-source.ts";
 import { returnPathLike } from "../../domain/reports/return-path.ts";
-import { openSession, type SmtpSession, type SmtpTimings, smtpTimings } from "../../relay/smtp-session.ts";
+import { openSession, relayTarget, type SmtpSession, type SmtpTimings } from "../../relay/smtp-session.ts";
 import { SmtpTrouble } from "../../relay/smtp-trouble.ts";
 import { replyAsLine } from "../../standards/smtp-reply.ts";
 import { type Finding, findingsOf } from "./finding.ts";
@@ -48,17 +48,7 @@ export async function checkRelay(question: RelayQuestion): Promise<Finding[]> {
 async function checkSession(outbound: SmtpOutbound, question: RelayQuestion): Promise<Finding[]> {
   const { smtpHostname, ca, timings, returnPath, mailDomain } = question;
   const { ok, warn, fail } = findingsOf("relay");
-  const { host, port, tls, login } = outbound;
-  const target = {
-    host,
-    address: host,
-    port,
-    tls,
-    login,
-    ca,
-    hostname: smtpHostname,
-    timings: { ...smtpTimings, ...quick, ...timings },
-  };
+  const target = relayTarget(outbound, { hostname: smtpHostname, ca, timings: { ...quick, ...timings } });
   const senders: Finding[] = [];
   try {
     const session = await openSession(target, undefined);
@@ -69,6 +59,7 @@ async function checkSession(outbound: SmtpOutbound, question: RelayQuestion): Pr
     if (!(error instanceof SmtpTrouble)) throw error;
     return [fail(error.failure.message, cureOf(error, outbound))];
   }
+  const { tls, login } = outbound;
   const seen = `${describeOutbound(outbound)} accepts ${login ? "the login and mail" : "mail"}`;
   const isPlain = tls === "off" || tls === "opportunistic";
   const taken = isPlain

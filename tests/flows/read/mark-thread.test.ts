@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import fc from "fast-check";
 import { query } from "../../../src/database/db.ts";
@@ -9,10 +9,10 @@ import { mailReceiver } from "../../../src/flows/receive/receive-email.ts";
 import { emailSender } from "../../../src/flows/send/send-email.ts";
 import { findInboxTotals, listMessagesBetween } from "../../../src/store/mail/message-pages.ts";
 import { listThreads } from "../../../src/store/mail/thread-pages.ts";
-import { migrate } from "../../../src/store/migrate.ts";
 import { envelopeTo, parsedMail } from "../../support/arrivals.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
+import { enginesHere } from "../../support/engines.ts";
 import { outboxWorld } from "../../support/outbox-world.ts";
+import { setUpEngine } from "../../support/set-up-engine.ts";
 
 /** One thing that happens; numbers choose among what is there by then. */
 type Step =
@@ -46,12 +46,7 @@ const rounds = fc.array(fc.array(step, { minLength: 1, maxLength: 8 }), { minLen
 
 for (const engine of enginesHere()) {
   describe(`The totals on ${engine}`, () => {
-    let under: EngineUnderTest;
-    beforeAll(async () => {
-      under = await openEngine(engine);
-      await migrate(under.db);
-    }, 30_000);
-    afterAll(() => under?.remove());
+    const under = setUpEngine(engine);
 
     test("are what counting gives, whatever happens at the same time", async () => {
       const world = await outboxWorld(under.db);

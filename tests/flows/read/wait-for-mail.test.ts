@@ -1,12 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { DatabaseUnavailable, type Db, openDatabase } from "../../../src/database/db.ts";
 import { deleteInbox } from "../../../src/flows/account/delete-inbox.ts";
 import { localChanges, sharedChanges } from "../../../src/flows/changes.ts";
 import type { WaitResult } from "../../../src/flows/read/wait-for-mail.ts";
-import { migrate } from "../../../src/store/migrate.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
+import { enginesHere } from "../../support/engines.ts";
 import { failureOf } from "../../support/failure.ts";
 import { outboxWorld } from "../../support/outbox-world.ts";
+import { setUpEngine } from "../../support/set-up-engine.ts";
 import { until } from "../../support/until.ts";
 import { raceOfWaits } from "../../support/wait-race.ts";
 import { deafChanges, waitsOn } from "../../support/waits.ts";
@@ -16,14 +16,11 @@ const subjectOf = (result: WaitResult) => (result.end === "found" ? result.messa
 const code = (number: number) => ({ bodyText: `Your code ${number}` });
 
 describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
-  let under: EngineUnderTest;
+  const under = setUpEngine(engine);
   let world: Awaited<ReturnType<typeof outboxWorld>>;
   beforeAll(async () => {
-    under = await openEngine(engine);
-    await migrate(under.db);
     world = await outboxWorld(under.db);
   });
-  afterAll(() => under.remove());
 
   /** The database with its statements told of beforehand and when answered; what is thrown beforehand is as if it were away. */
   const watched = (onStatement: (text: string) => unknown, onAnswer: (text: string) => unknown = () => undefined) => {

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { DatabaseUnavailable } from "../../../src/database/db.ts";
 import { inboxReader, type Watcher } from "../../../src/flows/read/watched-inboxes.ts";
 import type { NumberedMail } from "../../../src/store/mail/waits.ts";
-import { migrate } from "../../../src/store/migrate.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
+import { enginesHere } from "../../support/engines.ts";
 import { outboxWorld } from "../../support/outbox-world.ts";
+import { setUpEngine } from "../../support/set-up-engine.ts";
 import { until } from "../../support/until.ts";
 
 interface TestWatcher extends Watcher {
@@ -14,14 +14,11 @@ interface TestWatcher extends Watcher {
 }
 
 describe.each(enginesHere())("A watched inbox (%s)", (engine) => {
-  let under: EngineUnderTest;
+  const under = setUpEngine(engine);
   let world: Awaited<ReturnType<typeof outboxWorld>>;
   beforeAll(async () => {
-    under = await openEngine(engine);
-    await migrate(under.db);
     world = await outboxWorld(under.db);
   });
-  afterAll(() => under.remove());
 
   /** A watcher that has seen the mails up to `seen` once `goOn` is called, and remembers the mails that it gets. */
   function watcher(inboxId: string, seen: number) {

@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { insertUsedToken } from "../../../src/store/account/used-tokens.ts";
-import { migrate } from "../../../src/store/migrate.ts";
 import { removeUsedTokens } from "../../../src/store/upkeep/pruning.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
+import { enginesHere } from "../../support/engines.ts";
+import { setUpEngine } from "../../support/set-up-engine.ts";
 
 for (const engine of enginesHere()) {
   describe(`A token that counts once, with the ${engine} database`, () => {
-    let under: EngineUnderTest;
-    beforeAll(async () => {
-      under = await openEngine(engine);
-      await migrate(under.db);
-    });
-    afterAll(() => under?.remove());
+    const under = setUpEngine(engine);
 
     test("was used by one of ten requests at once, and the others see what for", async () => {
       const validUntil = new Date("2026-03-21T10:05:00Z");

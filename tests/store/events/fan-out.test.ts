@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { type Db, query } from "../../../src/database/db.ts";
 import type { NewEvent } from "../../../src/domain/events/event-types.ts";
@@ -6,8 +6,8 @@ import { idMaker } from "../../../src/domain/ids.ts";
 import { newDefaultEndpoint } from "../../../src/flows/events/manage-webhook.ts";
 import { insertEndpoint, listEndpoints } from "../../../src/store/events/endpoints.ts";
 import { insertEvents } from "../../../src/store/events/fan-out.ts";
-import { migrate } from "../../../src/store/migrate.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
+import { enginesHere } from "../../support/engines.ts";
+import { setUpEngine } from "../../support/set-up-engine.ts";
 
 const at = new Date("2026-03-21T10:05:00.000Z");
 const deps = { now: () => at, newId: idMaker((length) => crypto.getRandomValues(new Uint8Array(length))) };
@@ -20,18 +20,15 @@ type Subscription = Partial<Record<"event_types" | "inbox_ids" | "include", stri
 
 for (const engine of enginesHere()) {
   describe(`The deliveries that an event inserts (${engine})`, () => {
-    let under: EngineUnderTest;
+    const under = setUpEngine(engine);
     let db: Db;
     beforeAll(async () => {
-      under = await openEngine(engine);
-      await migrate(under.db);
       db = under.db.api;
       await query(
         db,
         sql`insert into accounts (id, name, plan, created_at) select id, id, 'free', ${at} from (values ('acc'), ('stranger')) a (id)`,
       );
     });
-    afterAll(() => under?.remove());
     beforeEach(async () => {
       for (const table of ["outbox", "events", "endpoints"]) await query(db, sql`delete from ${sql.identifier(table)}`);
     });

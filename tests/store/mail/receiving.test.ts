@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { query } from "../../../src/database/db.ts";
 import type { ReadInbox } from "../../../src/domain/receive/known-of-mails.ts";
 import { markInboxDeleted, markInboxTotals } from "../../../src/store/account/inboxes.ts";
 import { findKnownOfMails, insertMails } from "../../../src/store/mail/receiving.ts";
-import { migrate } from "../../../src/store/migrate.ts";
 import { markInboxEmpty } from "../../../src/store/upkeep/pruning.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
+import { enginesHere } from "../../support/engines.ts";
+import { setUpEngine } from "../../support/set-up-engine.ts";
 
 const at = new Date("2026-03-21T10:00:00Z");
 const thread = {
@@ -65,11 +65,7 @@ test("every statement that updates an inbox raises its revision", async () => {
 
 for (const engine of enginesHere()) {
   describe(`Filing in an inbox as it was read, with the ${engine} database`, () => {
-    let under: EngineUnderTest;
-    beforeAll(async () => {
-      under = await openEngine(engine);
-      await migrate(under.db);
-    });
+    const under = setUpEngine(engine);
     beforeEach(async () => {
       await query(under.db.api, sql`delete from inboxes`);
       await query(
@@ -77,7 +73,6 @@ for (const engine of enginesHere()) {
         sql`insert into inboxes (id, account_id, username, created_at) values ('ibx_1', 'acc', 'jane', now())`,
       );
     });
-    afterAll(() => under?.remove());
 
     async function readInbox(): Promise<ReadInbox> {
       const asked = { inboxIds: ["ibx_1"], copies: [], named: [], notBefore: new Date(0) };

@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import fc from "fast-check";
 import { query } from "../../../src/database/db.ts";
 import { plainQuestion, plainWords, type Searchable, searchRow } from "../../../src/domain/search.ts";
 import { insertSearchRows, type SearchTerms, searchMessages } from "../../../src/store/mail/search.ts";
-import { migrate } from "../../../src/store/migrate.ts";
 import { insertRows } from "../../../src/store/rows.ts";
 import { messages } from "../../../src/store/schema.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
+import { enginesHere } from "../../support/engines.ts";
+import { setUpEngine } from "../../support/set-up-engine.ts";
 
 const anything: SearchTerms = {
   words: undefined,
@@ -30,10 +30,8 @@ const frequencies = { everywhere: 1, often: 2, seldom: 17, hardly: 160 };
 
 for (const engine of enginesHere()) {
   describe(`The search index on ${engine}`, () => {
-    let under: EngineUnderTest;
+    const under = setUpEngine(engine);
     beforeAll(async () => {
-      under = await openEngine(engine);
-      await migrate(under.db);
       for (const inboxId of ["inb_a", "inb_b"]) {
         const searchables = numbers.map((seq, index) => message(inboxId, seq, wordsOf(index)));
         await insertSearchRows(under.db.api, searchables.map(searchRow));
@@ -41,7 +39,6 @@ for (const engine of enginesHere()) {
       }
       await query(under.db.api, sql`analyze message_search`);
     }, 30_000);
-    afterAll(() => under?.remove());
 
     const wordsOf = (index: number) =>
       Object.entries(frequencies).flatMap(([word, every]) => (index % every === 0 ? [word] : []));

@@ -1,20 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { query } from "../../../src/database/db.ts";
 import type { Envelope, MailClient } from "../../../src/domain/receive/inbound-mail.ts";
 import { insertUnparsedMail, listUnparsedMails, type UnparsedMail } from "../../../src/store/mail/unparsed-mails.ts";
-import { migrate } from "../../../src/store/migrate.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
+import { enginesHere } from "../../support/engines.ts";
+import { setUpEngine } from "../../support/set-up-engine.ts";
 import { countRows } from "../../support/stored.ts";
 
 const client: MailClient = { address: "2001:db8::1", network: "2001:db8::/64", heloName: "mail.example", secure: true };
 
 for (const engine of enginesHere()) {
   describe(`A mail that waits to be read, with the ${engine} database`, () => {
-    let under: EngineUnderTest;
+    const under = setUpEngine(engine);
     beforeAll(async () => {
-      under = await openEngine(engine);
-      await migrate(under.db);
       for (const [id, deletedAt] of [
         ["inb_ada", null],
         ["inb_bob", null],
@@ -27,7 +25,6 @@ for (const engine of enginesHere()) {
         );
       }
     });
-    afterAll(() => under?.remove());
 
     const to = (...names: string[]) =>
       names.map((name) => ({ inboxId: `inb_${name}`, toAddr: `"${name}\\'é"+x@inbox.localhost` }));

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { openDatabase, query } from "../../../src/database/db.ts";
 import { findActivity } from "../../../src/store/mail/search.ts";
-import { migrate } from "../../../src/store/migrate.ts";
 import type { Claim, Pace } from "../../../src/store/outbox/claims.ts";
 import { settleDeliveries } from "../../../src/store/outbox/delivery-settlements.ts";
 import type { NewOutboxItem } from "../../../src/store/outbox/items.ts";
@@ -16,7 +15,8 @@ import {
   renewLeases,
 } from "../../../src/store/outbox/outbox.ts";
 import { settleRelays } from "../../../src/store/send/relaying.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
+import { enginesHere } from "../../support/engines.ts";
+import { setUpEngine } from "../../support/set-up-engine.ts";
 
 const start = new Date("2026-03-21T10:05:00.000Z");
 const after = (ms: number) => new Date(start.getTime() + ms);
@@ -25,16 +25,11 @@ const noShares = { accounts: [], othersSlots: { brisk: 100, slow: 100, doubtful:
 
 for (const engine of enginesHere()) {
   describe(`The line of the outbox, with the ${engine} database`, () => {
-    let under: EngineUnderTest;
+    const under = setUpEngine(engine);
     let rows = 0;
-    beforeAll(async () => {
-      under = await openEngine(engine);
-      await migrate(under.db);
-    });
     beforeEach(async () => {
       await query(under.db.work, sql`truncate outbox, deliveries`);
     });
-    afterAll(() => under?.remove());
 
     /**
      * Rows one millisecond apart: `"A1 A1 B2 A3:x"` are two of lane A, inbox 1, one of lane B, inbox 2, and one of lane A, inbox 3 of

@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { type Db, query } from "../../../src/database/db.ts";
-import { migrate } from "../../../src/store/migrate.ts";
 import {
   pruneStep,
   removeColdSendsBefore,
@@ -9,14 +8,13 @@ import {
   removeKeysUsedBefore,
   removeOldRequests,
 } from "../../../src/store/upkeep/pruning.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
+import { enginesHere } from "../../support/engines.ts";
+import { setUpEngine } from "../../support/set-up-engine.ts";
 
 for (const engine of enginesHere()) {
   describe(`A step of tidying up, with the ${engine} database`, () => {
-    let under: EngineUnderTest;
+    const under = setUpEngine(engine);
     beforeAll(async () => {
-      under = await openEngine(engine);
-      await migrate(under.db);
       // Two accounts or inboxes that differ in nothing but their name, so that a key that is not whole takes too much.
       await query(
         under.db.api,
@@ -36,7 +34,6 @@ for (const engine of enginesHere()) {
           ('acc_1', 'redeliver', array[now() - interval '2 days']), ('acc_1', 'test_webhook', array[now()])`,
       );
     });
-    afterAll(() => under?.remove());
 
     async function stepsOf(step: (tx: Db) => Promise<number>): Promise<number[]> {
       const counts: number[] = [];

@@ -1,11 +1,11 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { type Db, query } from "../../../src/database/db.ts";
-import { migrate } from "../../../src/store/migrate.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
+import { enginesHere } from "../../support/engines.ts";
 import { fairly } from "../../support/fair-time.ts";
 import { outboxWorld } from "../../support/outbox-world.ts";
 import { answer, hang, type Receiver, startReceiver } from "../../support/receiver.ts";
+import { setUpEngine } from "../../support/set-up-engine.ts";
 
 type World = Awaited<ReturnType<typeof outboxWorld>>;
 type Inbox = Awaited<ReturnType<World["newInbox"]>>;
@@ -17,20 +17,15 @@ for (const engine of enginesHere()) {
   describe(`Receivers don't wait for each other, with the ${engine} database`, () => {
     const bad = engine === "postgres" ? 1_000 : 100;
     const pending = engine === "postgres" ? 100_000 : 5_000;
-    let under: EngineUnderTest;
+    const under = setUpEngine(engine);
     let world: World;
     const receivers: Receiver[] = [];
 
-    beforeAll(async () => {
-      under = await openEngine(engine);
-      await migrate(under.db);
-    });
     afterEach(async () => {
       await world.stop(0);
       for (const receiver of receivers.splice(0)) await receiver.close();
       await query(under.db.api, sql`truncate outbox`);
     });
-    afterAll(() => under?.remove());
 
     async function receiverAt(options: Parameters<typeof startReceiver>[0]): Promise<Receiver> {
       const receiver = await startReceiver(options);

@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import pino from "pino";
-import { migrate } from "../../../src/store/migrate.ts";
 import type { ClaimedItem } from "../../../src/store/outbox/claims.ts";
 import { type DeliverySettlement, settleDeliveries } from "../../../src/store/outbox/delivery-settlements.ts";
 import { kinds } from "../../../src/store/outbox/kinds.ts";
@@ -8,17 +7,13 @@ import { claimReady, insertOutboxItems } from "../../../src/store/outbox/outbox.
 import type { Job } from "../../../src/workers/outbox/job.ts";
 import type { Lanes } from "../../../src/workers/outbox/lanes.ts";
 import { outboxWorker } from "../../../src/workers/outbox/outbox.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
+import { enginesHere } from "../../support/engines.ts";
+import { setUpEngine } from "../../support/set-up-engine.ts";
 
 const at = new Date("2026-03-21T10:05:00.000Z");
 
 describe.each(enginesHere())("Work of an outbox (%s)", (engine) => {
-  let under: EngineUnderTest;
-  beforeAll(async () => {
-    under = await openEngine(engine);
-    await migrate(under.db);
-  });
-  afterAll(() => under.remove());
+  const under = setUpEngine(engine);
 
   const spacious: Lanes<ClaimedItem> = {
     ...{ free: () => 3, strangers: () => true, slots: () => 3 },

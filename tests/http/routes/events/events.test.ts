@@ -1,25 +1,20 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { query, transaction } from "../../../../src/database/db.ts";
 import { deleteInbox } from "../../../../src/flows/account/delete-inbox.ts";
 import { insertEvents } from "../../../../src/store/events/fan-out.ts";
-import { migrate } from "../../../../src/store/migrate.ts";
 import { settleDeliveries } from "../../../../src/store/outbox/delivery-settlements.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../../../support/engines.ts";
+import { enginesHere } from "../../../support/engines.ts";
 import { eventsDoor } from "../../../support/events-door.ts";
 import { untilLogShowsAll } from "../../../support/log-horizon.ts";
 import { answer, type Receiver, startReceiver } from "../../../support/receiver.ts";
+import { setUpEngine } from "../../../support/set-up-engine.ts";
 
 for (const engine of enginesHere()) {
   describe(`The log of events, with the ${engine} database`, () => {
-    let under: EngineUnderTest;
+    const under = setUpEngine(engine);
     let door: Awaited<ReturnType<typeof eventsDoor>>;
     const receivers: Receiver[] = [];
-    beforeAll(async () => {
-      under = await openEngine(engine);
-      await migrate(under.db);
-    });
-    afterAll(() => under?.remove());
     afterEach(async () => {
       await door.stop();
       for (const receiver of receivers.splice(0)) await receiver.close();

@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { webhookFault } from "../../../../src/standards/signature.ts";
-import { migrate } from "../../../../src/store/migrate.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../../../support/engines.ts";
+import { enginesHere } from "../../../support/engines.ts";
 import { eventsDoor } from "../../../support/events-door.ts";
 import { expectWholeDocument } from "../../../support/openapi.ts";
 import { answer, startReceiver } from "../../../support/receiver.ts";
+import { setUpEngine } from "../../../support/set-up-engine.ts";
 
 for (const engine of enginesHere()) {
   describe(`The webhook of an account, with the ${engine} database`, () => {
-    let under: EngineUnderTest;
+    const under = setUpEngine(engine);
     let door: Awaited<ReturnType<typeof eventsDoor>>;
     beforeAll(async () => {
-      under = await openEngine(engine);
-      await migrate(under.db);
       door = await eventsDoor(under.db);
     });
-    afterAll(() => under?.remove());
 
     const account = async () => (await door.newInbox()).accountId;
     const url = "https://receiver.example/hook";

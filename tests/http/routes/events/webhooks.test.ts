@@ -1,26 +1,21 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { query } from "../../../../src/database/db.ts";
 import { newDefaultEndpoint } from "../../../../src/flows/events/manage-webhook.ts";
 import { webhookFault } from "../../../../src/standards/signature.ts";
 import { insertEndpoint } from "../../../../src/store/events/endpoints.ts";
-import { migrate } from "../../../../src/store/migrate.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../../../support/engines.ts";
+import { enginesHere } from "../../../support/engines.ts";
 import { eventsDoor } from "../../../support/events-door.ts";
 import { answer, type ReceivedRequest, type Receiver, startReceiver } from "../../../support/receiver.ts";
+import { setUpEngine } from "../../../support/set-up-engine.ts";
 
 const dayMs = 86_400_000;
 
 for (const engine of enginesHere()) {
   describe(`The webhook endpoints of an account, with the ${engine} database`, () => {
-    let under: EngineUnderTest;
+    const under = setUpEngine(engine);
     let door: Awaited<ReturnType<typeof eventsDoor>>;
     const receivers: Receiver[] = [];
-    beforeAll(async () => {
-      under = await openEngine(engine);
-      await migrate(under.db);
-    });
-    afterAll(() => under?.remove());
     afterEach(async () => {
       await door.stop(0);
       for (const receiver of receivers.splice(0)) await receiver.close();
