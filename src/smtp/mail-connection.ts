@@ -141,7 +141,7 @@ export class MailConnection extends ReplyingConnection {
     }
   }
 
-  /** Passes a complete mail to the door. Only here a mail is stored, and only then it is answered with 250. */
+  /** Passes a complete mail to the door. This is the only way to store a mail, and the only source of its 250. */
   #takeMail(mail: Transaction, transfer: Transfer, resume: Done): void {
     const { door, limits, observe } = this.#shared;
     const result = transfer.result();

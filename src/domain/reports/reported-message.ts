@@ -13,7 +13,7 @@ export interface ReportedMessage {
   proof: ReportProof;
   /** Never empty. */
   recipients: readonly RecipientReport[];
-  /** Unsubscribes, and is no report. */
+  /** Whether the recipient unsubscribes. That makes a suppression and no report. */
   isOptOut: boolean;
   reportingMta: string | undefined;
   /** The mail, or the JSON of the relay, as it came. */

@@ -24,9 +24,9 @@ export interface WatchHandlers<One extends Watcher> {
 
 /** All inboxes that requests of this process wait for. */
 export interface WatchedInboxes<One extends Watcher> {
-  /** Starts to watch. From now on the watcher gets all mail of its inbox. */
+  /** Starts watching. From now on the watcher gets all mail of its inbox. */
   watch(one: One): void;
-  /** Stops to watch. A second call does nothing. */
+  /** Stops watching. A second call does nothing. */
   unwatch(one: One): void;
 }
 

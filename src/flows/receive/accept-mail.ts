@@ -23,7 +23,7 @@ export interface AcceptDeps extends Deps {
   returned?: ((outcome: ReturnedOutcome) => void) | undefined;
 }
 
-/** The way in for mail by SMTP, and for our own mail to our own domain. */
+/** Accepts mail that comes by SMTP, and our own mail to our own domain. */
 export interface MailDoor {
   /** Whether mail to an address is accepted, and its inbox. */
   recipient: (address: string) => Promise<RecipientFound>;

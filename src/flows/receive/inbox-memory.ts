@@ -9,7 +9,7 @@ export interface InboxMemory {
   /** These inboxes, or undefined if one is not remembered. */
   recall(ids: readonly string[]): ReadInbox[] | undefined;
   remember(inboxes: readonly ReadInbox[]): void;
-  /** Stops to remember these inboxes for a while, since other processes write to one of them too. */
+  /** Does not remember these inboxes for a while, since another process writes to one of them too. */
   mistrust(ids: readonly string[]): void;
 }
 

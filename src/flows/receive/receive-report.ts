@@ -23,7 +23,7 @@ export interface ReportingDeps extends Deps {
   applyReports: ApplyReports;
 }
 
-/** Applies the reports in mail to our return paths, and in mail to inboxes. */
+/** Applies the reports in mail that comes to our return paths or to inboxes. */
 export interface ReportReception {
   /** Whether the address has the form of a return path, which no inbox can have. */
   isReturnPath(address: string): boolean;
