@@ -257,6 +257,7 @@ describe.skipIf(!isShared)("Streams of two processes on one database", () => {
     await older;
     await client.untilTold(2);
     expect(client.told()).toEqual((await wholeLog(world)).slice(-2));
-    expect(client.told()[0]).toBe(olderId);
+    // Which of them is first depends on the transactions that other tests end meanwhile on the same server.
+    expect(client.told()).toContain(olderId);
   }, 60_000);
 });
