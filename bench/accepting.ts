@@ -66,7 +66,7 @@ const app = httpApp(
     ],
   },
 );
-// By an exit of its own, or a profiler writes nothing.
+// Exits by itself, since a profiler otherwise writes nothing.
 process.on("SIGTERM", () => process.exit(0));
 const { url } = serveHttp(app, { hostname: "127.0.0.1", port: 0 }, log);
 process.stdout.write(`${url?.port}\n`);

@@ -16,10 +16,10 @@ import { type Line, shownPeers, shownTarget, shownValue } from "./support/report
 interface Benchmark {
   name: string;
   title: string;
-  /** A program beside this one, and its arguments. */
+  /** A program in this folder and its arguments. */
   command: readonly string[];
   environment?: Record<string, string>;
-  /** How it is short. */
+  /** The arguments of a quick run. */
   quick: Record<string, string>;
 }
 
@@ -96,10 +96,10 @@ const benchmarks: readonly Benchmark[] = [
   },
 ];
 
-/** It writes a section of its own. */
+/** It writes its own section of the page. */
 const profile = { name: "profile", command: ["profile.ts"], quick: { SECONDS: "2", EVENTS: "3000" } };
 
-/** One that takes longer hangs. */
+/** A benchmark that takes longer is stuck. */
 const longestMs = 60 * 60_000;
 
 const names = [...benchmarks, profile].map(({ name }) => name);
@@ -127,7 +127,7 @@ let running: Bun.Subprocess | undefined;
 let failed = 0;
 for (const benchmark of benchmarks.filter(({ name }) => isAsked(name))) {
   tables.set(benchmark.title, await tableOf(benchmark));
-  // After each, so that an end before the end loses nothing.
+  // After each benchmark, so that an interrupted run loses nothing.
   if (page !== undefined) writeSection(page, "bench", sectionWith(readSection(page, "bench")));
 }
 if (isAsked(profile.name)) {
@@ -155,7 +155,7 @@ async function tableOf(benchmark: Benchmark): Promise<string> {
   ].join("\n");
 }
 
-/** Runs one to its end; why it failed, or undefined. */
+/** Runs one to its end; returns why it failed, or undefined. */
 async function run(
   { name, command, environment, quick }: Pick<Benchmark, "name" | "command" | "environment" | "quick">,
   more: Record<string, string> = {},
@@ -163,7 +163,7 @@ async function run(
   process.stdout.write(`\n${name}\n`);
   const [program = "", ...words] = command;
   const child = Bun.spawn([process.execPath, join(import.meta.dir, program), ...words], {
-    // A database of the shell's is not to be measured.
+    // A database in the shell's environment must not be measured.
     env: {
       ...process.env,
       DATABASE_URL: undefined,
@@ -175,7 +175,7 @@ async function run(
     stdin: "ignore",
     stdout: "inherit",
     stderr: "pipe",
-    // A group of its own, so that what it has started can be ended with it.
+    // A process group of its own, so that its processes end with it.
     detached: true,
   });
   running = child;
@@ -192,7 +192,7 @@ async function run(
   }
   const code = await child.exited;
   clearTimeout(timer);
-  // The benchmark has not failed, and no other begins.
+  // The run was interrupted, which is no failure of the benchmark.
   if (isRunEnding()) await new Promise(() => undefined);
   running = undefined;
   if (code === 0) return undefined;
@@ -220,7 +220,7 @@ function rowOf(line: Line): string {
   return row(result.what, shownPeers(result).join("; "), shownValue(result), shownTarget(result), result.note ?? "");
 }
 
-/** The tables of this run, and those of earlier runs in the other places. */
+/** The tables of this run, and of earlier runs for the other benchmarks. */
 function sectionWith(earlier: string): string {
   const [head = "", ...blocks] = earlier.split(/^### /m);
   const before = head.trim().replace(/^Machine: /, "");

@@ -31,7 +31,7 @@ try {
   for (let round = 0; round <= rounds; round++) {
     const inboxd = await load({ url: `${service.apiUrl}/v1/inboxes/${id}`, headers, connections, seconds });
     const peer = await load({ url: `http://127.0.0.1:${port?.trim()}/v1/inboxes/${id}`, connections, seconds });
-    // The first round warms both up.
+    // The first round warms up both.
     if (round === 0) continue;
     rates.inboxd.push(inboxd.perSecond);
     rates.bare.push(peer.perSecond);

@@ -12,7 +12,7 @@ const app = new Elysia().get("/v1/inboxes/:id/wait", async ({ request, params, q
   held.delete(left);
   return { id: params.id, timeout: query.timeout };
 });
-/** What nobody holds is collected, though its client waits. */
+/** Keeps the requests, which the collector would free otherwise. */
 const held = new Set<PromiseWithResolvers<void>>();
 const server = Bun.serve({ port: 0, idleTimeout: 0, fetch: app.fetch });
 process.stdout.write(`${server.port}\n`);

@@ -48,7 +48,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** An inbox of as many threads as asked, written straight into the tables. */
+/** An inbox with this number of threads, written directly into the tables. */
 async function seed({ url, dataDir }: { url: string | undefined; dataDir: string }): Promise<string> {
   const timeouts = { statementMs: 0, deadlineMs: 0, acquireMs: 600_000 };
   const db = await openDatabase({ url, dataDir, timeouts });
@@ -60,7 +60,7 @@ async function seed({ url, dataDir }: { url: string | undefined; dataDir: string
   return inbox.id;
 }
 
-/** What travels until the page stands, as a browser asks for it. */
+/** The bytes that a browser loads for the page. */
 async function sizes({ apiUrl }: ServiceProcess): Promise<void> {
   const page = await (await fetch(`${apiUrl}/console/`)).text();
   for (const [kind, most] of [
@@ -77,7 +77,7 @@ async function sizes({ apiUrl }: ServiceProcess): Promise<void> {
   }
 }
 
-/** With nothing kept of an earlier visit, and a slow processor. */
+/** With an empty cache and a slow processor. */
 async function firstPaint(page: Page, devtools: CDPSession, { apiUrl }: ServiceProcess, inboxId: string) {
   const painted: Record<string, number[]> = { overview: [], list: [] };
   const usable: number[] = [];
@@ -112,7 +112,7 @@ async function firstPaint(page: Page, devtools: CDPSession, { apiUrl }: ServiceP
 }
 
 async function scrolling(page: Page, devtools: CDPSession, { apiUrl }: ServiceProcess, inboxId: string) {
-  // What a frame takes on this machine where nothing is done: beside others it may be late by itself.
+  // A frame of an empty page, which may be late on a busy machine.
   const still = await page.context().newPage();
   await still.goto("about:blank");
   await page.bringToFront();
@@ -137,7 +137,7 @@ async function scrolling(page: Page, devtools: CDPSession, { apiUrl }: ServicePr
     rows = Math.max(rows, seen.rows);
   }
   await still.close();
-  // Each jump has asked for a page of rows, and all of them are kept.
+  // Each jump has loaded a page of rows, and all are kept.
   await page.waitForFunction(
     (pages) =>
       performance.getEntriesByType("resource").filter(({ name }) => name.includes("/threads?")).length >= pages,
@@ -159,13 +159,13 @@ async function scrolling(page: Page, devtools: CDPSession, { apiUrl }: ServicePr
   });
 }
 
-/** Of its main thread; it does not grow where others want the processor. */
+/** The processor time of its main thread, which does not depend on other work. */
 async function pageCpuMs(devtools: CDPSession): Promise<number> {
   const { metrics } = await devtools.send("Performance.getMetrics");
   return (metrics.find(({ name }) => name === "TaskDuration")?.value ?? 0) * 1000;
 }
 
-/** From the click to the last mail's words, beside the API alone. */
+/** From the click to the text of the last mail, beside the API alone. */
 async function opening(page: Page, { apiUrl, apiKey }: ServiceProcess, inboxId: string): Promise<void> {
   const beyond: number[] = [];
   const asked: number[] = [];
@@ -208,13 +208,13 @@ async function arriving(page: Page, { apiUrl, apiKey, smtpPort }: ServiceProcess
   report({ what, value: median(seen), unit: "ms", target: { value: { atMost: 300 } } });
 }
 
-// What follows runs in the page.
+// The next function runs in the page.
 
 interface Noted {
   rowsMs?: number;
 }
 
-/** Before anything of the page does. */
+/** Runs before the page's scripts. */
 function noteFirstRows(): void {
   new MutationObserver((_, observer) => {
     if (document.querySelector("[data-thread]") === null) return;
@@ -232,7 +232,7 @@ async function paintsOf() {
   return { paintMs, rowsMs: (globalThis as Noted).rowsMs ?? 0 };
 }
 
-/** Each frame stands elsewhere in the list. */
+/** Scrolls to another place in each frame. */
 async function jumped(count: number) {
   const list = document.querySelector(".virtual");
   const framesMs: number[] = [];

@@ -79,7 +79,7 @@ async function judge(name: string, raw: Uint8Array, tree: Tree | undefined, grou
   compare(name, wantedOf(tree), wordsOf(mail), wordsOfBare(bare));
 }
 
-/** What is compared, each as one string. */
+/** The compared fields, each as a string. */
 type Words = Record<"Subject" | "From" | "Message-ID" | "attachment count" | "attachment names", string | undefined>;
 
 function compare(name: string, wanted: Partial<Words>, ours: Words, bare: Words): void {
@@ -95,7 +95,7 @@ function compare(name: string, wanted: Partial<Words>, ours: Words, bare: Words)
   }
 }
 
-/** U+FFFD in a tree is a byte that stalwart could not read: whoever could is not wrong. */
+/** U+FFFD in a tree is a byte that stalwart could not read, so any character matches it. */
 function isSame(wanted: string, got: string | undefined): boolean {
   if (got === undefined) return false;
   const pieces = wanted.split("\ufffd").map((piece) => RegExp.escape(piece));
@@ -127,7 +127,7 @@ function wordsOfBare(email: Email): Words {
   };
 }
 
-/** As much of stalwart's tree as is compared. */
+/** The compared part of stalwart's tree. */
 interface Tree {
   attachments: number[];
   parts: { headers: { name: unknown; value: unknown }[] }[];
@@ -169,7 +169,7 @@ function wantedOf(tree: Tree): Partial<Words> {
   };
 }
 
-/** The value of the last header of that name, which is the one that stalwart goes by. */
+/** The value of the last header of this name, which stalwart uses. */
 function headerOf<Value>(tree: Tree, index: number, name: string, kind: string): Value | undefined {
   const header = tree.parts[index]?.headers.findLast((one) => one.name === name);
   const { [kind]: value } = Object(header?.value);

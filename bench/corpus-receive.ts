@@ -26,7 +26,7 @@ const headers = { authorization: `Bearer ${service.apiKey}` };
 const groups = new Map<string, { mails: number; attachments: number; loneDots: number; slowestMs: number }>();
 const faults: string[] = [];
 
-// A mail that lies there twice is two mails: each gets an inbox of its own, so that none is taken for a copy.
+// Each file gets an inbox of its own, so that equal mails do not count as copies.
 for (const path of mailsIn(folder)) {
   const raw = readFileSync(join(folder, path));
   await judge(path, raw);
@@ -60,7 +60,7 @@ async function judge(path: string, raw: Buffer): Promise<void> {
   if (!kept?.equals(sent)) faults.push(`${path}: comes back with other bytes`);
   for (const { filename, url, sizeBytes } of data[0].attachments) {
     group.attachments += 1;
-    // A separator, a control character or one that turns the direction of text.
+    // A separator, a control character, or one that changes text direction.
     if (/[/\\\p{Cc}\u202a-\u202e\u2066-\u2069]/u.test(filename))
       faults.push(`${path}: names a file ${JSON.stringify(filename)}`);
     if ((await bytesOf(url))?.length !== sizeBytes) faults.push(`${path}: can't give ${JSON.stringify(filename)}`);

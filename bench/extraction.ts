@@ -29,7 +29,7 @@ function filled(piece: string, length: number): string {
 
 const sentence = "The parcel left on Monday and is on its way to you, as was agreed last week.\n";
 
-/** Words, two links, a code, and a quote below. */
+/** Text, two links, a code, and a quote below. */
 function ordinaryMail(length: number): ExtractedFrom {
   const words = filled(sentence, length / 4);
   const text = `Your verification code is 482913.\n\n${words}\nhttps://example.com/orders/1\n\nOn Mon, 3 Mar 2025 at 10:00, Ann <ann@example.com> wrote:\n${words.replaceAll(/^/gm, "> ")}`;
@@ -37,7 +37,7 @@ function ordinaryMail(length: number): ExtractedFrom {
   return { ...plain, bodyText: text, bodyHtml: html };
 }
 
-/** Tables, styles and links of a newsletter. */
+/** A newsletter with tables, styles and links. */
 function newsletter(length: number): ExtractedFrom {
   const row = (number: number) =>
     `<tr><td style="padding:8px 0;font-family:Arial,sans-serif;font-size:14px;color:#333333;background-color:#ffffff"><a href="https://example.com/p/${number}?utm=1&amp;x=2" style="color:#0066cc;text-decoration:none">Product ${number} is here</a> and costs <b>12.99</b> now.</td><td align="right"><img src="https://example.com/${number}.png" alt="picture"></td></tr>\n`;
@@ -84,7 +84,7 @@ const htmls = [
   "a ",
 ];
 
-/** Both at once, in a reply: labels of copied heads, and what nearly is an attribution. */
+/** Text and HTML together, in a reply: labels of copied headers, and near attributions. */
 const both: readonly [text: string, html: string][] = [
   ["wrote:\n--\n", "<div>From: a</div><div>Subject: b</div><div>Sent: 1</div>"],
   ["x", "<div>From: a</div><div>Subject: b</div><div>Sent: 1</div>"],
@@ -117,7 +117,7 @@ const floods: readonly [what: string, mail: ExtractedFrom][] = [
   ["attributions within attributions", { ...plain, bodyText: filled(`${"On Mon, ".repeat(16)}2025 `, 64 * kib) }],
 ];
 
-/** The best of a few: what the neighbours of a machine take is not what the code costs. */
+/** The best of a few runs, since other work on the machine is no cost of the code. */
 function cpuMsOf(mail: ExtractedFrom, times = 30): number {
   const all = Array.from({ length: times }, () => {
     const before = process.cpuUsage();
@@ -182,7 +182,7 @@ async function reportPages(what: string, page: string): Promise<void> {
   const withAll: number[] = [];
   for (let round = 0; round <= rounds; round++) {
     const [plainMs, extractedMs] = [await ask(page), await ask(`${page}&include=extracted`)];
-    // The first round warms both up.
+    // The first round warms up both.
     if (round === 0) continue;
     without.push(plainMs);
     withAll.push(extractedMs);
@@ -205,7 +205,7 @@ async function seeded(): Promise<[what: string, id: string][]> {
       const seed = (number: number) =>
         seedInbox(runner.script, { accountId: account?.id ?? "", number, messages: 1000 });
       const [short, long] = [await seed(1), await seed(2)];
-      // The words that mails are seeded with look like codes.
+      // The words of seeded mails look like codes.
       const write = (id: string, { bodyText, bodyHtml }: ExtractedFrom) =>
         runner.run("update messages set body_text = $1, body_html = $2 where inbox_id = $3", [bodyText, bodyHtml, id]);
       await write(short.id, { ...plain, bodyText: filled(sentence, 4 * sentence.length) });

@@ -22,7 +22,7 @@ const functionsShown = 12;
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { page: { type: "string" } } });
 
-/** Drives one path and says what was done, per second, and between which instants. */
+/** Drives one path; returns the rate and the time span. */
 interface Driven {
   perSecond: number;
   since: Date;
@@ -92,7 +92,7 @@ async function receiving(environment: Environment, bunArguments: string[]): Prom
   const answer = await fetch(`${service.apiUrl}/v1/inboxes/${inboxId}`, { headers });
   const { address } = (await answer.json()) as { address: string };
   const of = { port: service.smtpPort, sessions: 20, mail: plainMails(5 << 10), to: () => address };
-  // What it can do says how many mails fill the time.
+  // The rate decides how many mails fill the time.
   const { perSecond } = await smtpLoad({ ...of, mails: 1_000, mail: (number) => of.mail(number + 1e7) });
   return await during(async () => (await smtpLoad({ ...of, mails: Math.ceil(perSecond * seconds) })).perSecond);
 }

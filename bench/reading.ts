@@ -113,7 +113,7 @@ async function ask(path: string, most = seconds): Promise<LoadResult> {
   return result;
 }
 
-/** The median round of each. */
+/** The median of the rounds. */
 async function inTurns(first: string, second: string): Promise<[LoadResult, LoadResult]> {
   const results: [LoadResult[], LoadResult[]] = [[], []];
   await ask(first, 0.5);

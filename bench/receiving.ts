@@ -40,7 +40,7 @@ async function newInbox(service: ServiceProcess): Promise<string> {
   return address;
 }
 
-/** Ours, with the peers that can be had. */
+/** Our server and the available peers. */
 async function withServers(
   work: (ours: MailPeer & { pid: number }, peers: MailPeer[], inboxes: string[]) => Promise<void>,
 ): Promise<void> {
@@ -49,7 +49,7 @@ async function withServers(
       name: "inboxd",
       port: smtpPort,
       pid,
-      // What it does behind the mail shall not slow the next one's turn.
+      // Work that follows the mail must not slow down the next turn.
       settle: () => untilAtRest(database.pid === undefined ? [pid] : [pid, database.pid]),
       [Symbol.asyncDispose]: async () => undefined,
     };
@@ -106,7 +106,7 @@ async function rate(): Promise<void> {
   });
 }
 
-/** What it costs that mail is told of: nobody, one endpoint and three, in turns on one service, whose receiver answers at once. */
+/** The cost of webhooks for received mail: none, one endpoint and three, in turns on one service, whose receiver answers at once. */
 async function heard(): Promise<void> {
   await withService(async (service, inboxes) => {
     const receiver = Bun.spawn(["bun", `${import.meta.dir}/webhooks.ts`, "receiver"], { stdout: "pipe" });
@@ -164,7 +164,7 @@ function postgresCpuMs(): number {
   return database.pid === undefined ? 0 : cpuMs(database.pid);
 }
 
-/** A generator for each address, so that the mails go to several inboxes. */
+/** A load generator for each address, so that the mails go to several inboxes. */
 async function smtpSource(port: number, mails: number, sizeBytes: number, to: string[], kept: boolean) {
   const startedMs = performance.now();
   const each = Math.round(mails / to.length);
@@ -184,7 +184,7 @@ async function smtpSource(port: number, mails: number, sizeBytes: number, to: st
   return (each * to.length * 1000) / (performance.now() - startedMs);
 }
 
-/** From the final dot to the 250, of mails whose text is not one letter over and over. */
+/** From the final dot to the 250, for mails of real words. */
 async function latency(): Promise<void> {
   await withServers(async (ours, peers, inboxes) => {
     const mail = plainMails(5 << 10);
@@ -220,7 +220,7 @@ async function latency(): Promise<void> {
   });
 }
 
-/** Eight mails of 10 MB at once, and the most memory that they took; Postfix' many processes are not counted. */
+/** Eight mails of 10 MB at once, and their peak of memory; Postfix is left out, since it has many processes. */
 async function big(): Promise<void> {
   await withServers(async (ours, peers, inboxes) => {
     const random = Buffer.from(crypto.getRandomValues(new Uint8Array(57 * 1024))).toString("base64");
@@ -261,7 +261,7 @@ async function big(): Promise<void> {
   });
 }
 
-/** Memory after 5,000 mails and after 100,000 (TOTAL): it should not grow with what has come. */
+/** Memory after 5,000 mails and after 100,000 (TOTAL), which should be equal. */
 async function memory(): Promise<void> {
   await withService(async ({ smtpPort, pid }, inboxes) => {
     const total = Number(process.env.TOTAL ?? 100_000);
@@ -277,7 +277,7 @@ async function memory(): Promise<void> {
   });
 }
 
-/** 10,000 sessions (IDLE) that say nothing. They come from many addresses, since one may have only so many. */
+/** 10,000 idle sessions (IDLE) from many addresses, since each has a limit. */
 async function idle(): Promise<void> {
   await withService(async ({ smtpPort, pid }) => {
     const count = Number(process.env.IDLE ?? 10_000);

@@ -27,7 +27,7 @@ const relay = smtpRelay(
 const db = await openDatabase({ url: process.env.DATABASE_URL, dataDir: process.env.DATA_DIR ?? directory });
 try {
   const one = what === "mails" ? await mailsOf(db) : await fileOf();
-  // The first ones warm it up.
+  // The first mails warm it up.
   await inTurns(Number(atOnce), one);
   Bun.gc(true);
   const beforeBytes = process.memoryUsage.rss();
@@ -60,7 +60,7 @@ async function handOn(body: MailBody): Promise<void> {
   if (outcome?.kind !== "sent") throw new Error(`Cannot measure: ${JSON.stringify(outcome)}`);
 }
 
-/** As the service does it: from the store, signed, by way of the spool. */
+/** As in the service: from the store, signed, through the spool. */
 async function mailsOf(on: Database): Promise<() => Promise<void>> {
   await migrate(on);
   const sourceId = `src_${crypto.randomUUID().replaceAll("-", "")}`.slice(0, 30);
@@ -100,7 +100,7 @@ async function mailsOf(on: Database): Promise<() => Promise<void>> {
   };
 }
 
-/** What such a mail is on the wire, as a file that is there already. */
+/** A file with the bytes of such a mail on the wire. */
 async function fileOf(): Promise<() => Promise<void>> {
   const path = join(directory, "mail");
   const lines = content.toBase64().replaceAll(/.{76}/g, "$&\r\n");

@@ -29,7 +29,7 @@ const seconds = Number(process.env.SECONDS ?? 3);
 const inboxCount = Number(process.env.INBOXES ?? 64);
 const connectionCounts = (process.env.CONNECTIONS ?? "32,200").split(",").map(Number);
 
-/** Each look is a connection of its own and a count: more of them would be a load themselves. */
+/** Each look opens a connection and counts rows, so more looks would be a load. */
 const betweenLooksMs = 100;
 
 const often = { rounds, seconds };
@@ -51,7 +51,7 @@ const usual = (Object.keys(parts) as Part[]).filter(
   (part) => (part !== "relay" && part !== "suppressed") || engine === "postgres",
 );
 for (const part of asked.length > 0 ? asked : usual) {
-  // Of its own, or one would have to send what another accepted.
+  // A new database, since otherwise a run would send the mail of another.
   const database = await startDatabase(["shared_buffers=256MB"]);
   try {
     await parts[part](database);
@@ -71,7 +71,7 @@ async function accept(database: BenchDatabase): Promise<void> {
       for (let round = 0; round <= rounds; round += 1) {
         const one = await measured(database, ours, { inboxIds, connections, seconds });
         const other = peer && (await measured(database, peer, { inboxIds: ["one"], connections, seconds }));
-        // The first round warms both up.
+        // The first round warms up both.
         if (round === 0) continue;
         results.push(one);
         if (other !== undefined) peers.push(other);
@@ -127,7 +127,7 @@ async function relay({ server: postgres, environment: databaseEnvironment }: Ben
     unit: "mails/s",
   });
 
-  /** A service starts on a line that is full: from the first mail that leaves it to the last. */
+  /** A service starts on a full outbox: from the first mail out to the last. */
   async function drained(): Promise<{ perSecond: number; micros: number }[]> {
     const rates: { perSecond: number; micros: number }[] = [];
     for (let round = 0; round < rounds; round += 1) {
@@ -208,13 +208,13 @@ async function files({ environment }: BenchDatabase): Promise<void> {
   }
 }
 
-/** What bench/relaying-files.ts says. */
+/** The output of bench/relaying-files.ts. */
 interface Relayed {
   perSecond: number;
   grownBytes: number;
 }
 
-/** Mails that wait, since nobody carries them on. */
+/** Waiting mails, since no workers run. */
 async function accepted(server: StartedProgram, mails: number): Promise<void> {
   try {
     await load({ ...sendsTo(server, await newInboxes(server, inboxCount)), connections: 64, requests: mails });
@@ -240,7 +240,7 @@ async function single(database: BenchDatabase): Promise<void> {
     });
     const { status } = (await response.json()) as { status: string };
     if (status !== "sent") throw new Error(`Cannot measure: the message is ${status}`);
-    // The first ones warm the process up.
+    // The first requests warm the process up.
     if (count >= 50) latenciesMs.push(performance.now() - startMs);
     await Bun.sleep(5);
   }
@@ -259,7 +259,7 @@ async function smtpSink() {
   if (!existsSync(program))
     throw new Error("Cannot measure: there is no smtp-sink (package postfix); SMTP_SINK names another");
   const port = 20_000 + Math.floor(Math.random() * 20_000);
-  // As root it wants to know as whom to run.
+  // As root it needs the name of a user.
   const asNobody = process.getuid?.() === 0 ? ["-u", "nobody"] : [];
   const sink = Bun.spawn([program, ...asNobody, `127.0.0.1:${port}`, "1000"], { stdout: "ignore", stderr: "inherit" });
   for (;;) {

@@ -72,7 +72,7 @@ while (performance.now() + sampleMs <= endMs) {
 }
 await working;
 
-// The first third fills caches, pools and the heap: a slope over it would tell of the start.
+// The first third fills caches, pools and the heap, so slopes leave it out.
 const steady = samples.slice(Math.floor(samples.length / 3));
 console.log(`\nslopes an hour, over the last ${steady.length} samples:`);
 for (const name of Object.keys(steady[0]?.values ?? {})) {
@@ -88,7 +88,7 @@ console.log(`\n${done} operations, ${failed} failed`);
 await cleanups.disposeAsync();
 process.exit(failed === 0 ? 0 : 1);
 
-/** Each worker takes the next operation, and no more often than once in `everyMs`. */
+/** Each worker takes the next operation, at most once in `everyMs`. */
 async function work(untilMs: number, everyMs: number): Promise<void> {
   const offset = Math.round(performance.timeOrigin + performance.now());
   let number = 0;

@@ -108,7 +108,7 @@ function built(): string {
   return join(house, "dist/inboxd");
 }
 
-/** With the options of scripts/build.ts that matter to a start. */
+/** With the options of scripts/build.ts that affect a start. */
 function compiledBare(): string {
   const path = join(directory, "bare");
   ran([

@@ -45,7 +45,7 @@ async function main(): Promise<void> {
     await database.remove();
   }
 
-  /** A log as long as asked, of one inbox. */
+  /** A log of this length, of one inbox. */
   async function seedLog(): Promise<void> {
     const db = await openDatabase({
       url: database.url,
@@ -103,7 +103,7 @@ async function main(): Promise<void> {
     for await (const chunk of answer.body ?? []) {
       for (let at = chunk.indexOf(newline); at !== -1; at = chunk.indexOf(newline, at + 1))
         if (chunk[at + 1] === newline) told += 1;
-      // Two frames come before the first event, and an end that is cut in two is not seen.
+      // Two frames come before the first event; a frame's end that is split in two is not counted.
       if (told >= events - 10) break;
     }
     leaving.abort();
@@ -111,7 +111,7 @@ async function main(): Promise<void> {
 
   async function broadcast(): Promise<void> {
     const what = `one event to ${listeners} streams, from its commit to the last of them${onEngine}`;
-    // There the streams are told before the sender has read its 250, from which this is counted.
+    // There the streams have the event before the sender has read its 250, where the time starts.
     if (engine === "embedded") return reportSkipped(what, "all of them have it before the mail's 250 is read");
     const { id, address } = await newInbox();
     const bare = Bun.spawn([process.execPath, import.meta.path, "bare"], { stdout: "pipe", stderr: "inherit" });
@@ -215,7 +215,7 @@ async function perSecond(work: () => Promise<void>): Promise<number> {
   return events / ((performance.now() - startedMs) / 1_000);
 }
 
-/** Connections as bare as they can be, so that what they cost is the server's. */
+/** Minimal connections, so that the server causes nearly all of the cost. */
 async function openAll(origin: string, path: string, apiKey: string, count = listeners) {
   const url = new URL(origin);
   const got = new Float64Array(count);
@@ -240,15 +240,15 @@ async function openAll(origin: string, path: string, apiKey: string, count = lis
       sockets.push(socket);
     });
   }
-  // What a stream begins with may come in two pieces.
+  // The beginning of a stream may come in two pieces.
   await Bun.sleep(500);
   return {
-    /** From here on it is counted anew; the answer tells how much the first has had since. */
+    /** Restarts the count; returns how much the first has got since. */
     sizeOfNext() {
       got.fill(0);
       return () => got[0] ?? 0;
     },
-    /** Resolves once each has had so much since; then it is counted anew. */
+    /** Resolves when each has got this much since; then restarts the count. */
     async untilAllHave(bytes: number) {
       missing = got.reduce((sum, has) => sum + (has < bytes ? 1 : 0), 0);
       wanted = bytes;
@@ -263,7 +263,7 @@ async function openAll(origin: string, path: string, apiKey: string, count = lis
   };
 }
 
-/** Keeps who asks, and writes what is posted to all of them. */
+/** Keeps its clients, and writes each posted body to all of them. */
 function bareServer(): void {
   const open = new Set<ReadableStreamDefaultController<Uint8Array>>();
   const server = Bun.serve({

@@ -1,4 +1,4 @@
-/** A part of bench/sending.ts: accepting sends of an account with SUPPRESSIONS (1,000,000) suppressions, beside one without, in turns. */
+/** A part of bench/sending.ts: accepting sends of an account with 1,000,000 suppressions (SUPPRESSIONS), beside one without, in turns. */
 import type { BenchDatabase } from "./support/database.ts";
 import { median } from "./support/load.ts";
 import { type Measured, measured } from "./support/measured-sends.ts";
@@ -38,7 +38,7 @@ export async function suppressed(
     for (let round = 0; round <= rounds; round += 1) {
       const none = await measured(database, without, { inboxIds: few, connections, seconds });
       const full = await measured(database, crowded, { inboxIds: many, connections, seconds });
-      // The first round warms both up.
+      // The first round warms up both.
       if (round === 0) continue;
       withNone.push(none);
       withThem.push(full);

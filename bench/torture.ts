@@ -42,7 +42,7 @@ async function once(entry: string): Promise<number> {
   return count === 0 ? 0 : 1;
 }
 
-/** A ledger that can't find fault is worth nothing. */
+/** Checks that the ledger finds faults. */
 async function selfTest(): Promise<number> {
   const sabotages: { name: string; file: string; faults: readonly ServiceFault[]; evidence: RegExp }[] = [
     {

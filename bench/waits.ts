@@ -47,7 +47,7 @@ async function measureWaking(service: ServiceProcess): Promise<void> {
     what: `Commit to answer of a wait, same process, p50${onEngine}`,
     value: median(here.waited),
     unit: "ms",
-    // On the embedded database both may be there before the sender has read his 250.
+    // On the embedded database both may come before the sender has read its 250.
     ...(toldMs > 0 && {
       beside: [{ name: "commit to webhook receiver", value: toldMs }],
       target: { ratio: { atMost: 1.5 } },
@@ -68,7 +68,7 @@ async function measureWaking(service: ServiceProcess): Promise<void> {
   await ask(service, "DELETE", "/v1/webhook");
 }
 
-/** One mail after the other to who waits for it; times from the 250. */
+/** One mail after the other to a wait; times from the 250. */
 async function wakeTimes(
   receiving: ServiceProcess,
   waiting: ServiceProcess,
@@ -86,7 +86,7 @@ async function wakeTimes(
       atMs: performance.now(),
     }));
     const told = toldOf().then(() => performance.now());
-    // So that it sleeps, and no mail of before keeps anybody busy.
+    // Lets the wait sleep and earlier work finish.
     await Bun.sleep(100);
     for (const command of ["MAIL FROM:<jane@example.com>", `RCPT TO:<${inbox.address}>`, "DATA"])
       await client.ask(command);
@@ -144,7 +144,7 @@ async function measureIdle(service: ServiceProcess): Promise<void> {
   });
 }
 
-/** What a server that does nothing else takes for each of the same requests. */
+/** The memory of each request in a server that does nothing else. */
 async function bareKibOfEach(inboxes: readonly Inbox[]): Promise<number> {
   const bare = Bun.spawn([process.execPath, join(import.meta.dir, "bare-waits.ts")], { stdout: "pipe" });
   try {
@@ -165,7 +165,7 @@ async function bareKibOfEach(inboxes: readonly Inbox[]): Promise<number> {
   }
 }
 
-/** How long it takes until the service holds none of them any more. */
+/** The time until the service holds none of them. */
 async function leave(service: ServiceProcess, connections: readonly { end(): void }[]): Promise<number> {
   const startedMs = performance.now();
   for (const connection of connections) connection.end();
@@ -180,7 +180,7 @@ async function openWaits({ apiUrl }: ServiceProcess): Promise<number> {
   return Number(count);
 }
 
-/** Over connections by hand, since Bun's own client has 256 of them at most. */
+/** Over raw connections, since Bun's client has at most 256. */
 async function waitsOn(
   { apiUrl, apiKey = benchKey }: Pick<ServiceProcess, "apiUrl"> & { apiKey?: string },
   inboxes: readonly Inbox[],
@@ -196,7 +196,7 @@ async function waitsOn(
   return connections;
 }
 
-/** Per cent of a core. */
+/** In per cent of a core. */
 async function cpuOver(pid: number): Promise<number> {
   const before = cpuMs(pid);
   await Bun.sleep(idleSeconds * 1000);

@@ -35,7 +35,7 @@ const accounts = Number(process.env.ACCOUNTS ?? 10);
 const secret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD4VOGAZ0ExAm=";
 const text = "It is on its way. ".repeat(40);
 
-/** Filling tables takes longer than the service lets anybody take. */
+/** Filling tables takes longer than the service's time limits. */
 const unhurried = { statementMs: 600_000, deadlineMs: 600_000 };
 const silent = new Logger(() => () => undefined);
 
@@ -49,7 +49,7 @@ else await bench();
 
 async function bench(): Promise<void> {
   const database = await startDatabase(["shared_buffers=256MB", "max_wal_size=2GB"]);
-  // The parts run as processes of their own, on this database; the embedded one takes one process at a time.
+  // The parts run as processes on this database; the embedded one allows one process at a time.
   Object.assign(process.env, { DATABASE_URL: database.url ?? "", DATA_DIR: database.dataDir });
   const receiving = await child("receiver");
   const receiver = receiving.said;
@@ -73,7 +73,7 @@ async function bench(): Promise<void> {
       note: `CPU of each: ${shown(own, database)}${graphile ? `; graphile-worker: ${shown(graphile, database)}` : ""}`,
     });
 
-    // The embedded database would take minutes to get so full.
+    // The embedded database would take minutes to fill.
     if (database.engine === "postgres") await besideOldDeliveries(database, own);
     const idle = await child("latency");
     await idle.process.exited;
@@ -111,7 +111,7 @@ async function besideOldDeliveries(database: BenchDatabase, empty: Measured): Pr
   });
 }
 
-/** On what the environment names. */
+/** On the database of the environment. */
 async function withDatabase(work: (db: Database) => Promise<unknown>, timeouts: Partial<Timeouts> = {}): Promise<void> {
   const url = process.env.DATABASE_URL || undefined;
   const db = await openDatabase({ url, dataDir: process.env.DATA_DIR ?? "", timeouts });
@@ -122,7 +122,7 @@ async function withDatabase(work: (db: Database) => Promise<unknown>, timeouts: 
   }
 }
 
-/** For bench/profile.ts: all that `ours` needs, with the receiver of an address. */
+/** For bench/profile.ts: everything that `ours` needs, with a receiver's address. */
 async function prepare(db: Database): Promise<void> {
   await makeAccounts(db, address);
   await makeEvents(db);
@@ -130,7 +130,7 @@ async function prepare(db: Database): Promise<void> {
 
 interface Measured {
   perSecond: number;
-  /** Microseconds of the worker's process and of Postgres for each delivery: steadier than the rate where others work too. */
+  /** Microseconds of the worker's process and of Postgres for each delivery, which are steadier than the rate on a busy machine. */
   workerCpu: number;
   postgresCpu: number;
 }
@@ -142,7 +142,7 @@ async function measured({ pid }: BenchDatabase, ...args: string[]): Promise<Meas
   const worker = await child(...args);
   const [perSecond = 0, workerCpu = 0] = worker.said.split(" ").map(Number);
   const postgresCpu = ((postgresMs() - beforeMs) * 1000) / events;
-  // The next one may have to wait for the database.
+  // The next process may have to wait for the database.
   if ((await worker.process.exited) !== 0) throw new Error(`Cannot measure: ${args[0]} failed`);
   return { perSecond, workerCpu, postgresCpu };
 }
@@ -151,7 +151,7 @@ function shown({ workerCpu, postgresCpu }: Measured, { pid }: BenchDatabase): st
   return `${workerCpu.toFixed(0)} µs${pid === undefined ? "" : ` + Postgres ${postgresCpu.toFixed(0)} µs`}`;
 }
 
-/** Runs one part in a process of its own; `said` is its first line. */
+/** Runs one part as a process; `said` is its first line. */
 async function child(...args: string[]) {
   const command = [process.execPath, import.meta.path, ...args];
   const process_ = Bun.spawn(command, { env: { ...process.env }, stdout: "pipe", stderr: "inherit" });
@@ -188,7 +188,7 @@ async function makeAccounts(db: Database, address: string): Promise<void> {
   );
 }
 
-/** Events of arrived mails, in line. */
+/** Queued events of received mails. */
 async function makeEvents(db: Database): Promise<void> {
   await query(db.api, sql`truncate messages, events, outbox`);
   const numbered = sql`select n, lpad(n::text, 26, '0') as id, lpad((1 + n % 1000)::text, 26, '0') as inbox,
@@ -216,7 +216,7 @@ async function makeEvents(db: Database): Promise<void> {
   await query(db.api, sql`analyze messages`);
 }
 
-/** One process of the service with nothing but its workers; says how many events a second it delivered. */
+/** One process of the service with its workers alone; returns its deliveries a second. */
 async function deliverAll(db: Database): Promise<void> {
   const startedMs = performance.now();
   const workers = await startWorkers(await workerDeps(db));
@@ -229,7 +229,7 @@ async function deliverAll(db: Database): Promise<void> {
   await workers.stop(1000);
 }
 
-/** From the commit of an event to its arrival at an idle receiver in this process. */
+/** From an event's commit to its arrival at an idle receiver in this process. */
 async function measureLatency(db: Database): Promise<void> {
   let arrived = (_: number): void => undefined;
   const server = Bun.serve({
@@ -265,7 +265,7 @@ async function measureLatency(db: Database): Promise<void> {
   await server.stop(true);
 }
 
-/** The same number of signed fetches as jobs of graphile-worker, ten at a time; says how many a second it did. */
+/** The same number of signed fetches as jobs of graphile-worker, ten at a time; returns the rate. */
 async function runGraphile(address: string): Promise<void> {
   const database = process.env.DATABASE_URL ?? "";
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -344,7 +344,7 @@ async function workerDeps(db: Database): Promise<WorkerDeps> {
   };
 }
 
-/** The rate, the processor's time of this process for each, and when it began: what `measured` and bench/profile.ts read. */
+/** The rate, the processor time of this process for each, and the start, for `measured` and bench/profile.ts. */
 function sayResult(startedMs: number): void {
   const perSecond = (events * 1000) / (performance.now() - startedMs);
   const { user, system } = process.cpuUsage();
@@ -353,7 +353,7 @@ function sayResult(startedMs: number): void {
   );
 }
 
-/** The round in the middle. */
+/** The median round. */
 function middle(values: readonly Measured[]): Measured {
   const sorted = values.toSorted((one, other) => one.perSecond - other.perSecond);
   return sorted[Math.floor(values.length / 2)] ?? { perSecond: 0, workerCpu: 0, postgresCpu: 0 };

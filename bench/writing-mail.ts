@@ -1,4 +1,4 @@
-/** Parts of bench/sending.ts: mail to several, mail that bears what is there already, and the files that come before it. */
+/** Parts of bench/sending.ts: mail to several, forwards, and uploads. */
 import { join } from "node:path";
 import { deliver } from "../tests/support/world.ts";
 import { type BenchDatabase, onEngine } from "./support/database.ts";
@@ -13,7 +13,7 @@ export interface Rounds {
   seconds: number;
 }
 
-/** Sends to twenty beside sends to one, in turns, at as many connections, by what is accepted alone. */
+/** Sends to twenty beside sends to one, in turns, with equal connections, accepted only. */
 export async function recipients({ environment }: BenchDatabase, { rounds, seconds }: Rounds): Promise<void> {
   const server = await startProgram("accepting.ts", environment);
   const many = 20;
@@ -43,7 +43,7 @@ export async function recipients({ environment }: BenchDatabase, { rounds, secon
   }
 }
 
-/** One request at a time: a forward of a mail of 20 MB, a send with an upload of as much, and a plain send, in turns. */
+/** One request at a time: a forward of a mail of 20 MB, a send with an upload of 20 MB, and a plain send, in turns. */
 export async function forwards(database: BenchDatabase, { rounds }: Rounds): Promise<void> {
   const { messageId, uploadId } = await largeMail(database);
   const server = await startProgram("accepting.ts", database.environment);
@@ -148,7 +148,7 @@ async function uploaded(
   return (count * 1000) / (performance.now() - startMs);
 }
 
-/** A mail of 20 MB that came in, and its file as an upload. */
+/** A received mail of 20 MB, and its file as an upload. */
 async function largeMail({ environment }: BenchDatabase): Promise<{ messageId: string; uploadId: string }> {
   await using service: ServiceProcess = await startServiceProcess(environment);
   const content = crypto.getRandomValues(new Uint8Array(65_536));

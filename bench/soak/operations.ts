@@ -1,9 +1,9 @@
 import { type RawSmtp, rawSmtp } from "../../tests/support/raw-smtp.ts";
 
-/** What callers and mail servers ask of the service, mixed as they would. Each throws unless it was answered as it should be. */
+/** The mixed operations of callers and mail servers. Each throws unless the answer is right. */
 export interface Operation {
   name: string;
-  /** How often it comes, among the others. */
+  /** Its share among the operations. */
   weight: number;
   run(number: number): Promise<void>;
 }
@@ -41,7 +41,7 @@ export async function newOperations({ apiUrl, apiKey, smtpPort }: SoakTarget): P
       const reply = await client.ask(command);
       if (!/^[23]/.test(reply)) throw new Error(`${command.slice(0, 40)} was answered ${reply}`);
     }
-    // Relays come and go: every hundredth mail is the last of its connection.
+    // Every hundredth mail is the last of its connection, as from real servers.
     if (number % 100 === 0) client.destroy();
     else idleClients.push(client);
   }

@@ -1,6 +1,6 @@
 import postgres from "postgres";
 
-/** The driver by itself; a unix socket is named as libpq does it (`?host=/run/postgresql`), which the driver does not read. */
+/** The bare driver; it does not read libpq's notation of a unix socket (`?host=/run/postgresql`). */
 export function clientOf(databaseUrl: string, options: postgres.Options<Record<string, never>> = {}): postgres.Sql {
   const url = new URL(databaseUrl);
   const directory = url.searchParams.get("host");

@@ -11,7 +11,7 @@ export function mailsIn(root: string): string[] {
   return paths.sort();
 }
 
-/** A mail as SMTP carries it: what was saved on a disk may have lost its CRs. */
+/** A mail as SMTP carries it; a saved file may have lost its CRs. */
 export function withCrlf(raw: Buffer): Buffer {
   return Buffer.from(raw.toString("latin1").replace(/\r?\n/g, "\r\n"), "latin1");
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 /** A profile as `bun --cpu-prof` writes it (the format of Chrome's developer tools). */
 interface CpuProfile {
   nodes: ProfileNode[];
-  /** Of the clock, in microseconds. */
+  /** Clock time, in microseconds. */
   startTime: number;
   samples: number[];
   timeDeltas: number[];
@@ -17,20 +17,20 @@ interface ProfileNode {
 }
 
 export interface Shares {
-  /** Of all CPU time, by who owns the code, the dearest first. Native code counts for who called it; how much of it that is, too. */
+  /** Shares of CPU time by the owner of the code, largest first. Native code counts for its caller, and is also shown. */
   owners: Map<string, { share: number; native: number }>;
-  /** The dearest first; time in native code stands beside the function that called it. */
+  /** The most expensive functions; native code counts for its caller. */
   functions: { name: string; file: string; share: number }[];
-  /** How many samples it rests on. */
+  /** The number of samples. */
   samples: number;
 }
 
-/** Between two samples of a thread that works; a longer pause is one in which it had nothing to do. */
+/** The longest time between two samples of a busy thread; a longer one means that it was idle. */
 const longestMicros = 5_000;
 const nobody = "runtime, called by nobody";
 const idle = new Set(["(program)", "(idle)", "(root)"]);
 
-/** What a process told Bun to write into a folder, of the time between two instants. */
+/** The profile that Bun has written into a folder, limited to a time span. */
 export async function readShares(directory: string, since: Date, until: Date): Promise<Shares> {
   const [name] = readdirSync(directory).filter((file) => file.endsWith(".cpuprofile"));
   if (name === undefined) throw new Error("Cannot read the profile: the process wrote none");
@@ -78,7 +78,7 @@ export async function readShares(directory: string, since: Date, until: Date): P
     samples,
   };
 
-  /** The nearest function up the stack that is written in a file, Bun's own JavaScript aside. */
+  /** The nearest function up the stack that has a file, without Bun's own JavaScript. */
   function callerOf(node: ProfileNode): ProfileNode | undefined {
     let at: ProfileNode | undefined = node;
     while (at !== undefined && !isFile(at.callFrame.url)) at = nodes.get(parents.get(at.id) ?? -1);
@@ -90,12 +90,12 @@ function isFile(url: string): boolean {
   return url.startsWith("/") || url.startsWith("file:");
 }
 
-/** A package, a folder of ours, or neither. */
+/** The owner: a package, a folder of ours, or neither. */
 function ownerOf(url: string): string {
   return /^(?:(?:src|@[^/]+)\/)?[^/]+/.exec(fileOf(url))?.[0] ?? nobody;
 }
 
-/** From the package's name on, or from the root of the house. */
+/** The path from the package's name, or from the root of the repository. */
 function fileOf(url: string): string {
   if (url === "") return "";
   return /^.*\/node_modules\/(.+)$/.exec(url)?.[1] ?? /\/((?:src|bench)\/.+)$/.exec(url)?.[1] ?? "other";

@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { leaveNothing } from "../../scripts/leave-nothing.ts";
 import { type PostgresServer, startPostgres } from "../../tests/support/postgres.ts";
 
-/** The database of a benchmark: a Postgres of its own, or the embedded one where DATABASE says so. */
+/** The database of a benchmark: a Postgres of its own, or the embedded one by DATABASE. */
 export interface BenchDatabase {
   engine: "postgres" | "embedded";
   /** Undefined for the embedded one. */
   url: string | undefined;
   dataDir: string;
-  /** What a process must have in its environment to work on it. */
+  /** The environment of a process that uses it. */
   environment: Record<"DATABASE_URL" | "DATA_DIR", string | undefined>;
-  /** Of the server; the embedded one has none of its own. */
+  /** The server's process; the embedded one has none. */
   pid: number | undefined;
   server: PostgresServer | undefined;
   remove(): Promise<void>;
@@ -20,7 +20,7 @@ export interface BenchDatabase {
 
 export const engine = process.env.DATABASE === "embedded" ? "embedded" : "postgres";
 
-/** Behind what a benchmark measures on either. */
+/** The suffix of a result's name. */
 export const onEngine = engine === "embedded" ? ", embedded" : "";
 
 export async function startDatabase(settings: readonly string[] = []): Promise<BenchDatabase> {

@@ -1,16 +1,16 @@
-/** A load on an HTTP address over kept connections, each asking again as soon as it is answered. */
+/** A load on an HTTP address: each kept connection sends the next request at once. */
 export interface Load {
   url: string;
   method?: string;
   headers?: Record<string, string>;
-  /** The body of each request; the number makes it unlike the others. */
+  /** The body of each request; the number makes it unique. */
   body?: (number: number) => string;
-  /** Headers of each request beside the common ones. */
+  /** Further headers of each request. */
   headersOf?: (number: number) => Record<string, string>;
-  /** In place of the path of `url`. */
+  /** Replaces the path of `url`. */
   pathOf?: (number: number) => string;
   connections: number;
-  /** Ends after so long or after so many requests, whichever is first. */
+  /** The limit: a time or a number of requests, whichever comes first. */
   seconds?: number;
   requests?: number;
 }
@@ -20,11 +20,11 @@ export interface LoadResult {
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
-  /** How often each status came. */
+  /** The number of answers by status. */
   statuses: Record<string, number>;
 }
 
-/** Sockets and counting alone: a client that parses whole answers would measure itself. */
+/** Counts on raw sockets: a client that parses whole answers would measure itself. */
 export async function load(of: Load): Promise<LoadResult> {
   const url = new URL(of.url);
   const latencies: number[] = [];
@@ -88,7 +88,7 @@ export async function load(of: Load): Promise<LoadResult> {
   };
 }
 
-/** Gathers the head, and of the body no more than tells its end. */
+/** Collects the head, and from the body only what shows its end. */
 function newAnswer() {
   let head: Buffer = Buffer.alloc(0);
   let status: string | undefined;
@@ -96,7 +96,7 @@ function newAnswer() {
   let tail: Buffer = Buffer.alloc(0);
 
   return {
-    /** The status, once the answer is whole. Of a chunked one the end is looked for, and not each chunk. */
+    /** The status, once the answer is complete. A chunked one is searched for its end, not parsed. */
     take(chunk: Buffer): string | undefined {
       let body = chunk;
       if (status === undefined) {

@@ -1,11 +1,11 @@
-/** What figures depend on: machine, versions, commit. */
+/** The conditions of the figures: machine, versions, commit. */
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { cpus, release, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import { dependencies } from "../../package.json";
 import { median } from "./load.ts";
 
-/** In one line. */
+/** The conditions in one line. */
 export function describeMachine(): string {
   const all = cpus();
   const cores = all.length === 1 ? "1 core" : `${all.length} cores`;
@@ -19,7 +19,7 @@ export function describeMachine(): string {
   ].join("; ");
 }
 
-/** The day, and the commit with a remark where the tree is another. */
+/** The day and the commit, with a remark if the tree has changes. */
 export function describeState(): string {
   const git = (...words: string[]) =>
     Bun.spawnSync(["git", ...words], { cwd: import.meta.dir })
@@ -30,7 +30,7 @@ export function describeState(): string {
   return `${day}, commit ${git("rev-parse", "--short", "HEAD") || "unknown"}${isChanged ? " with changes" : ""}`;
 }
 
-/** Of the one that tests/support/postgres.ts starts. */
+/** The version of the Postgres that tests/support/postgres.ts starts. */
 function postgresVersion(): string {
   const root = "/usr/lib/postgresql";
   const [newest] = [...new Bun.Glob("*/bin/postgres").scanSync({ cwd: root, absolute: true })]
@@ -41,7 +41,7 @@ function postgresVersion(): string {
   return `Postgres ${/\d+(?:\.\d+)?/.exec(said)?.[0] ?? "of an unknown version"}`;
 }
 
-/** What each commit waits for: on the file system of temporary files, where the benchmarks' databases are. */
+/** The time of a flush, which each commit waits for, on the file system of the benchmarks' databases. */
 export function flushMs(): number {
   const directory = mkdtempSync(join(tmpdir(), "ibx-flush-"));
   const file = openSync(join(directory, "file"), "w");

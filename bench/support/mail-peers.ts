@@ -1,4 +1,4 @@
-/** Mail servers to hold ours against, each from a temporary directory on a free port. */
+/** Mail servers to compare with ours, each in a temporary directory on a free port. */
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -10,11 +10,11 @@ export interface MailPeer extends AsyncDisposable {
   name: string;
   port: number;
   pid: number | undefined;
-  /** Resolves once what it accepted is where it belongs. */
+  /** Resolves once all accepted mail is delivered. */
   settle(): Promise<void>;
 }
 
-/** Postfix as its package sets it up, delivering into Maildirs; undefined where it is not installed. */
+/** Postfix as its package sets it up, delivering into Maildirs; undefined if it is not installed. */
 export async function startPostfix(): Promise<MailPeer | undefined> {
   if (!hasPostfix) {
     reportSkipped("Postfix", "it is not installed here or this is not root");
@@ -62,10 +62,10 @@ export async function startPostfix(): Promise<MailPeer | undefined> {
 
 const harakaVersion = "3.3.4";
 
-/** Of what its own packages leave open, so that the peer of tomorrow is the peer of today. */
+/** Pinned versions of the packages that Haraka leaves open, so that the peer stays the same. */
 const harakaPins = { "encoding-japanese": "2.2.0", libmime: "5.3.7", libqp: "2.1.1" };
 
-/** Haraka with a plugin that writes and flushes a file for each mail; undefined where npm can't fetch it. */
+/** Haraka with a plugin that writes and flushes a file for each mail; undefined if npm cannot fetch it. */
 export async function startHaraka(): Promise<MailPeer | undefined> {
   const directory = temporary();
   const port = await freePort();
@@ -91,7 +91,7 @@ export async function startHaraka(): Promise<MailPeer | undefined> {
   };
   for (const folder of ["config", "plugins", "mails", "queue"]) mkdirSync(join(directory, folder));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text);
-  // Its own defaults are not read where a configuration of one's own is.
+  // With an own configuration it does not read its defaults.
   copyFileSync(join(directory, "node_modules/Haraka/config/connection.ini"), join(directory, "config/connection.ini"));
   const child = Bun.spawn(["node", program, "-c", directory], { stdout: "ignore", stderr: "ignore" });
   await untilListening(port);

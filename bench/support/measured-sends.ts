@@ -3,13 +3,13 @@ import { type LoadResult, load } from "./load.ts";
 import { cpuMs } from "./process-usage.ts";
 import { type SendingServer, sendsTo } from "./sends.ts";
 
-/** CPU of each request, of the server and of Postgres. */
+/** CPU time of each request, of the server and of Postgres. */
 export interface Measured extends LoadResult {
   cpuMicros: number;
   postgresMicros: number;
 }
 
-/** Sends of all these inboxes in turn, of which none may be refused. */
+/** Sends from all these inboxes in turn; none may be refused. */
 export async function measured(
   { pid }: BenchDatabase,
   server: SendingServer,

@@ -1,4 +1,4 @@
-/** Parts of a page that programs write, each between two comments: `<!-- name: begin -->` and `<!-- name: end -->`. */
+/** The generated parts of a page, each between two comments: `<!-- name: begin -->` and `<!-- name: end -->`. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

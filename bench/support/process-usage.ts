@@ -1,4 +1,4 @@
-/** What a process and those it started have used, as Linux counts it. */
+/** The use of a process and its children, from `/proc`. */
 import { readdirSync, readFileSync } from "node:fs";
 
 /** CPU time of a process and its living children, in milliseconds. */
@@ -27,7 +27,7 @@ export function residentMb(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(statusOf(pid))?.[1] ?? 0) / 1024;
 }
 
-/** The most since `forgetPeak`. */
+/** The peak since `forgetPeak`. */
 export function peakMb(pid: number): number {
   return Number(/VmHWM:\s+(\d+)/.exec(statusOf(pid))?.[1] ?? 0) / 1024;
 }

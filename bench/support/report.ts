@@ -1,14 +1,14 @@
 import { appendFileSync } from "node:fs";
 
-/** What a benchmark found out: one line of the table in docs/performance.md. */
+/** The result of a benchmark: one line of the table in docs/performance.md. */
 export interface Result {
-  /** Names the line within its benchmark. */
+  /** The name of the line within its benchmark. */
   what: string;
   value: number;
   unit: string;
-  /** Who did the same in the same run, the most telling first. */
+  /** The peers of the same run, the most important first. */
   beside?: readonly Peer[];
-  /** What is wanted of the ratio to the first peer, and of the value. */
+  /** The wanted ratio to the first peer, and the wanted value. */
   target?: { ratio?: Bound; value?: Bound };
   note?: string;
 }
@@ -17,7 +17,7 @@ export interface Peer {
   name: string;
   /** In the unit of the result. */
   value: number;
-  /** How many times the peer's value ours is, where that is not to be told from the two values. */
+  /** Our value in multiples of the peer's, if it does not follow from the two values. */
   ratio?: number;
 }
 
@@ -26,14 +26,14 @@ export type Bound = { atLeast: number } | { atMost: number };
 /** A line of the file that BENCH_RESULTS names. */
 export type Line = { kind: "result"; result: Result } | { kind: "skipped"; what: string; why: string };
 
-/** Says a result to whoever watches, and to bench/all.ts where that has started the benchmark. */
+/** Prints a result, and passes it to bench/all.ts if that has started the benchmark. */
 export function report(result: Result): void {
   const parts = [...shownPeers(result), shownValue(result), shownTarget(result), result.note ?? ""];
   process.stdout.write(`${result.what}: ${parts.filter((part) => part !== "").join("; ")}\n`);
   append({ kind: "result", result });
 }
 
-/** Says that something could not be measured here, and why. */
+/** Reports that something could not be measured here, and why. */
 export function reportSkipped(what: string, why: string): void {
   process.stdout.write(`${what}: skipped, ${why}\n`);
   append({ kind: "skipped", what, why });
@@ -47,7 +47,7 @@ export function shownValue({ value, unit }: Result): string {
   return `${shownNumber(value)} ${unit}`;
 }
 
-/** `≥ 0.50 ×, met`; empty where nothing is wanted. */
+/** `≥ 0.50 ×, met`; empty without a wanted value. */
 export function shownTarget({ value, beside: [peer] = [], target }: Result): string {
   const wanted: [bound: string, isMet: boolean][] = [];
   if (target?.ratio && peer) {
@@ -72,7 +72,7 @@ function shownBound(bound: Bound, shown: (number: number) => string): string {
   return "atLeast" in bound ? `≥ ${shown(bound.atLeast)}` : `≤ ${shown(bound.atMost)}`;
 }
 
-/** Three digits that count: figures of a benchmark hold no more. */
+/** Three significant digits, the precision of a benchmark. */
 function shownNumber(number: number): string {
   if (!Number.isFinite(number)) return "–";
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.max(Math.abs(number), 0.01))));

@@ -1,17 +1,17 @@
-/** An inbox as full as asked, five messages to a thread, written straight into the tables; its counters and its search index are right. */
+/** An inbox of this size, five messages in a thread, written directly into the tables, with right counters and search index. */
 export interface SeededInbox {
   id: string;
   messages: number;
-  /** A thread of it, in the middle of its time. */
+  /** A thread from the middle of its time. */
   threadId: string;
 }
 
-/** In ten messages of each inbox, spread over its whole time. */
+/** A word of ten messages in each inbox, spread over its whole time. */
 export const rareWord = "zanzibar";
-/** In every message. */
+/** A word of every message. */
 export const commonWord = "hello";
 
-/** Text that many mails share, so that a million take a minute to make: two thousand bodies of sixty words. */
+/** Two thousand bodies of sixty words, shared by many mails, so that a million take a minute. */
 const prepareBodies = `
   create unlogged table if not exists seed_bodies as
     select n, text, to_tsvector('simple', text) as words from (
@@ -19,7 +19,7 @@ const prepareBodies = `
       from generate_series(0, 1999) n, generate_series(1, 60) word where n + word > 0 group by n) bodies;
   create unique index if not exists seed_bodies_n on seed_bodies (n)`;
 
-/** `run` carries out statements without parameters, several at once, on one connection. */
+/** `run` executes statements without parameters, several at once, on one connection. */
 export async function seedInbox(
   run: (statements: string) => Promise<unknown>,
   { accountId, number, messages }: { accountId: string; number: number; messages: number },

@@ -1,4 +1,4 @@
-/** Sends over HTTP, to the service or to a part of it that runs as a process of its own. */
+/** Sends over HTTP, to the service or to a part of it that runs as a process. */
 import { join } from "node:path";
 import type { Load } from "./load.ts";
 import { benchKey } from "./service.ts";
@@ -14,7 +14,7 @@ export interface StartedProgram extends SendingServer {
   exited: Promise<number>;
 }
 
-/** A program of bench/ that prints its port. */
+/** A program of this folder that prints its port. */
 export async function startProgram(
   name: string,
   environment: Record<string, string | undefined>,
@@ -38,7 +38,7 @@ export async function startProgram(
 const text = "It is on its way. ".repeat(110);
 let loads = 0;
 
-/** Sends that go round the inboxes, each with a key of its own. */
+/** Sends from each inbox in turn, each with its own key. */
 export function sendsTo(server: SendingServer, inboxIds: readonly string[]): Omit<Load, "connections"> {
   loads += 1;
   const run = `${process.pid}-${loads}`;

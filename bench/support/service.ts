@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { leaveNothing } from "../../scripts/leave-nothing.ts";
 
-/** The service as its own process, so that a benchmark's load does not share its event loop. */
+/** The service as a process, so that a benchmark's load does not share its event loop. */
 export interface ServiceProcess extends AsyncDisposable {
   apiUrl: string;
   smtpPort: number;
@@ -15,7 +15,7 @@ export interface ServiceProcess extends AsyncDisposable {
 
 export const benchKey = "bench-key-0123456789abcdef";
 
-/** `bunArguments` stand before the program, as `--cpu-prof` must. */
+/** `bunArguments` go before the program, as `--cpu-prof` must. */
 export async function startServiceProcess(
   environment: Record<string, string | undefined>,
   { bunArguments = [] }: { bunArguments?: readonly string[] } = {},
@@ -61,7 +61,7 @@ export async function startServiceProcess(
   };
 }
 
-/** Reads until the curl of the banner is there, and goes on reading so that the pipe never fills. */
+/** Reads until the banner's curl line, and continues reading so that the pipe never fills. */
 async function bannerOf(output: ReadableStream<Uint8Array>): Promise<string> {
   const reader = output.getReader();
   const decoder = new TextDecoder();

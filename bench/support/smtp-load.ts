@@ -1,9 +1,9 @@
-/** SMTP sessions that hand in mail after mail, and how long each waited from its final dot to its 250. */
+/** SMTP sessions that hand in mail after mail, and each time from the final dot to the 250. */
 export interface SmtpLoad {
   port: number;
   sessions: number;
   mails: number;
-  /** The mail of a number, without the final dot. */
+  /** The mail with this number, without the final dot. */
   mail: (number: number) => Uint8Array | string;
   to: (number: number) => string;
 }
@@ -14,7 +14,7 @@ export interface SmtpLoadResult {
   p99Ms: number;
 }
 
-/** Connections are kept, so that the time of a mail is the time of its commit. */
+/** Kept connections, so that a mail's time is that of its commit. */
 export async function smtpLoad({ port, sessions, mails, mail, to }: SmtpLoad): Promise<SmtpLoadResult> {
   const latencies: number[] = [];
   let next = 0;
@@ -97,14 +97,14 @@ async function connected(port: number): Promise<Line> {
   };
 }
 
-/** One that nobody waits for may fail unheard. */
+/** A pending reply without a reader may fail silently. */
 function nextReply(): PromiseWithResolvers<string> {
   const next = Promise.withResolvers<string>();
   next.promise.catch(() => undefined);
   return next;
 }
 
-/** Unique mails of about a size, whose text is words and not one letter over and over. */
+/** Unique mails of about this size, with text of real words. */
 export function plainMails(sizeBytes: number): (number: number) => string {
   const words = "the of and to in is that for it as was with be by on not he his but at are this have from or had an";
   const vocabulary = words.split(" ");

@@ -14,7 +14,7 @@ interface Message {
   direction: string;
 }
 
-/** An agent that lists what is unread, works on it and marks it: whatever came in meanwhile must still be found. */
+/** An agent that lists unread threads, works on them and marks them; mail that came in meanwhile must still be found. */
 export function agent(world: World, chance: Chance): Driver {
   return async function workOnce() {
     const inbox = chance.pick([...world.ledger.inboxes.values()]);
@@ -23,7 +23,7 @@ export function agent(world: World, chance: Chance): Driver {
   };
 }
 
-/** Answers how many unread threads there were; undefined when that could not be told. */
+/** Returns the number of unread threads, or undefined if it is not known. */
 export async function workOn(world: World, inbox: LedgerInbox, limit: number): Promise<number | undefined> {
   const { ledger } = world;
   const listed = await ask(world, inbox.account, "GET", `/inboxes/${inbox.id}/threads?is_read=false&limit=${limit}`);
@@ -61,7 +61,7 @@ export async function readThread(world: World, inbox: LedgerInbox, threadId: str
   return messages;
 }
 
-/** What belongs to others answers as if it were not there. */
+/** Resources of other accounts are answered as missing. */
 async function peek(world: World, chance: Chance, inbox: LedgerInbox): Promise<void> {
   const strangers = world.accounts.filter((account) => account !== inbox.account);
   if (strangers.length === 0) return;

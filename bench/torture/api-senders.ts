@@ -3,7 +3,7 @@ import { readThread } from "./agents.ts";
 import type { LedgerInbox, LedgerSend } from "./ledger.ts";
 import { ask, type Driver, eventually, type World } from "./world.ts";
 
-/** A client that sends mail and repeats each request, with its key, until it knows what came of it. */
+/** A client that sends mail and repeats each request with its key until it knows the outcome. */
 export function apiSender(world: World, chance: Chance, name: string, from: readonly LedgerInbox[]): Driver {
   const { ledger } = world;
   let number = 0;
@@ -33,12 +33,12 @@ export function apiSender(world: World, chance: Chance, name: string, from: read
         () => undefined,
       )),
     };
-    // Files that are not named by the request may come beside it.
+    // Files may come beside the request that does not name them.
     const isForm = chance.is(0.3);
     ledger.sends.set(token, send);
     for (const known of [token, ...tokensIn(body)]) ledger.copies.set(known, send);
     const once = () => request(send, body, isForm);
-    // Some clients press twice: both must hear of the same message.
+    // Some clients send twice; both must get the same message.
     if (chance.is(0.15)) await Promise.all([eventually(world, chance, once), eventually(world, chance, once)]);
     else await eventually(world, chance, once);
     if (chance.is(0.1)) await once().catch(() => undefined);
@@ -49,7 +49,7 @@ export function apiSender(world: World, chance: Chance, name: string, from: read
     return `${token}@far${chance.whole(1, 3)}.example`;
   }
 
-  /** Whom a mail to several goes to, and its files: in the request, or as uploads. */
+  /** The recipients of a mail to several, and its files: in the request, or as uploads. */
   async function crowdOf(send: LedgerSend): Promise<object> {
     const far = [1, 2, 3, 9].map((place) => `${send.token}r${place}x`);
     const [first = "", second = "", hidden = "", refused = ""] = far;
@@ -76,7 +76,7 @@ export function apiSender(world: World, chance: Chance, name: string, from: read
     return { uploadId };
   }
 
-  /** The local parts of all addresses outside. */
+  /** The local parts of all foreign addresses. */
   function tokensIn(body: object): string[] {
     return [...JSON.stringify(body).matchAll(/"([a-z0-9]+)@far\d\.example"/g)].map(([, token = ""]) => token);
   }
@@ -102,7 +102,7 @@ export function apiSender(world: World, chance: Chance, name: string, from: read
     return false;
   }
 
-  /** The same request as a form: what it holds as base64 is a file of it. */
+  /** The same request as a form, with its base64 contents as files. */
   function formOf(
     asked: object & { attachments?: readonly Partial<Record<"content" | "filename", string>>[] },
   ): FormData {

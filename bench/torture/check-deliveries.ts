@@ -9,7 +9,7 @@ interface Attempt {
   attemptedAt: Date;
 }
 
-/** I3: each endpoint was told of what it wants, and of nothing else; what it heard is what its log says. */
+/** I3: each endpoint got the events that it wants, and no others, and the log of deliveries agrees. */
 export async function checkDeliveries(ledger: Ledger, db: Database): Promise<void> {
   const rows = await query<Attempt>(
     db.api,
@@ -64,7 +64,7 @@ function checkPromise(
   }
 }
 
-/** What was recovered came in the order in which it happened; two processes may each have had something in one millisecond. */
+/** Recovered events came in order; two processes may each have one in the same millisecond. */
 function checkRecovered(ledger: Ledger, endpoint: LedgerEndpoint, log: readonly LoggedEvent[]): void {
   const { name, recovered, deliveries } = endpoint;
   const came: { event: LoggedEvent; atMs: number }[] = [];

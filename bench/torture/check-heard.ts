@@ -3,7 +3,7 @@ import { type Database, query } from "../../src/database/db.ts";
 import { isWanted, type Ledger, type LedgerAccount, type LoggedEvent } from "./ledger.ts";
 import { ask, type World } from "./world.ts";
 
-/** The whole log of each account, as it is shown once nothing is under way any more. */
+/** The whole log of each account, once nothing is in progress. */
 export async function readLogs(world: World): Promise<void> {
   for (const account of world.accounts) world.ledger.logs.set(account.name, await logOf(world, account));
 }
@@ -22,7 +22,7 @@ async function logOf(world: World, account: LedgerAccount): Promise<LoggedEvent[
   }
 }
 
-/** Who listens has seen what there was: all of it, once, in its order. */
+/** Each listener got all events, once and in order. */
 export async function checkHeard(ledger: Ledger, db: Database): Promise<void> {
   for (const [name, log] of ledger.logs) {
     const rows = await query<{ id: string }>(
@@ -48,7 +48,7 @@ export async function checkHeard(ledger: Ledger, db: Database): Promise<void> {
 
 const idOf = ({ id }: { id: string }) => id;
 
-/** Tells of the first place at which they part. */
+/** Reports the first difference. */
 function compare(
   ledger: Ledger,
   invariant: string,

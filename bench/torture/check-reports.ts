@@ -3,7 +3,7 @@ import { type Database, query } from "../../src/database/db.ts";
 import type { Ledger } from "./ledger.ts";
 import { isRefused } from "./relay.ts";
 
-/** Each report that was answered 250 is there once, with its event, in what its message shows, and in who is suppressed. */
+/** Each report with a 250 is stored once, with its event, its message's delivery and its suppression. */
 export async function checkReports(ledger: Ledger, db: Database): Promise<void> {
   await checkTold(ledger, db);
   await checkSuppressed(ledger, db);
@@ -33,12 +33,12 @@ async function checkTold(ledger: Ledger, db: Database): Promise<void> {
   ledger.count("reports there", stored.length);
 }
 
-/** The recipients that are suppressed: those that were refused, or bounced for good as the only one of their mail. */
+/** The expected suppressions: recipients that were refused, or bounced for good as the only one of their mail. */
 async function checkSuppressed(ledger: Ledger, db: Database): Promise<void> {
   const rows = await query<{ address: string }>(db.api, sql`select address from suppressions`);
   const suppressed = new Set(rows.map(({ address }) => address));
   const bounced = ledger.reports.filter(({ kind }) => kind === "bounced");
-  // Several recipients share a return path, and a report by such a path suppresses nobody.
+  // Recipients who share a return path are not suppressed by its reports.
   const several = await query<{ address: string }>(
     db.api,
     sql`select address from recipients where message_id in

@@ -6,7 +6,7 @@ import { checkDeliveries } from "./check-deliveries.ts";
 import { checkHeard } from "./check-heard.ts";
 import { digestOf, type Ledger } from "./ledger.ts";
 
-/** What must hold between the rows, whatever happened: nothing torn, nothing astray, nothing forgotten. */
+/** The invariants between rows, whatever happened. */
 export async function checkRows(ledger: Ledger, db: Database, longestLeaseMs: number): Promise<void> {
   for (const [invariant, what, statement] of rules) {
     for (const row of await query<Record<string, unknown>>(db.api, sql.raw(statement))) {
@@ -153,7 +153,7 @@ async function checkOutbox(ledger: Ledger, db: Database, longestLeaseMs: number)
   }
 }
 
-/** The bytes that came are the bytes that lie there. */
+/** The stored bytes are those that came. */
 async function checkSources(ledger: Ledger, db: Database): Promise<void> {
   const rows = await query<{ subject: string; sourceId: string }>(
     db.api,

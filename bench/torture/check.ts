@@ -14,7 +14,7 @@ export interface ShownMessage {
   recipients: { address: string; status: string }[];
 }
 
-/** I1 to I6 as far as the API shows them. Answers all that it showed. */
+/** Checks I1 to I6 by the API. Returns everything that it showed. */
 export async function checkShown(world: World): Promise<ShownMessage[]> {
   const all: ShownMessage[] = [];
   for (const inbox of world.ledger.inboxes.values()) all.push(...(await messagesOf(world, inbox)));
@@ -42,7 +42,7 @@ async function messagesOf(world: World, inbox: LedgerInbox): Promise<ShownMessag
   return messages;
 }
 
-/** Each mail as often as it must be there, and nothing besides. */
+/** Each mail is there as often as it must be, and no other. */
 function checkInbox({ ledger }: World, inbox: LedgerInbox, messages: readonly ShownMessage[]): void {
   const inbound = messages.filter(({ direction }) => direction === "inbound");
   const copies = Map.groupBy(inbound, ({ subject }) => subject);
@@ -119,7 +119,7 @@ function checkCopy(
   }
   if (status === "sent" && isOwn && arrivals !== 1)
     ledger.violation("I5", `${about} is sent, and there ${arrivals} times`);
-  // One who bounced by a copy that the service has not heard of is suppressed before the next.
+  // A recipient whose copy bounced, unknown to the service, is suppressed before the next mail.
   const hasBounced = ledger.reports.some(
     (report) => report.token === token && report.kind === "bounced" && report.open,
   );

@@ -2,25 +2,25 @@ import type { Chance } from "../../tests/support/chance.ts";
 import type { LedgerAccount, LedgerSubscription, LoggedEvent } from "./ledger.ts";
 import type { World } from "./world.ts";
 
-/** One connection by which a client hears of events: what it wants, where it stands, and whom it tells. */
+/** One connection of a client: its filter, its position and its receiver of events. */
 export interface Connection {
   world: World;
   account: LedgerAccount;
   apiUrl: string;
   subscription: LedgerSubscription;
-  /** Id of the last event that was seen, or `start`. */
+  /** The id of the last seen event, or `start`. */
   after: string;
-  /** Whatever it is like else, it reads all there is, at once. */
+  /** Reads everything at once, whatever its usual pace. */
   isFinishing: boolean;
   chance: Chance;
-  /** Aborted when the connection is wanted no more. */
+  /** Aborted when the connection must end. */
   signal: AbortSignal;
   heard(event: LoggedEvent): void;
-  /** The events up to here are not wanted. */
+  /** Events up to this one are not wanted. */
   passed(eventId: string): void;
 }
 
-/** How a client reads: all at once; for a while only; 1 KiB a second; not at all. */
+/** The pace of a client: at once; for a while only; 1 KiB/s; never. */
 export type Manners = "steady" | "dropping" | "slow" | "idle";
 
 interface Payload {
@@ -34,7 +34,7 @@ function eventOf({ event_id, event, inbox_id, occurred_at }: Payload): LoggedEve
   return { id: event_id, type: event, inboxId: inbox_id, occurredAt: occurred_at };
 }
 
-/** By server-sent events. Ends with the connection, and throws where there was none. */
+/** Uses server-sent events. Ends with the connection; throws if there was none. */
 export function byStream(manners: Manners): (connection: Connection) => Promise<void> {
   return async function hear(connection) {
     const { account, after, apiUrl, chance, isFinishing, subscription } = connection;
@@ -93,7 +93,7 @@ function take({ world: { ledger }, account, after, heard, passed }: Connection, 
   } else if (id !== undefined) passed(id);
 }
 
-/** By a WebSocket. */
+/** Uses a WebSocket. */
 export async function bySocket(connection: Connection): Promise<void> {
   const { account, after, apiUrl, heard, subscription, world } = connection;
   const limit = limitOf(connection);
@@ -101,7 +101,7 @@ export async function bySocket(connection: Connection): Promise<void> {
   const socket = new WebSocket(`${apiUrl.replace("http", "ws")}/v1/ws`, options as unknown as string[]);
   const closed = Promise.withResolvers<void>();
   limit.signal.addEventListener("abort", () => {
-    // What comes after that is not read: the next connection begins behind what was.
+    // Later frames are not read: the next connection continues behind the last one read.
     socket.onmessage = null;
     socket.close();
     closed.resolve();
@@ -138,10 +138,10 @@ function isTaken({ world: { ledger }, account, after }: Connection, status: numb
   return status === 200;
 }
 
-/** When a client gives a connection up: it must, or it has heard nothing for longer than it waits. */
+/** When a client closes a connection: on request, or after too long a silence. */
 function limitOf({ chance, signal }: Connection) {
   const own = new AbortController();
-  // Some shorter than the heartbeat, which comes every 15 s.
+  // Sometimes shorter than the heartbeat of 15 s.
   const patienceMs = chance.whole(6_000, 25_000);
   let timer = setTimeout(() => own.abort(), patienceMs);
   const abort = () => own.abort();

@@ -3,7 +3,7 @@ import { digestOf, type LedgerInbox, type LedgerMail, type RecipientState } from
 import { inSession, stuffed } from "./smtp-client.ts";
 import type { World } from "./world.ts";
 
-/** A mail that is in the ledger from here on, and was handed to nobody yet. */
+/** Enters a new mail into the ledger, before any attempt. */
 export function newMail(
   { ledger }: World,
   token: string,
@@ -20,7 +20,7 @@ export function newMail(
   return mail;
 }
 
-/** One attempt to hand a mail in. True when there is nothing left to do. */
+/** One attempt to hand a mail in. True if nothing is left to do. */
 export async function deliver(
   world: World,
   chance: Chance,

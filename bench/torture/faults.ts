@@ -11,11 +11,11 @@ export interface Victims {
   postgres: PostgresServer | undefined;
   relay: TortureRelay;
   receivers: readonly TortureReceiver[];
-  /** A process is stopped for a little longer than a claim holds. */
+  /** A process is stopped for a little longer than a lease. */
   webhookLeaseMs: number;
   relayLeaseMs: number;
   shutdownMs: number;
-  /** Undefined: all that the service must survive. */
+  /** Undefined: all faults that the service must survive. */
   faults: readonly ServiceFault[] | undefined;
 }
 
@@ -23,7 +23,7 @@ export type ServiceFault = "kill" | "terminate" | "stop" | (typeof databaseFault
 
 const databaseFaults = ["database stopped", "database frozen", "backends killed"] as const;
 
-/** One fault after the other in the service and its database, and others beside them in its neighbours, until the drain. */
+/** Causes one fault after the other in the service and its database, and others in its peers, until the drain. */
 export async function injectFaults(victims: Victims, chance: Chance, untilMs: number): Promise<void> {
   await Promise.all([
     faultsOfService(victims, chance.fork(), untilMs),
@@ -36,7 +36,7 @@ async function faultsOfService(victims: Victims, chance: Chance, untilMs: number
   const usual = ["kill", "kill", "kill", "terminate", "stop", ...(postgres ? databaseFaults : [])] as const;
   const kinds: readonly ServiceFault[] = victims.faults ?? usual;
   if (kinds.length === 0) return void (await Bun.sleep(untilMs - Date.now()));
-  // Each kind once, in an order that the seed chose, before any comes again: also a short run tries them all.
+  // Each kind once, in the seed's order, before any repeats, so that a short run has them all.
   let waiting: ServiceFault[] = [];
   while (Date.now() < untilMs) {
     if (waiting.length === 0) waiting = shuffled(kinds, chance);
@@ -68,10 +68,10 @@ async function terminate({ world, shutdownMs }: Victims, place: Place): Promise<
   await revive(world, place);
 }
 
-/** Past the lease its claims are another's; when it goes on it must not overwrite what that one did. */
+/** After the lease another process has its claims, and it must not overwrite that one's results. */
 async function stopPastLease(victims: Victims, place: Place, chance: Chance, untilMs: number): Promise<void> {
   const { world, webhookLeaseMs, relayLeaseMs } = victims;
-  // Alone it has nobody who could take over.
+  // A single process has no other to take over.
   const isAlone = world.fleet.places.length === 1;
   const isLong = !isAlone && untilMs - Date.now() > 3 * relayLeaseMs && chance.is(0.4);
   await during(world, "process", async () => {
@@ -111,7 +111,7 @@ async function databaseFault(
 const killBackends =
   "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'inboxd' and pid <> pg_backend_pid()";
 
-/** The service must find its way back by itself, and soon. */
+/** The service must recover by itself, and soon. */
 async function untilItServes(world: World): Promise<void> {
   const beganMs = Date.now();
   while (Date.now() - beganMs < 20_000) {
@@ -170,7 +170,7 @@ async function revive(world: World, place: Place): Promise<void> {
     await place.end("SIGKILL");
     await place.start();
   }
-  // On a machine where starts are slow there would be little else: it works for as long as it was away.
+  // It then works for as long as it was down, so that slow starts do not fill the run.
   await Bun.sleep(tookMs);
 }
 

@@ -1,23 +1,23 @@
 import { join } from "node:path";
 import type { Ledger } from "./ledger.ts";
 
-/** Processes of the service on one database, each in a place of its own, where another starts when one has died. */
+/** Processes of the service on one database; each slot starts another when its process has died. */
 export interface Fleet {
   places: readonly Place[];
-  /** A process that listens; undefined while there is none. */
+  /** A listening process; undefined while there is none. */
   any(): Running | undefined;
   stop(): Promise<void>;
 }
 
 export interface Place {
   name: string;
-  /** Undefined while nothing runs here. */
+  /** Undefined while no process runs in this slot. */
   running: Running | undefined;
   start(): Promise<void>;
-  /** Ends the process here and says how it ended; nothing starts by itself. */
+  /** Ends the process of this slot and returns how it ended; nothing restarts by itself. */
   end(signal: "SIGKILL" | "SIGTERM"): Promise<number | null>;
   signal(signal: "SIGSTOP" | "SIGCONT"): void;
-  /** A balancer sends nobody to a process that has not answered for a while. */
+  /** Like a balancer, skips a process that has not answered for a while. */
   isShunned(): boolean;
 }
 
@@ -61,7 +61,7 @@ export function newFleet(ledger: Ledger, options: FleetOptions): Fleet {
 
 function newPlace(ledger: Ledger, options: FleetOptions, index: number): Place {
   let child: Bun.Subprocess<"ignore", "pipe", "pipe"> | undefined;
-  /** Set by whoever ends the process on purpose: any other end is a fault of the service. */
+  /** Set when the run ends the process on purpose; any other end is a fault of the service. */
   let isExpected = false;
   let stoppedMs: number | undefined;
 
@@ -104,7 +104,7 @@ function newPlace(ledger: Ledger, options: FleetOptions, index: number): Place {
   return place;
 }
 
-/** Resolves when the banner has told the addresses. */
+/** Resolves when the banner has shown the addresses. */
 async function listening(
   child: Bun.Subprocess<"ignore", "pipe", "pipe">,
   onLine: (line: string) => void,
@@ -123,7 +123,7 @@ async function listening(
   return running;
 }
 
-/** An error in the log is a bug that was caught: worth telling, though no promise may be broken by it. */
+/** An error in the log is a caught bug, which is reported even if it breaks no promise. */
 function noteLine(ledger: Ledger, line: string): void {
   if (!line.startsWith("{")) {
     if (/error|panic|Cannot/i.test(line)) ledger.violation("log", line.slice(0, 300));

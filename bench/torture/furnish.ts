@@ -5,7 +5,7 @@ import type { LedgerAccount, LedgerEndpoint, LedgerSubscription } from "./ledger
 import { type ReceiverMood, startReceiver, type TortureReceiver } from "./receivers.ts";
 import { ask, type World } from "./world.ts";
 
-/** The limits of the third are tried from all sides at once, and none may let one send more through. */
+/** The limits of the third account are tried by all processes at once, and none may allow one send more. */
 const accountsWanted = [
   { name: "default", sendsPerMinute: undefined, deadMood: "down" },
   { name: "second", sendsPerMinute: undefined, deadMood: "refusing" },
@@ -15,13 +15,13 @@ const accountsWanted = [
 export const limitedSendsPerMinute = accountsWanted[2].sendsPerMinute;
 export const firstKey = "torture-key-0123456789abcdef";
 
-/** Who listens at the endpoints of an account. */
+/** The receivers at an account's endpoints. */
 export interface Receivers {
-  /** At the default endpoint, as receivers are. */
+  /** A receiver at the default endpoint, with the usual failures. */
   moody: TortureReceiver;
-  /** Wants all there is, and takes its time. */
+  /** A slow receiver of all events. */
   late: TortureReceiver;
-  /** Of the first inbox alone, and of no use until all faults are over. */
+  /** A receiver for the first inbox alone, which fails until all faults are over. */
   dead: TortureReceiver;
 }
 
@@ -32,7 +32,7 @@ interface Furnishing {
   chance: Chance;
 }
 
-/** Makes the accounts with their inboxes and endpoints. `made` is told of each receiver that has begun to listen. */
+/** Makes the accounts with their inboxes and endpoints. Calls `made` for each receiver that listens. */
 export async function furnish(furnishing: Furnishing, made: (receiver: TortureReceiver) => void): Promise<Receivers[]> {
   const { world, chance } = furnishing;
   const all: Receivers[] = [];
@@ -46,7 +46,7 @@ export async function furnish(furnishing: Furnishing, made: (receiver: TortureRe
     };
     const receivers = { moody: listen(), late: listen(), dead: listen() };
     await setDefaultEndpoint(world, account, receivers.moody);
-    // Before there are inboxes, whose making it wants to hear of.
+    // Before the inboxes, since it wants their events.
     await addEndpoint(world, { account, receiver: receivers.late, name: "late", mood: "late" }, {});
     for (let number = 1; number <= (sendsPerMinute === undefined ? 3 : 1); number += 1) {
       await addInbox(world, account, `${name}-${number}`);
@@ -59,7 +59,7 @@ export async function furnish(furnishing: Furnishing, made: (receiver: TortureRe
   return all;
 }
 
-/** The first account's key is in the environment; the others are made as an operator makes them, beside the running server. */
+/** The first account's key is in the environment; the others are made on the command line, beside the running server. */
 async function keyOf(name: string, { environment, directory }: Furnishing): Promise<string> {
   if (name === "default") return firstKey;
   const plan = name === "limited" ? "free" : "developer";

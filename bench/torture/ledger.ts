@@ -4,26 +4,26 @@
  */
 export interface Ledger {
   inboxes: Map<string, LedgerInbox>;
-  /** By the token in the subject. */
+  /** Keyed by the token in the subject. */
   mails: Map<string, LedgerMail>;
   sends: Map<string, LedgerSend>;
-  /** The sends again, by the tokens of all whom they go to outside. */
+  /** The sends again, keyed by the tokens of their foreign recipients. */
   copies: Map<string, LedgerSend>;
-  /** What the relay took, and what it refused for good, by the token in the recipient's address. */
+  /** The relay's accepted and refused mails, keyed by the token in the recipient's address. */
   acceptances: Map<string, Acceptance[]>;
   refusals: Set<string>;
-  /** Threads of mails that answer one of ours by its name on the wire, by the token in the subject. */
+  /** Threads of answers that name one of our mails by its id on the wire, keyed by the token in the subject. */
   answers: Map<string, string>;
-  /** What the relay will tell, or has told, of mail that it took. */
+  /** The relay's reports about accepted mail, sent or not yet. */
   reports: LedgerReport[];
   /** When the relay was asked for a recipient, by the token in his address, after it had answered 250 to a mail for him. */
   offersAgain: { token: string; takenMs: number }[];
   endpoints: LedgerEndpoint[];
   listeners: LedgerListener[];
-  /** Of each account by its name, as the service shows it at the end. */
+  /** Each account's state at the end, keyed by its name. */
   logs: Map<string, LoggedEvent[]>;
   waiters: LedgerWaiter[];
-  /** Ids of the inbound messages that an agent has worked on. */
+  /** The ids of inbound messages that an agent has handled. */
   read: Set<string>;
   disturbances: Disturbance[];
   counts: Map<string, number>;
@@ -35,7 +35,7 @@ export interface Ledger {
 export interface LedgerAccount {
   name: string;
   apiKey: string;
-  /** Of each inbox; undefined where there is no limit. */
+  /** The limit of each inbox; undefined if there is none. */
   sendsPerMinute: number | undefined;
 }
 
@@ -53,9 +53,9 @@ export interface LedgerMail {
 }
 
 export interface RecipientState {
-  /** A final dot was answered with 250. */
+  /** The final dot got a 250. */
   acknowledged: boolean;
-  /** A final dot was not answered, or with 4xx: it may have been stored or not. */
+  /** The final dot got a 4xx or no answer: the mail may be stored or not. */
   open: boolean;
 }
 
@@ -63,17 +63,17 @@ export interface LedgerSend {
   token: string;
   key: string;
   inbox: LedgerInbox;
-  /** The inbox of this service that it goes to, when it goes to one. */
+  /** The inbox of this service that gets it, if any. */
   toOwn: LedgerInbox | undefined;
-  /** Tokens of those whom no other recipient may see. */
+  /** The tokens of recipients that no other may see. */
   hidden: readonly string[];
-  /** The bytes of its files, as base64. */
+  /** Its files as base64. */
   files: readonly string[];
-  /** What the answers with 200 said. */
+  /** The answers with 200. */
   messageIds: Set<string>;
-  /** A request went out without an answer that settles the matter. */
+  /** A request had no conclusive answer. */
   open: boolean;
-  /** The last status that an answer told, and it can't change any more. */
+  /** The last status in an answer, if it is final. */
   isFinal: boolean;
 }
 
@@ -81,26 +81,26 @@ export interface Acceptance {
   messageId: string;
   digest: string;
   atMs: number;
-  /** The 250 was written to a connection that was open. */
+  /** The 250 was written to an open connection. */
   answered: boolean;
 }
 
-/** What the relay has to say of a mail, to the return path that it came with. */
+/** A report of the relay about a mail, for its return path. */
 export interface LedgerReport {
   /** Of the recipient. */
   token: string;
   address: string;
   returnPath: string;
   kind: "delayed" | "delivered" | "bounced";
-  /** Somebody is telling it. */
+  /** A reporter is sending it. */
   isTaken: boolean;
-  /** It was answered with 250. */
+  /** It got a 250. */
   acknowledged: boolean;
-  /** It may have come in, whatever was answered. */
+  /** It may have been received, whatever the answer. */
   open: boolean;
 }
 
-/** What somebody has asked to be told of. */
+/** A subscription. */
 export interface LedgerSubscription {
   /** Undefined: all of them. */
   types: readonly string[] | undefined;
@@ -114,7 +114,7 @@ export interface LoggedEvent {
   occurredAt: string;
 }
 
-/** What a mail must bear, and what it must not show. */
+/** The required and the forbidden content of a mail. */
 export function checkMail(ledger: Ledger, { token, hidden, files }: LedgerSend, raw: string): void {
   for (const other of hidden)
     if (raw.includes(other)) ledger.violation("bcc", `the mail of ${token} shows ${other}, who is to be hidden`);
@@ -125,7 +125,7 @@ export function checkMail(ledger: Ledger, { token, hidden, files }: LedgerSend, 
   ledger.count("files seen at the relay", files.length);
 }
 
-/** An address that events are posted to, and what was posted there. */
+/** A webhook address and the events posted to it. */
 export interface LedgerEndpoint {
   id: string;
   name: string;
@@ -133,38 +133,38 @@ export interface LedgerEndpoint {
   secret: string;
   isDefault: boolean;
   subscription: LedgerSubscription;
-  /** It answers nothing with 2xx until all faults are over. */
+  /** It answers no event with 2xx until all faults are over. */
   isDead: boolean;
-  /** By event id. */
+  /** Keyed by event id. */
   deliveries: Map<string, LedgerDelivery>;
-  /** What was given up and then asked for anew: by event id the number of attempts until then. */
+  /** Redelivered events: the number of earlier attempts, keyed by event id. */
   recovered: Map<string, number>;
 }
 
-/** A client of a stream, over all of its connections. */
+/** A stream client over all of its connections. */
 export interface LedgerListener {
   name: string;
   account: LedgerAccount;
   subscription: LedgerSubscription;
-  /** Ids of events as they came. */
+  /** Event ids in order of arrival. */
   seen: string[];
 }
 
-/** A client that asks for the next mail, and then for the next. */
+/** A client that waits for one mail after the other. */
 export interface LedgerWaiter {
   inbox: LedgerInbox;
-  /** Ids of messages as they came. */
+  /** Message ids in order of arrival. */
   seen: string[];
 }
 
 export interface LedgerDelivery {
   inboxId: string | null;
-  /** By attempt: how often that attempt arrived, and whether one was answered with 2xx. */
+  /** For each attempt: how often it arrived, and whether one got a 2xx. */
   attempts: Map<number, { arrivals: number; delivered: boolean; atMs: number }>;
   delivered: boolean;
 }
 
-/** A time in which a promise between two parties may be repeated because one of them was not itself. */
+/** A time of faults, in which a delivery may be repeated. */
 export interface Disturbance {
   kind: "process" | "database";
   fromMs: number;
@@ -220,7 +220,7 @@ export function isExcused(disturbances: readonly Disturbance[], atMs: number): b
   });
 }
 
-/** Between what was done and its being written down, on a machine that is busy with other things. */
+/** The time between an action and its commit on a busy machine. */
 const graceMs = 5000;
 
 export function isWanted(

@@ -9,13 +9,13 @@ import {
 } from "./ledger.ts";
 import { ask, type World } from "./world.ts";
 
-/** One who listens over the whole run, whatever becomes of his connections: each goes on where the one before ended. */
+/** A listener for the whole run; each of its connections continues where the last one ended. */
 export interface TortureListener {
-  /** Waits until he has all that he must have, or the time is over; then he leaves. */
+  /** Waits until it has all its events, or the time is over; then closes. */
   finish(endMs: number): Promise<void>;
 }
 
-/** As clients are: some read all, one over a socket; some are cut off, slow, or read nothing at all. And one waits for mail. */
+/** A mix of clients: some read everything, one over a socket; some are cut off, slow, or read nothing; one waits for mail. */
 export async function startListeners(world: World, chance: Chance): Promise<TortureListener[]> {
   const begun: TortureListener[] = [];
   for (const account of world.accounts) {
@@ -76,7 +76,7 @@ function startListener(world: World, listener: LedgerListener, hear: Hear, chanc
     ledger.count("listeners: connections");
     const connection = { world, account, apiUrl, subscription, after, isFinishing, chance, signal, heard, passed };
     await hear(connection).catch((error) => {
-      // What cuts it off is what the service is put through: it comes again.
+      // The run's faults cut it off; it reconnects.
       if (error instanceof SyntaxError) ledger.violation("A7", `the ${name} was told no JSON: ${error.message}`);
     });
   }
@@ -95,7 +95,7 @@ function startListener(world: World, listener: LedgerListener, hear: Hear, chanc
       isFinishing = true;
       interruption.abort();
       while (seen.length < wanted.length && Date.now() < endMs) await Bun.sleep(50);
-      // What comes now has come twice.
+      // Anything that still comes is a duplicate.
       await Bun.sleep(300);
       hasLeft = true;
       interruption.abort();
@@ -104,14 +104,14 @@ function startListener(world: World, listener: LedgerListener, hear: Hear, chanc
   };
 }
 
-/** Takes one mail after the other: each wait goes on where the one before ended. */
+/** Waits for one mail after the other; each wait continues where the last one ended. */
 async function startWaiter(world: World, inbox: LedgerInbox, chance: Chance): Promise<TortureListener> {
   const seen: string[] = [];
   world.ledger.waiters.push({ inbox, seen });
   let isFinishing = false;
   let cursor = "";
 
-  /** Answers whether there was one. */
+  /** Returns whether there was one. */
   async function waitOnce(timeout: number): Promise<boolean> {
     const query = `timeout=${timeout}${cursor === "" ? "" : `&after=${encodeURIComponent(cursor)}`}`;
     const { status, body } = await ask(world, inbox.account, "GET", `/inboxes/${inbox.id}/wait?${query}`);

@@ -4,7 +4,7 @@ import type { LedgerInbox } from "./ledger.ts";
 import { inSession, stuffed } from "./smtp-client.ts";
 import { type Driver, eventually, type World } from "./world.ts";
 
-/** A mail server elsewhere: it keeps a mail until each recipient's fate is certain, and tries again after 4xx or silence. */
+/** A foreign mail server: it keeps a mail until each recipient's outcome is certain, and retries after 4xx or silence. */
 export function mailSender(world: World, chance: Chance, name: string): Driver {
   const { ledger } = world;
   let number = 0;
@@ -18,14 +18,14 @@ export function mailSender(world: World, chance: Chance, name: string): Driver {
     const raw = compose(token, recipients);
     const mail = newMail(world, token, recipients, raw);
     await eventually(world, chance, () => deliver(world, chance, mail, raw));
-    // A server that never read the 250 sends it all again.
+    // A server that did not read the 250 sends the whole mail again.
     if (chance.is(0.08)) {
       ledger.count("smtp: sent again after 250");
       await deliver(world, chance, mail, raw, true).catch(() => undefined);
     }
   };
 
-  /** Without a final dot there is no mail: what was sent of it must never be seen again. */
+  /** Without a final dot there is no mail, and none of its bytes may ever show. */
   async function hangUpMidway(token: string): Promise<void> {
     const recipients = someInboxes();
     const raw = compose(token, recipients);
@@ -71,13 +71,13 @@ export function mailSender(world: World, chance: Chance, name: string): Driver {
     ];
     if (chance.is(0.15)) return withAttachment(head, token);
     const lines = Array.from({ length: chance.whole(1, 40) }, () => chance.pick(bodyLines));
-    // Some are larger than what may lie unsent for one who listens.
+    // Some are larger than the unsent data that a listener may have.
     if (chance.is(0.03)) lines.push(...Array<string>(100).fill("a".repeat(900)));
     const hasOctets = chance.is(0.2);
     return Buffer.from([...head, "", ...lines, hasOctets ? "caf\xe9 \xff\xfe" : ".", ""].join("\r\n"), "latin1");
   }
 
-  /** Often one of the last mails of anybody: a conversation in one inbox, and a forgery in all others. */
+  /** Often one of the last mails of any inbox: a conversation in that one, and a forgery in all others. */
   function ancestor(): string {
     return `m${chance.pick(world.senderNames)}n${Math.max(1, number - chance.whole(1, 6))}@mta.example`;
   }

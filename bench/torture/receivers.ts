@@ -2,16 +2,16 @@ import type { Chance } from "../../tests/support/chance.ts";
 import type { Ledger, LedgerEndpoint } from "./ledger.ts";
 import { hexSignature } from "./signature.ts";
 
-/** A receiver of one endpoint's events that fails in the ways that receivers do. */
+/** A receiver of one endpoint's events, with the usual failures. */
 export interface TortureReceiver {
   url: string;
-  /** Whose it is: nothing must come before that is said. */
+  /** The account and endpoint; no event may come before they are set. */
   belongsTo(endpoint: LedgerEndpoint): void;
   behave(mood: ReceiverMood): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** `late`: answers, but not at once; `refusing`: nothing but 500; `silent`: no answer; `down`: nobody listens. */
+/** `late`: answers slowly; `refusing`: always 500; `silent`: no answer; `down`: not listening. */
 export type ReceiverMood = "moody" | "good" | "late" | "refusing" | "silent" | "down";
 
 interface Event {
@@ -26,7 +26,7 @@ export function startReceiver(ledger: Ledger, chance: Chance): TortureReceiver {
   let server = listenAnywhere();
   const port = server.port ?? 0;
 
-  /** Where no outgoing connection takes the port while nobody listens at it. */
+  /** A port that no outgoing connection takes while it is not listening. */
   function listenAnywhere() {
     for (let left = 50; ; left -= 1) {
       try {
@@ -60,7 +60,7 @@ export function startReceiver(ledger: Ledger, chance: Chance): TortureReceiver {
     }
     const event = JSON.parse(body) as Event;
     const failure = failureNow();
-    // A receiver that fails after it has taken the event is one that hears it again.
+    // A receiver that fails after reading an event gets it again.
     note(endpoint, event, { delivered: failure === undefined, atMs });
     ledger.count(`receiver: ${failure ?? "delivered"}`);
     if (failure !== undefined) return await fail(failure);
@@ -91,7 +91,7 @@ export function startReceiver(ledger: Ledger, chance: Chance): TortureReceiver {
   }
 
   async function fail(failure: Failure): Promise<Response> {
-    // Never 2xx: whether that came in time only the service could tell.
+    // Never 2xx, since only the service knows whether it came in time.
     if (failure === "silence") await Bun.sleep(silenceMs);
     if (failure === "silence") return new Response("at last", { status: 500 });
     if (failure === "slow") await Bun.sleep(chance.whole(500, 3000));
@@ -122,7 +122,7 @@ type Failure = (typeof failures)[number] | "silence";
 /** Longer than the service waits. */
 const silenceMs = 10_000;
 
-/** Headers at once, and then a body that takes longer than anyone waits. */
+/** Headers at once, then a body that outlasts any time-out. */
 function drip(everyMs: number): ReadableStream<Uint8Array> {
   let timer: ReturnType<typeof setInterval>;
   let left = 100;

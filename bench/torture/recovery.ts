@@ -3,7 +3,7 @@ import type { TortureReceiver } from "./receivers.ts";
 import { deliveriesOf, untilNothingIsDue } from "./settle.ts";
 import { ask, type World } from "./world.ts";
 
-/** Endpoints that took nothing all the while are back: what is still in line comes by itself, what was given up is asked for. */
+/** The failed endpoints are back: queued events come by themselves, given-up ones are redelivered. */
 export async function recoverDead(
   world: World,
   receivers: readonly TortureReceiver[],
@@ -11,18 +11,18 @@ export async function recoverDead(
 ): Promise<void> {
   for (const receiver of receivers) await receiver.behave("good");
   const dead = world.ledger.endpoints.filter(({ isDead }) => isDead);
-  // A last attempt that began while nobody answered is given up a moment later: who asks before that asks for nothing.
+  // A last attempt from the outage is given up a moment later; a redelivery before that does nothing.
   await untilNothingIsDue(world, dead, Date.now() + settleMs);
   for (const endpoint of dead) {
     for (const { event_id, attempts } of await deliveriesOf(world, endpoint, "failed"))
       endpoint.recovered.set(event_id, attempts);
-    // Who presses twice must not get it twice.
+    // A second request must not deliver it twice.
     await Promise.all([recover(world, endpoint), recover(world, endpoint)]);
   }
   await untilNothingIsDue(world, dead, Date.now() + settleMs);
 }
 
-/** Recovers page after page. An endpoint that never answered gets one event first, and the others once that has been answered. */
+/** Recovers page by page. An endpoint that never answered gets one event first, and the others after its answer. */
 async function recover(world: World, { id, account, name }: LedgerEndpoint): Promise<void> {
   for (let after = "start", hasMore = true; hasMore; ) {
     const { status, body } = await ask(world, account, "POST", `/webhooks/${id}/recover`, { body: { after } });

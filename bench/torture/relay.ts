@@ -2,21 +2,21 @@ import type { Socket } from "bun";
 import type { Chance } from "../../tests/support/chance.ts";
 import { type Acceptance, checkMail, digestOf, type Ledger, type LedgerReport } from "./ledger.ts";
 
-/** A relay that takes mail, refuses it, is slow, hangs up at every point, and writes down what it said. */
+/** A relay that accepts, refuses, delays, hangs up at every point, and records its answers. */
 export interface TortureRelay {
   port: number;
-  /** `good` from the next command on: whatever waits can go out. */
+  /** `good` from the next command on: waiting mail can go out. */
   behave(mood: Mood): void;
   connections(): number;
   stop(): void;
 }
 
-/** Mail goes on under another Message-ID, at this domain. */
+/** It replaces the Message-ID by one at this domain. */
 export const wireDomain = "wire.example";
 
 export type Mood = "moody" | "good" | "busy" | "gone" | "silent";
 
-/** A reply, or what is worse than any. */
+/** A reply, or a failure. */
 type Move = string;
 
 interface Session {
@@ -24,7 +24,7 @@ interface Session {
   content: string[] | undefined;
   /** The envelope's sender. */
   returnPath: string;
-  /** Of the recipients that were taken. */
+  /** The tokens of the accepted recipients. */
   tokens: string[];
   /** Their addresses. */
   addresses: string[];
@@ -101,13 +101,13 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
     return "354 Go on";
   }
 
-  /** Each recipient has one mail: who is named again after a 250 is offered the same one. */
+  /** Each recipient has one mail; a repeated recipient after a 250 has the same one. */
   function noteOffer(token: string): void {
     const taken = ledger.acceptances.get(token)?.find(({ answered }) => answered);
     if (taken !== undefined) ledger.offersAgain.push({ token, takenMs: taken.atMs });
   }
 
-  /** The final dot: here it is decided who has the mail, and here it may be left unsaid. */
+  /** The final dot decides who has the mail, and its answer may be lost. */
   function conclude(socket: Socket<Session>, raw: Buffer): void {
     const { tokens, addresses, returnPath } = socket.data;
     if (mood === "gone" || isMoody(0.03)) make(socket, "hang up");
@@ -130,7 +130,7 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
     }
   }
 
-  /** In the order in which the mails came: an answer that is due later may find that the mail was given again meanwhile. */
+  /** In order of arrival; by the time of a late answer the mail may have come again. */
   function accept(token: string, raw: Buffer): Acceptance {
     const send = ledger.copies.get(token);
     if (send !== undefined) checkMail(ledger, send, raw.toString("latin1"));
@@ -152,7 +152,7 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
     if (/^(hang up|421|221)/.test(move)) end(socket);
   }
 
-  /** What is written from here on reaches nobody. */
+  /** Later writes reach nobody. */
   function end(socket: Socket<Session>): void {
     socket.data.isOpen = false;
     socket.end();
@@ -169,12 +169,12 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
   };
 }
 
-/** Some recipients don't exist, whenever they are asked for. */
+/** Some recipients never exist. */
 export function isRefused(token: string): boolean {
   return token.endsWith("9x");
 }
 
-/** Some of those who were taken bounce later, or arrive, or both in turn; it is the same whenever they are asked about. */
+/** Some accepted recipients bounce later, or are delivered, or both in turn; each is always the same. */
 function reportsOf(token: string, address: string, returnPath: string): LedgerReport[] {
   const kinds = fates[Number(token.at(-2))] ?? [];
   const news = { token, address, returnPath, isTaken: false, acknowledged: false, open: false };

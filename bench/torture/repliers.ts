@@ -3,7 +3,7 @@ import { deliver, newMail } from "./deliver.ts";
 import { wireDomain } from "./relay.ts";
 import { ask, type Driver, eventually, type World } from "./world.ts";
 
-/** Somebody who got a mail by way of the relay, and answers it by the name that the relay gave it: it is all that he knows. */
+/** A recipient that answers a relayed mail by the Message-ID that the relay gave it. */
 export function replier(world: World, chance: Chance, name: string): Driver {
   const { ledger } = world;
   let number = 0;

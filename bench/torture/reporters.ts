@@ -3,7 +3,7 @@ import type { LedgerReport } from "./ledger.ts";
 import { inSession, stuffed } from "./smtp-client.ts";
 import { type Driver, eventually, type World } from "./world.ts";
 
-/** The relay's voice: it tells what became of mail that it took, until it is heard, and now and then once more. */
+/** The relay's reporter: it sends each report until it is accepted, and sometimes again. */
 export function reporter(world: World, chance: Chance): Driver {
   const { ledger } = world;
 
@@ -15,7 +15,7 @@ export function reporter(world: World, chance: Chance): Driver {
     if (chance.is(0.05)) await forge(report).catch(() => undefined);
     const [way, otherWay] = chance.is(0.6) ? [tell, notify] : [notify, tell];
     await eventually(world, chance, () => way(report));
-    // A server that never read the answer tells it again, and some relays tell it both ways.
+    // A server that did not read the answer repeats the report, and some relays report in both ways.
     if (chance.is(0.3)) await (chance.is(0.5) ? way : otherWay)(report).catch(() => undefined);
   };
 
@@ -56,7 +56,7 @@ export function reporter(world: World, chance: Chance): Driver {
     return answer.status === 200;
   }
 
-  /** Whoever has seen no return path can't make one, whatever state the service is in. */
+  /** An invented return path is refused, whatever the state of the service. */
   async function forge({ returnPath, token }: LedgerReport): Promise<void> {
     const at = returnPath.indexOf("@") - 1;
     const forged = `${returnPath.slice(0, at)}${returnPath[at] === "a" ? "b" : "a"}${returnPath.slice(at + 1)}`;

@@ -10,7 +10,7 @@ export const metricsToken = "torture-token-of-the-metrics-0123456789";
 const mostMegabytes = 1500;
 const sampleMs = 2000;
 
-/** I7: what was opened for the load is closed again once it is over, and memory has a bound all the while. */
+/** I7: connections and files are closed after the load, and memory stays bounded. */
 export interface ResourceWatch {
   check(postgres: PostgresServer | undefined, relayConnections: () => number): Promise<void>;
   stop(): void;
@@ -34,7 +34,7 @@ function openFiles(world: World): number {
   return Math.max(...world.fleet.places.map(({ running }) => (running ? openFilesOf(running.pid) : 0)));
 }
 
-/** An embedded database opens each table's files when it is first asked about them, and keeps them: they count if opened twice. */
+/** An embedded database opens each table's files at first use and keeps them; only duplicates count. */
 function openFilesOf(pid: number): number {
   const folder = `/proc/${pid}/fd`;
   const files = readdirSync(folder).map((file) => targetOf(join(folder, file)));
@@ -42,7 +42,7 @@ function openFilesOf(pid: number): number {
   return files.length - new Set(ofTables).size;
 }
 
-/** What was closed since the folder was read is none. */
+/** A file that was closed since the folder was read does not count. */
 function targetOf(link: string): string {
   try {
     return readlinkSync(link);
@@ -75,7 +75,7 @@ function sampleMemory({ ledger, fleet }: World): void {
   }
 }
 
-/** 0 of one that has just ended. */
+/** 0 for a process that has just ended. */
 function megabytesOf({ pid }: Running): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
@@ -85,7 +85,7 @@ function megabytesOf({ pid }: Running): number {
   }
 }
 
-/** Who has left is forgotten, however he left. */
+/** A client that has left is forgotten, however it left. */
 async function checkNobodyListens({ ledger, fleet }: World): Promise<void> {
   for (const { name, running } of fleet.places) {
     if (running === undefined) continue;

@@ -38,14 +38,14 @@ export interface TortureOptions {
 const mailDomain = "torture.example";
 const shutdownMs = 5000;
 const webhookTimeoutMs = 1000;
-/** As the service has them: a claim holds for so long when nobody renews it. */
+/** The service's leases, without renewal. */
 const webhookLeaseMs = webhookTimeoutMs + 15_000;
 const relayLeaseMs = 60_000;
-/** More than a client needs that reads the whole log from its start. */
+/** Longer than a client needs to read the whole log. */
 const hearingMs = 30_000;
 export const longestSettleMs = relayLeaseMs + 45_000;
 
-/** Drives every door of the service at once while it is hurt, lets it come to rest, and answers what the ledger says. */
+/** Drives every door of the service during the faults, waits for rest, and returns the ledger's findings. */
 export async function torture(options: TortureOptions): Promise<Ledger> {
   const ledger = newLedger();
   const chance = chanceOf(options.seed);
@@ -106,7 +106,7 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
   await working;
   clearTimeout(givingUp);
 
-  // Those who can be reached have all that is theirs while others are dead still.
+  // Reachable receivers have all their events while others are still down.
   await settle(world, options);
   await recoverDead(
     world,
@@ -132,7 +132,7 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
   return ledger;
 }
 
-/** Tens of operations a second: enough to meet each other, and little enough for a machine with other work. */
+/** Tens of operations a second: enough to collide, few enough for a busy machine. */
 function drivers(world: World, chance: Chance): Promise<void>[] {
   const senders = world.senderNames.map((name) => ({ driver: mailSender(world, chance.fork(), name), pauseMs: 60 }));
   const inboxes = [...world.ledger.inboxes.values()];

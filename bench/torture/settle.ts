@@ -7,7 +7,7 @@ interface Settling {
   settleMs: number;
 }
 
-/** Waits until the service owes nothing to anybody who can be given it; what it still owes after that time is for the check to say. */
+/** Waits until the service owes nothing to any reachable receiver; the check reports the rest. */
 export async function settle(world: World, { settleMs }: Settling): Promise<void> {
   const endMs = Date.now() + settleMs;
   const filed = new Set<string>();
@@ -22,7 +22,7 @@ export async function settle(world: World, { settleMs }: Settling): Promise<void
   await readAll(world);
 }
 
-/** Follows the log of events, and counts what endpoints want of it and have not taken. Notes which mails are where. */
+/** Follows the log of events, counts what endpoints want and do not have, and records where mails are. */
 function eventLog(world: World, account: LedgerAccount, filed: Set<string>) {
   const waiting: { id: string; endpoint: LedgerEndpoint }[] = [];
   const endpoints = world.ledger.endpoints.filter((each) => each.account === account && !each.isDead);
@@ -58,7 +58,7 @@ interface ShownEvent {
   message?: { subject: string };
 }
 
-/** Waits until nothing is in line for these endpoints: the service has heard what their receivers have said. */
+/** Waits until nothing is queued for these endpoints. */
 export async function untilNothingIsDue(
   world: World,
   endpoints: readonly LedgerEndpoint[],
@@ -90,7 +90,7 @@ export async function deliveriesOf(
   return found;
 }
 
-/** Mail that was answered 250 and is not there: it may have to wait until it is parsed. */
+/** Mail with a 250 that is not there, since it may wait to be parsed. */
 function unfiled({ ledger }: World, filed: ReadonlySet<string>): number {
   let count = 0;
   for (const { token, recipients } of ledger.mails.values()) {
@@ -117,7 +117,7 @@ async function unsent(world: World): Promise<number> {
   return count;
 }
 
-/** The agents' last round: nothing may be left unread, or it is left for ever. */
+/** The agents' last round: nothing may stay unread. */
 async function readAll(world: World): Promise<void> {
   for (const inbox of world.ledger.inboxes.values()) {
     for (let rounds = 0; rounds < 2000; rounds += 1) {

@@ -1,4 +1,4 @@
-/** As a receiver computes it, from the contract's words alone: nothing of the service's own code. */
+/** Computes the signature by the contract alone, without the service's code. */
 export async function hexSignature(secret: string, content: string): Promise<string> {
   const encoder = new TextEncoder();
   const key = await crypto.subtle.importKey("raw", encoder.encode(secret), { name: "HMAC", hash: "SHA-256" }, false, [

@@ -2,10 +2,10 @@ import type { Chance } from "../../tests/support/chance.ts";
 import { type RawSmtp, rawSmtp } from "../../tests/support/raw-smtp.ts";
 import type { World } from "./world.ts";
 
-/** Asks, and throws where the reply does not begin as it should. */
+/** Sends a command; throws if the reply does not begin as expected. */
 export type AskSmtp = (line: string, wanted?: string) => Promise<string>;
 
-/** One session with a process that listens, as a mail server elsewhere holds it. */
+/** One session of a foreign mail server with a process. */
 export async function inSession(
   { fleet, ledger }: World,
   chance: Chance,
@@ -14,7 +14,7 @@ export async function inSession(
   const running = fleet.any();
   if (running === undefined) throw new Error("Nothing listens");
   const client = await rawSmtp(running.smtpPort);
-  // A process that was stopped says nothing for as long as it likes.
+  // A stopped process does not answer.
   const deadline = setTimeout(() => client.destroy(), 12_000);
   try {
     const ask: AskSmtp = async (line, wanted = "") => {
@@ -33,7 +33,7 @@ export async function inSession(
   }
 }
 
-/** Without the last CRLF, which the final dot brings along. */
+/** Without the last CRLF, which belongs to the final dot. */
 export function stuffed(raw: Uint8Array): Buffer {
   const text = Buffer.from(raw).toString("latin1").replace(/\r\n$/, "").replace(/^\./gm, "..");
   return Buffer.from(text, "latin1");

@@ -15,7 +15,7 @@ import { percentile } from "../support/load.ts";
 
 const rounds = Number(process.argv[2] ?? 10_000);
 const latestMs = 1_200;
-/** A round without notifications takes a second. */
+/** A round without notifications takes one second. */
 const atOnce = 100;
 let failed = false;
 
@@ -36,7 +36,7 @@ async function raceOn(engine: EngineName, how: string, isDeaf: boolean): Promise
   await under.remove();
 }
 
-/** Each with its own connections; the mail comes in by one and is waited for by the other. */
+/** Each with its own connections: one receives the mail, the other waits for it. */
 async function raceOfTwo(how: string, isDeaf: boolean): Promise<void> {
   const made = await emptyDatabase();
   const [one, other] = [

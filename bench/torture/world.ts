@@ -2,20 +2,20 @@ import type { Chance } from "../../tests/support/chance.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Ledger, LedgerAccount } from "./ledger.ts";
 
-/** What the drivers share. */
+/** The shared parts of the drivers. */
 export interface World {
   ledger: Ledger;
   fleet: Fleet;
   mailDomain: string;
   accounts: LedgerAccount[];
   senderNames: readonly string[];
-  /** No new work from here on: what was begun is brought to its end. */
+  /** No new work may start; started work is finished. */
   isDraining: boolean;
-  /** Nobody tries any longer. */
+  /** No driver retries any more. */
   isOver: boolean;
 }
 
-/** One unit of work, brought to its end whatever the service does meanwhile. */
+/** One unit of work, finished despite all faults. */
 export type Driver = () => Promise<void>;
 
 /** Works until the drain, with pauses that keep the load moderate. */
@@ -30,13 +30,13 @@ export async function drive(world: World, chance: Chance, driver: Driver, mostPa
   }
 }
 
-/** Tries until the attempt says that nothing is left to do. */
+/** Retries until nothing is left to do. */
 export async function eventually(world: World, chance: Chance, attempt: () => Promise<boolean>): Promise<void> {
   for (let pauseMs = 100; !world.isOver; pauseMs = Math.min(1500, pauseMs * 2)) {
     try {
       if (await attempt()) return;
     } catch {
-      // No answer, or one that says to come again: what it may have done is in the ledger.
+      // No answer, or a request to retry; the ledger has its possible effects.
     }
     world.ledger.count("tried again");
     await Bun.sleep(pauseMs + chance.whole(0, 100));
@@ -48,7 +48,7 @@ export interface Answer {
   body: Record<string, unknown>;
 }
 
-/** One request to a process that listens. Rejects where nobody answered; an answer that no fault explains is a violation. */
+/** One request to a listening process. Rejects without an answer; an answer that no fault explains is a violation. */
 export async function ask(
   world: World,
   account: LedgerAccount,
@@ -62,7 +62,7 @@ export async function ask(
     method,
     headers: {
       authorization: `Bearer ${account.apiKey}`,
-      // A form says for itself where its parts end.
+      // A form has its own boundary in its content type.
       ...(options.form === undefined && {
         "content-type": options.bytes === undefined ? "application/json" : "application/octet-stream",
       }),

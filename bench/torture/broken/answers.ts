@@ -1,4 +1,4 @@
-/** What a broken service does to its own answers: `change` gets each one on its way out. */
+/** A service that changes its own answers: `change` gets each one. */
 export function changeAnswers(change: (request: Request, answer: Response) => Response | Promise<Response>): void {
   const serve = Bun.serve;
   function broken(options: Parameters<typeof serve>[0]) {

@@ -1,4 +1,4 @@
-/** Broken on purpose: answers 250 when the mail is on its way to the database, not when it is there. */
+/** Broken on purpose: answers 250 before the mail is in the database. */
 import { returnPaths } from "../../../src/domain/reports/return-path.ts";
 import { mailDoor } from "../../../src/flows/receive/accept-mail.ts";
 import { mailReceiver } from "../../../src/flows/receive/receive-email.ts";

@@ -1,4 +1,4 @@
-/** Broken on purpose: a mail counts as sent before the relay has said so; what the relay says then is not heard. */
+/** Broken on purpose: a mail counts as sent before the relay's reply, which is ignored. */
 import { smtpRelay } from "../../../src/relay/relay.ts";
 import { bytesBody } from "../../../src/relay/relayed-mail.ts";
 import { scriptedSmtp } from "../../../tests/support/scripted-smtp.ts";

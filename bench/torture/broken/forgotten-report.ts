@@ -1,4 +1,4 @@
-/** Broken on purpose: answers 250 to what comes to a return path, and forgets it. */
+/** Broken on purpose: answers 250 to mail at a return path and drops it. */
 import { returnPaths } from "../../../src/domain/reports/return-path.ts";
 import { signingKeyOf } from "../../../src/flows/account/signing-key.ts";
 import { mailDoor } from "../../../src/flows/receive/accept-mail.ts";

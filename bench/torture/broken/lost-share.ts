@@ -1,4 +1,4 @@
-/** Broken on purpose: who takes a share of a file is not counted now and then. */
+/** Broken on purpose: sometimes does not count a new share of a file. */
 import { sql } from "drizzle-orm";
 import { query } from "../../../src/database/db.ts";
 import { asItIs, portOf, serveBroken } from "./support.ts";

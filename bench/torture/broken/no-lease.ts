@@ -1,4 +1,4 @@
-/** Broken on purpose: a claim has no end, so that what a process had in hand when it died is nobody's for ever. */
+/** Broken on purpose: claims never end, so that the work of a dead process is never done. */
 import { sql } from "drizzle-orm";
 import { query } from "../../../src/database/db.ts";
 import { asItIs, portOf, serveBroken } from "./support.ts";

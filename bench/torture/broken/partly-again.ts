@@ -1,4 +1,4 @@
-/** Broken on purpose: where some recipients of a mail were put off, it forgets which of the others have it. */
+/** Broken on purpose: if some recipients of a mail were postponed, it forgets which of the others have it. */
 import { sql } from "drizzle-orm";
 import { query } from "../../../src/database/db.ts";
 import { asItIs, portOf, serveBroken } from "./support.ts";

@@ -1,4 +1,4 @@
-/** Broken on purpose: who comes again to a stream is not told the first event behind the one that he has. */
+/** Broken on purpose: a client that returns to a stream misses its first event. */
 import { changeAnswers } from "./answers.ts";
 import { asItIs, portOf, serveBroken } from "./support.ts";
 

@@ -9,7 +9,7 @@ import { selfSigned } from "../../../src/smtp/certificate.ts";
 import { startSmtp } from "../../../src/smtp/listener.ts";
 import { originOf } from "../../../src/standards/ip.ts";
 
-/** Runs the service as `serve` does, with a hand on it: `before` may change its settings, `after` what has started. */
+/** Runs the service like `serve`: `before` may change its settings, `after` the running service. */
 export async function serveBroken(
   before: (config: Config) => Promise<Config>,
   after: (service: Service, config: Config) => Promise<{ smtpPort: number }>,
@@ -24,7 +24,7 @@ export async function serveBroken(
 export const asItIs = async (config: Config) => config;
 export const portOf = async (service: Service) => ({ smtpPort: service.smtp.port });
 
-/** A listener of its own in front of a door that is not as it should be. */
+/** A listener of its own with a broken door. */
 export async function listenBroken(door: MailDoor, deps: Deps, config: Config): Promise<{ smtpPort: number }> {
   const smtp = await startSmtp(smtpDoor(door), {
     host: config.smtpHost,
