@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { attributionLine, type QuotedMessage, replySubject, withTextQuote } from "../../src/domain/quote.ts";
-import { foreignAncestors, replyReferences } from "../../src/domain/references.ts";
+import { foreignAncestors, replyReferences } from "../../src/domain/threading.ts";
 import { cpuMs } from "../support/cpu.ts";
 
 const previous: QuotedMessage = {

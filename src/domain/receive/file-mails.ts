@@ -1,8 +1,7 @@
 import { arrivalEventId, type MessageFacts, type Recorded, recordMessage, type ThreadState } from "../conversation.ts";
 import type { Mailbox } from "../message.ts";
 import { previewOf } from "../preview.ts";
-import { foreignAncestors } from "../references.ts";
-import { namedParent, resolveThread } from "../threading.ts";
+import { foreignAncestors, namedParent, resolveThread } from "../threading.ts";
 import type { ArrivedCopy, ArrivedMail } from "./arrived-mail.ts";
 import type { Answered, AwaitedParent, FiledAttachment, FiledMails, InboundMessage } from "./filed-mails.ts";
 import {

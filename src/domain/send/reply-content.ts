@@ -1,6 +1,6 @@
 import type { ThreadState } from "../conversation.ts";
 import { type QuotedMessage, replySubject, withTextQuote } from "../quote.ts";
-import { replyReferences } from "../references.ts";
+import { replyReferences } from "../threading.ts";
 import type { Send } from "./send.ts";
 import type { AskedReply, RepliedMessage } from "./send-facts.ts";
 

@@ -1,7 +1,7 @@
 import { transaction } from "../../database/db.ts";
+import { type Marked, markRead } from "../../domain/conversation.ts";
 import { notFound } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
-import { type Marked, markRead } from "../../domain/read-flag.ts";
 import { lockInboxes, markInboxTotals } from "../../store/account/inboxes.ts";
 import { findThread } from "../../store/mail/thread-pages.ts";
 import { findThreadState, markThreads } from "../../store/mail/threads.ts";

@@ -1,8 +1,7 @@
 import { closeTo, type Delimiter, type Nesting, nextDelimiter } from "./delimiters.ts";
 import { headLimits } from "./head.ts";
-import { startOfFields } from "./head-lines.ts";
 import { describePart, isFile, type Part } from "./part.ts";
-import { type PartHead, readPartHead } from "./part-head.ts";
+import { type PartHead, readPartHead, startOfFields } from "./part-head.ts";
 import { endBeforeBreak, isBlankText } from "./white-space.ts";
 
 /** Reading stops at these limits (contract §6), which only hostile mail reaches. */

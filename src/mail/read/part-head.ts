@@ -1,7 +1,7 @@
 import { isDelimiter, type Nesting } from "./delimiters.ts";
-import { endOfFields, isField, isParameters } from "./head-lines.ts";
+import { headLimits } from "./head.ts";
 import { type ContentFields, newPart, type Part, takeField } from "./part.ts";
-import { endOfBlankLine, isBlank, isBlankText, isEmptyLine } from "./white-space.ts";
+import { endBeforeBreak, endOfBlankLine, isBlank, isBlankText, isEmptyLine } from "./white-space.ts";
 
 /** The header of a part, with the fields that describe its content. */
 export interface PartHead {
@@ -73,4 +73,68 @@ export function readPartHead(nesting: Nesting, headStart: number, ofMail: boolea
   return { part: newPart(headStart, headEnd, bodyStart, raw.length), fields, whole, endless: left === 0 };
 }
 
+/** The start of the header: behind a byte order mark, and behind the `From ` line of a mailbox file. */
+export function startOfFields(raw: Buffer): number {
+  const start = raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? 3 : 0;
+  if (!/^>?From /.test(raw.toString("latin1", start, start + 6))) return start;
+  const next = raw.indexOf(lf, start) + 1;
+  return next > 0 && isField(raw, next) ? next : start;
+}
+
+/**
+ * True for a line with a name of visible ASCII and a colon (RFC 5322 §2.2), but not for a web address. A line with a colon and no name
+ * counts as a field, unless it is the last line, so that the fields behind it are read.
+ */
+function isField(raw: Buffer, start: number): boolean {
+  let at = start;
+  while (isNameByte(raw[at])) at++;
+  if (at === start) return raw[at] === colon && isBeforeLine(raw, at);
+  while (isBlank(raw[at])) at++;
+  return raw[at] === colon && !(raw[at + 1] === slash && raw[at + 2] === slash);
+}
+
+function isBeforeLine(raw: Buffer, at: number): boolean {
+  const lineFeed = raw.indexOf(lf, at);
+  return lineFeed >= 0 && lineFeed + 1 < raw.length;
+}
+
+function isNameByte(byte: number | undefined): boolean {
+  return byte !== undefined && byte > space && byte < 0x7f && byte !== colon;
+}
+
+/** True for a continuation of a Content field that lost its leading space: parameters, or the rest of a quoted one. */
+function isParameters(raw: Buffer, fieldStart: number, lineStart: number, lineEnd: number): boolean {
+  if (!/^content-/i.test(raw.toString("latin1", fieldStart, fieldStart + 8))) return false;
+  if (raw[endBeforeBreak(raw, fieldStart, lineStart) - 1] === semicolon) return true;
+  if (
+    /^(?:charset|name|filename|boundary|format)[*0-9]{0,5}=/i.test(raw.toString("latin1", lineStart, lineStart + 20))
+  ) {
+    return true;
+  }
+  const before = raw.subarray(Math.max(fieldStart, raw.lastIndexOf(lf, lineStart - 2) + 1), lineStart);
+  return hasOpenQuote(before) && hasOpenQuote(raw.subarray(lineStart, lineEnd));
+}
+
+function hasOpenQuote(line: Buffer): boolean {
+  let isOpen = false;
+  for (let at = line.indexOf(quote); at >= 0; at = line.indexOf(quote, at + 1)) isOpen = !isOpen;
+  return isOpen;
+}
+
+/** The offset of a From field further down in this header. If From came before, or never comes, the offset of this line. */
+function endOfFields(raw: Buffer, headStart: number, lineStart: number): number {
+  if (lineStart === headStart || fromField.test(raw.toString("latin1", headStart, lineStart))) return lineStart;
+  const ahead = raw.toString("latin1", lineStart, lineStart + headLimits.fieldBytes);
+  const [block = ""] = ahead.split(/\n\r?\n/, 1);
+  const from = fromField.exec(block)?.index ?? 0;
+  return lineStart + from;
+}
+
+const fromField = /^from[ \t]{0,99}:/im;
+
 const lf = 0x0a;
+const space = 0x20;
+const colon = 0x3a;
+const slash = 0x2f;
+const semicolon = 0x3b;
+const quote = 0x22;
