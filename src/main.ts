@@ -26,7 +26,7 @@ import { serveCommand } from "./commands/serve.ts";
 import { suppressionCommands } from "./commands/suppressions/commands.ts";
 import { systemdCommand } from "./commands/systemd.ts";
 import { tailCommand } from "./commands/tail.ts";
-import { tell } from "./commands/terminal.ts";
+import { print } from "./commands/terminal.ts";
 import { tokenCommand } from "./commands/token.ts";
 import { upkeepCommands } from "./commands/upkeep.ts";
 import { webhookCommands } from "./commands/webhook/endpoints.ts";
@@ -81,7 +81,7 @@ async function run(): Promise<number> {
   } catch (error) {
     // Commander has already printed the error. Help and version also end here, with exit code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-    tell(`${messageOf(error)}\n`, process.stderr);
+    print(`${messageOf(error)}\n`, process.stderr);
     if (error instanceof DataDirectoryInUse) return exitCodes.inUse;
     // A command may have set the exit code.
     return Number(process.exitCode ?? (isWrongUsage(error) ? exitCodes.usage : exitCodes.failed));

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { realWorld } from "../service/time-and-chance.ts";
 import { lines, printed } from "./print.ts";
 import type { Calendar } from "./short-time.ts";
-import { jsonOf, tell } from "./terminal.ts";
+import { jsonOf, print } from "./terminal.ts";
 
 /** Adds the commands of one matter to the program. */
 export type Register = (program: Command) => void;
@@ -20,24 +20,24 @@ export function reporting<Given extends unknown[], Made extends object>(
     const { json = false } = command.opts<{ json?: boolean }>();
     const made = await work(...(given as Given));
     const seen = json ? made : shown(made, calendarHere(), ...(given as Given));
-    tell(printed(seen, json, columnsHere()));
+    print(printed(seen, json, columnsHere()));
   });
 }
 
 /** Says on stderr that a list has more items and which option continues it. stdout has the list alone. */
-export function tellMoreBy(option: string): void {
-  tell(`There is more: ${option}\n`, process.stderr);
+export function printMoreHint(option: string): void {
+  print(`There is more: ${option}\n`, process.stderr);
 }
 
 /** The same for a list that is paged by an offset. */
-export function tellMore({ data, total }: { data: readonly unknown[]; total: number }, offset: string): void {
+export function printMoreByOffset({ data, total }: { data: readonly unknown[]; total: number }, offset: string): void {
   const next = Number(offset) + data.length;
-  if (data.length > 0 && next < total) tellMoreBy(`--offset ${next}`);
+  if (data.length > 0 && next < total) printMoreHint(`--offset ${next}`);
 }
 
 /** Prints the result of an export: on stderr if the export itself goes to stdout (-). */
-export function tellExported(made: object, path: string, json: boolean): void {
-  tell(json ? jsonOf(made, 2) : lines(made), path === "-" ? process.stderr : process.stdout);
+export function printExported(made: object, path: string, json: boolean): void {
+  print(json ? jsonOf(made, 2) : lines(made), path === "-" ? process.stderr : process.stdout);
 }
 
 export interface OfAccount {

@@ -3,7 +3,7 @@ import { bashCompletion } from "./completion/bash.ts";
 import { fishCompletion } from "./completion/fish.ts";
 import { type Point, pointsOf } from "./completion/points.ts";
 import { zshCompletion } from "./completion/zsh.ts";
-import { tell } from "./terminal.ts";
+import { print } from "./terminal.ts";
 
 const shells: Readonly<Record<string, (points: readonly Point[]) => string>> = {
   bash: bashCompletion,
@@ -17,7 +17,7 @@ export function completionCommand(program: Command): void {
     .command("completion")
     .description("print a completion script for a shell; its first lines explain how to install it")
     .addArgument(new Argument("<shell>", "the shell").choices(Object.keys(shells)))
-    .action((shell: string) => tell(completionScript(shell, program)));
+    .action((shell: string) => print(completionScript(shell, program)));
 }
 
 export function completionScript(shell: string, program: Command): string {

@@ -3,7 +3,7 @@ import { readConfig } from "../config.ts";
 import { zoneBlock, zoneOf } from "../domain/dns-zone.ts";
 import { publicKeyRecord } from "../mail/write/dkim.ts";
 import { isIpAddress } from "../standards/ip.ts";
-import { jsonOf, tell } from "./terminal.ts";
+import { jsonOf, print } from "./terminal.ts";
 
 export function dnsCommand(program: Command): void {
   program
@@ -20,7 +20,7 @@ export function dnsCommand(program: Command): void {
         addresses: ip,
         dkim: dkim && { selector: dkim.selector, record: publicKeyRecord(dkim.privateKeyPem) },
       };
-      tell(json ? jsonOf(zoneOf(facts), 2) : zoneBlock(facts));
+      print(json ? jsonOf(zoneOf(facts), 2) : zoneBlock(facts));
     });
 }
 

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { askService } from "../control/client.ts";
 import { realWorld } from "../service/time-and-chance.ts";
 import { hasFailure, shownFindings } from "./doctor/finding.ts";
-import { jsonOf, tell } from "./terminal.ts";
+import { jsonOf, print } from "./terminal.ts";
 
 /** Exit code 0 without failures, also with warnings; else 1. */
 export function doctorCommand(program: Command): void {
@@ -21,7 +21,7 @@ export function doctorCommand(program: Command): void {
         askServer: (dataDir, request) => askService(dataDir, request, AbortSignal.timeout(5_000)),
       });
       const isWell = !hasFailure(findings);
-      tell(json ? jsonOf({ ok: isWell, findings }, 2) : shownFindings(findings));
+      print(json ? jsonOf({ ok: isWell, findings }, 2) : shownFindings(findings));
       if (!isWell) process.exitCode = 1;
     });
 }

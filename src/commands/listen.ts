@@ -5,10 +5,10 @@ import { webhookSecretFault, webhookSigner } from "../standards/signature.ts";
 import { oneLine } from "../standards/text.ts";
 import { clientOf, inboxIdOf, ofServer, type ServerOptions, seenByOthers } from "./client.ts";
 import { reasonOf, UsageError } from "./failure.ts";
-import { type Following, follow } from "./listen/follow.ts";
+import { type FollowOptions, follow } from "./listen/follow.ts";
 import { type Forwarded, forward } from "./listen/forward.ts";
 import { type Position, positionFile, readPosition, writePosition } from "./listen/position.ts";
-import { jsonOf, tell, tellTaken, untilSignal } from "./terminal.ts";
+import { jsonOf, print, printTaken, untilSignal } from "./terminal.ts";
 
 interface ListenOptions extends ServerOptions {
   forwardTo?: string;
@@ -48,22 +48,22 @@ async function listen(options: ListenOptions): Promise<void> {
     forwarder !== undefined && options.state
       ? positionFile(process.env, [client.baseUrl, options.apiKey ?? "", inboxId ?? "", forwarder.target.href])
       : undefined;
-  const keep = async (position: Position) => (file === undefined ? undefined : writePosition(file, position));
-  const warn = (text: string) => tell(`${text}\n`, process.stderr);
+  const save = async (position: Position) => (file === undefined ? undefined : writePosition(file, position));
+  const warn = (text: string) => print(`${text}\n`, process.stderr);
 
   const { signal, end, stop } = untilSignal();
-  const hand = forwarder?.hand ?? printer(json, { signal, stop });
+  const handle = forwarder?.handle ?? printer(json, { signal, stop });
   try {
     const { from, words } = await startOf(options, file);
-    async function begun(position: Position): Promise<void> {
-      await keep(position).catch((error: unknown) => {
+    async function onBegin(position: Position): Promise<void> {
+      await save(position).catch((error: unknown) => {
         throw new Error(`Cannot save the position in ${file}: ${reasonOf(error)}; --no-state saves none`);
       });
       if (forwarder === undefined) return warn(`Printing events of ${client.baseUrl}, ${words}`);
       warn(`Forwarding events of ${client.baseUrl} to ${forwarder.target.href}, ${words}`);
       if (!forwarder.isSigned) warn("Unsigned: give --secret or INBOXD_WEBHOOK_SECRET to sign them");
     }
-    await follow({ client, inboxId, from, begun, hand, keep, warn, signal });
+    await follow({ client, inboxId, from, onBegin, handle, save, warn, signal });
   } finally {
     end();
   }
@@ -72,7 +72,7 @@ async function listen(options: ListenOptions): Promise<void> {
 interface Forwarder {
   target: URL;
   isSigned: boolean;
-  hand: Following["hand"];
+  handle: FollowOptions["handle"];
 }
 
 async function openForwarder(forwardTo: string, { secret, json = false }: ListenOptions): Promise<Forwarder> {
@@ -86,9 +86,9 @@ async function openForwarder(forwardTo: string, { secret, json = false }: Listen
   return {
     target,
     isSigned: signer !== undefined,
-    async hand(event, attempt) {
+    async handle(event, attempt) {
       const forwarded = await forward(event, { target, signer, now: realWorld.now, attempt });
-      tell(json ? attemptAsJson(event, forwarded) : attemptAsLine(event, forwarded));
+      print(json ? attemptAsJson(event, forwarded) : attemptAsLine(event, forwarded));
       return forwarded.ok;
     },
   };
@@ -119,11 +119,11 @@ function attemptAsJson({ event, event_id }: InboxdEvent, forwarded: Forwarded): 
 }
 
 /** Prints each event. It counts as processed when the reader of stdout has it. */
-function printer(json: boolean, { signal, stop }: { signal: AbortSignal; stop(): void }): Following["hand"] {
+function printer(json: boolean, { signal, stop }: { signal: AbortSignal; stop(): void }): FollowOptions["handle"] {
   // The reader has closed the pipe, as `head` does.
   process.stdout.on("error", stop);
   return async (event) => {
-    await tellTaken(json ? jsonOf(event) : `${eventAsLine(event)}\n`, signal);
+    await printTaken(json ? jsonOf(event) : `${eventAsLine(event)}\n`, signal);
     return true;
   };
 }

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { Schemas } from "../../sdk/typescript/src/inboxd.ts";
-import { reporting, tellMoreBy } from "./cli.ts";
+import { printMoreHint, reporting } from "./cli.ts";
 import { clientOf, inboxIdOf, ofServer, type ServerOptions, unchecked } from "./client.ts";
 import { shortTime } from "./short-time.ts";
 
@@ -31,7 +31,7 @@ export function outboxCommands(program: Command): void {
       return client.outbox.list({ kind, state, inbox_id, limit: unchecked(limit), cursor }).page();
     },
     ({ data, nextCursor }, calendar) => {
-      if (nextCursor !== null) tellMoreBy(`--cursor ${nextCursor}`);
+      if (nextCursor !== null) printMoreHint(`--cursor ${nextCursor}`);
       return data.map(({ id, kind, state, to, attempt, createdAt, dueAt, lastError }) => ({
         since: shortTime(createdAt, calendar),
         kind,

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { clientOf, ofServer, type ServerOptions } from "./client.ts";
 import { messageOf } from "./failure.ts";
 import { inboxIdsOf, ofSubscription, type SubscriptionOptions } from "./subscription.ts";
-import { jsonOf, tell, tellTaken, untilSignal } from "./terminal.ts";
+import { jsonOf, print, printTaken, untilSignal } from "./terminal.ts";
 
 interface TailOptions extends ServerOptions, SubscriptionOptions {
   after?: string;
@@ -21,7 +21,7 @@ async function tail({ types, inbox, skipAutomated, include, after, ...server }: 
   const { signal, stop, end } = untilSignal();
   // The reader has closed the pipe, as `head` does.
   process.stdout.on("error", stop);
-  const warn = (text: string) => tell(`${text}\n`, process.stderr);
+  const warn = (text: string) => print(`${text}\n`, process.stderr);
   try {
     let isFollowing = false;
     const events = client.events.stream({
@@ -39,7 +39,7 @@ async function tail({ types, inbox, skipAutomated, include, after, ...server }: 
       },
       onTrouble: (error) => warn(messageOf(error)),
     });
-    for await (const event of events) await tellTaken(jsonOf(event), signal);
+    for await (const event of events) await printTaken(jsonOf(event), signal);
   } finally {
     end();
   }

@@ -4,12 +4,12 @@ import { visibleText } from "../standards/text.ts";
  * Writes all output of a command. Subjects, names and other servers' replies come from strangers: a control character in them
  * could rewrite the screen, or make the terminal type.
  */
-export function tell(text: string, stream: NodeJS.WriteStream = process.stdout): void {
+export function print(text: string, stream: NodeJS.WriteStream = process.stdout): void {
   stream.write(visible(text));
 }
 
 /** Writes to stdout, and resolves when the reader has taken the text, so that memory stays bounded, or at the signal. */
-export function tellTaken(text: string, signal: AbortSignal): Promise<void> {
+export function printTaken(text: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       signal.removeEventListener("abort", done);

@@ -42,14 +42,14 @@ test("nothing is lost and nothing comes out of order while the target is down or
     client: clientAt(world.service.apiUrl.origin),
     inboxId: inbox.id,
     from: { after: null },
-    begun: async () => undefined,
-    hand: async (event, attempt) => {
+    onBegin: async () => undefined,
+    handle: async (event, attempt) => {
       const { ok, status } = await forward(event, { ...way, attempt });
       tries.push(status);
       firstTry.resolve();
       return ok;
     },
-    keep: async ({ after }) => void kept.push(after),
+    save: async ({ after }) => void kept.push(after),
     warn: () => undefined,
     signal: end.signal,
   });
@@ -162,35 +162,39 @@ function cutAfter(answer: Response, bytes: number): Response {
 /** Follows what somebody else than the service answers, until so many events have been handed on. */
 async function followed(url: string, inbox: WorldInbox, from: Position | undefined, count: number) {
   const end = new AbortController();
-  const [handed, begun]: [InboxdEvent[], Position[]] = [[], []];
+  const [handed, positions]: [InboxdEvent[], Position[]] = [[], []];
   await follow({
     client: clientAt(url),
     inboxId: inbox.id,
     from,
-    begun: async (position) => {
-      begun.push(position);
+    onBegin: async (position) => {
+      positions.push(position);
       if (from === undefined) for (let number = 1; number <= count; number += 1) await mailTo(inbox, String(number));
     },
-    hand: async (event) => {
+    handle: async (event) => {
       handed.push(event);
       if (handed.length === count) end.abort();
       return true;
     },
-    keep: async () => undefined,
+    save: async () => undefined,
     warn: () => undefined,
     signal: end.signal,
   });
-  return { begun, subjects: handed.map((event) => ("message" in event ? event.message.subject : undefined)), handed };
+  return {
+    positions,
+    subjects: handed.map((event) => ("message" in event ? event.message.subject : undefined)),
+    handed,
+  };
 }
 
 test("a stream that is cut in the middle of events loses none of them and brings none twice", async () => {
   const inbox = await world.inbox();
   for (const subject of ["1", "2", "3"]) await mailTo(inbox, subject);
   const proxy = before((answer, number) => (number > 4 ? answer : cutAfter(answer, 40 + number * 400)));
-  const { subjects, begun, handed } = await followed(proxy.url, inbox, { after: null }, 3);
+  const { subjects, positions, handed } = await followed(proxy.url, inbox, { after: null }, 3);
   proxy.close();
   expect(subjects).toEqual(["1", "2", "3"]);
-  expect(begun).toEqual([{ after: null }]);
+  expect(positions).toEqual([{ after: null }]);
   // As the log tells it: what belongs to one delivery is for who makes it to say.
   expect(handed[0]).not.toHaveProperty("delivered_at");
   expect(handed[0]).not.toHaveProperty("attempt");
@@ -200,9 +204,9 @@ test("a stream that is cut in the middle of events loses none of them and brings
 
 test("a first run begins with what comes from then on, and knows its place before anything comes", async () => {
   const inbox = await world.inbox();
-  const { subjects, begun } = await followed(world.service.apiUrl.origin, inbox, undefined, 2);
+  const { subjects, positions } = await followed(world.service.apiUrl.origin, inbox, undefined, 2);
   expect(subjects).toEqual(["1", "2"]);
-  expect(begun).toEqual([{ after: expect.stringMatching(/^evt_/) }]);
+  expect(positions).toEqual([{ after: expect.stringMatching(/^evt_/) }]);
 });
 
 /** A listener without a target, and the lines that it prints. */

@@ -8,8 +8,8 @@ import { realWorld } from "../../service/time-and-chance.ts";
 import { oneLine } from "../../standards/text.ts";
 import { clientOf, type ServerOptions } from "../client.ts";
 import { messageOf, UsageError } from "../failure.ts";
-import { jsonOf, tell } from "../terminal.ts";
-import { type Conversation, type DemoServer, type Step, tellStory } from "./story.ts";
+import { jsonOf, print } from "../terminal.ts";
+import { type Conversation, type DemoServer, runStory, type Step } from "./story.ts";
 
 export interface DemoOptions extends ServerOptions {
   smtp?: string;
@@ -37,7 +37,7 @@ export async function demo({ json = false, ...options }: DemoOptions): Promise<b
     const report = (ok: boolean, detail: string) => {
       const made = { step: name, ok, ms: Math.round((performance.now() - beganAt) * 10) / 10, detail };
       steps.push(made);
-      if (!json) tell(line(made));
+      if (!json) print(line(made));
     };
     try {
       const [detail, result] = await work();
@@ -50,14 +50,14 @@ export async function demo({ json = false, ...options }: DemoOptions): Promise<b
   };
 
   try {
-    const story = (server: DemoServer) => tellStory(server, step, realWorld);
+    const story = (server: DemoServer) => runStory(server, step, realWorld);
     conversation = options.url === undefined ? await onOwnServer(step, story) : await story(running(options));
   } catch (error) {
     if (!(error instanceof StepFailed)) throw error;
   }
   const ok = conversation !== undefined;
   const totalMs = Math.round(performance.now() - startedAt);
-  tell(json ? jsonOf({ ok, totalMs, steps, thread: conversation ?? null }, 2) : ending(conversation, totalMs));
+  print(json ? jsonOf({ ok, totalMs, steps, thread: conversation ?? null }, 2) : ending(conversation, totalMs));
   return ok;
 }
 
@@ -84,7 +84,7 @@ async function onOwnServer(step: Step, story: (server: DemoServer) => Promise<Co
   const interrupt = (signal: NodeJS.Signals) => interrupted.reject(new Error(`Cannot go on: ended by ${signal}`));
   process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
   let stop: (() => Promise<void>) | undefined;
-  const told = (async () => {
+  const conversation = (async () => {
     const service = await step("server", async () => {
       const settings = { DATA_DIR: join(directory, "data"), PORT: "0", SMTP_PORT: "0", SHUTDOWN_TIMEOUT_MS: "1000" };
       const started = await startService(readConfig(settings), pino({ level: "silent" }));
@@ -100,10 +100,10 @@ async function onOwnServer(step: Step, story: (server: DemoServer) => Promise<Co
     });
   })();
   try {
-    return await Promise.race([told, interrupted.promise]);
+    return await Promise.race([conversation, interrupted.promise]);
   } finally {
     process.off("SIGINT", interrupt).off("SIGTERM", interrupt);
-    told.catch(() => undefined);
+    conversation.catch(() => undefined);
     await stop?.();
     await rm(directory, { recursive: true, force: true });
   }

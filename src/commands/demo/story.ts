@@ -4,7 +4,7 @@ import { smtpRelay } from "../../relay/relay.ts";
 import { bytesBody } from "../../relay/relayed-mail.ts";
 import type { TimeAndChance } from "../../service/time-and-chance.ts";
 import type { ReceivedEvent } from "./receiver.ts";
-import { type Hearing, hear } from "./webhook.ts";
+import { type Subscription, subscribe } from "./webhook.ts";
 
 export interface DemoServer {
   client: Inboxd;
@@ -24,23 +24,23 @@ export type Conversation = Schemas["ThreadMessages"];
 type Inbox = Schemas["Inbox"];
 
 /** Two people write to each other by SMTP and by the API. Returns the thread as one of them sees it at the end. */
-export async function tellStory(server: DemoServer, step: Step, world: TimeAndChance): Promise<Conversation> {
+export async function runStory(server: DemoServer, step: Step, world: TimeAndChance): Promise<Conversation> {
   const { client } = server;
   const [ada, grace] = await step("two inboxes", async () => {
     const made = await Promise.all(["ada", "grace"].map((name) => makeInbox(server, name, world)));
     return [made.map(({ address }) => address).join(" and "), made as [Inbox, Inbox]];
   });
-  let hearing: Hearing | undefined;
+  let subscription: Subscription | undefined;
   try {
-    hearing = await step("webhook", async () => {
-      const made = await hear(client, world.now, [ada.id, grace.id]);
+    subscription = await step("webhook", async () => {
+      const made = await subscribe(client, world.now, [ada.id, grace.id]);
       return [made.detail, made];
     });
-    const conversation = await converse(server, { ada, grace, hearing, step, world });
-    const { putBack } = hearing;
+    const conversation = await converse(server, { ada, grace, subscription, step, world });
+    const { restore } = subscription;
     if (!server.isOurs) {
       await step("tidied up", async () => {
-        const [note] = await Promise.all([putBack(), removeInboxes(client, [ada, grace])]);
+        const [note] = await Promise.all([restore(), removeInboxes(client, [ada, grace])]);
         return [["inboxes deleted", ...(note === undefined ? [] : [note])].join(", "), undefined];
       });
     }
@@ -49,25 +49,25 @@ export async function tellStory(server: DemoServer, step: Step, world: TimeAndCh
     if (!server.isOurs) await removeInboxes(client, [ada, grace]).catch(() => undefined);
     throw error;
   } finally {
-    await hearing?.close();
+    await subscription?.close();
   }
 }
 
 interface Cast {
   ada: Inbox;
   grace: Inbox;
-  hearing: Hearing;
+  subscription: Subscription;
   step: Step;
   world: TimeAndChance;
 }
 
-async function converse(server: DemoServer, { ada, grace, hearing, step, world }: Cast): Promise<Conversation> {
+async function converse(server: DemoServer, { ada, grace, subscription, step, world }: Cast): Promise<Conversation> {
   const { client } = server;
-  const { events } = hearing;
-  const heard = events.kind === "webhook" ? "webhook received" : "event in the log";
+  const { events } = subscription;
+  const eventStep = events.kind === "webhook" ? "webhook received" : "event in the log";
 
   await step("Ada writes by SMTP", async () => [await writeBySmtp(server, ada, grace, world), undefined]);
-  const first = await step(heard, async () => {
+  const first = await step(eventStep, async () => {
     const event = await events.next(grace.id);
     expect(event.message.from === ada.address, `its sender is ${event.message.from}`);
     return [shown(event, events.kind), event];
@@ -76,7 +76,7 @@ async function converse(server: DemoServer, { ada, grace, hearing, step, world }
     const body = { to: ada.address, threadId: first.thread_id, body: "Gladly. At one?" };
     return [await send(client, grace, body, world), undefined];
   });
-  const reply = await step(heard, async () => {
+  const reply = await step(eventStep, async () => {
     const event = await events.next(ada.id);
     return [shown(event, events.kind), event];
   });
@@ -84,7 +84,7 @@ async function converse(server: DemoServer, { ada, grace, hearing, step, world }
     const body = { to: grace.address, threadId: reply.thread_id, body: "See you there!", includeQuote: false };
     return [await send(client, ada, body, world), undefined];
   });
-  const last = await step(heard, async () => {
+  const last = await step(eventStep, async () => {
     const event = await events.next(grace.id);
     expect(event.thread_id === first.thread_id, "it is in another thread than the mail that it answers");
     return [shown(event, events.kind), event];

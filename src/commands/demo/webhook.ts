@@ -2,12 +2,12 @@ import { type Inboxd, InboxdError } from "../../../sdk/typescript/src/inboxd.ts"
 import { isLoopback } from "../client.ts";
 import { type Events, eventLog, startReceiver } from "./receiver.ts";
 
-export interface Hearing {
+export interface Subscription {
   events: Events;
   /** The text for the step. */
   detail: string;
   /** Restores the account. Returns what it did. */
-  putBack(): Promise<string | undefined>;
+  restore(): Promise<string | undefined>;
   /** Stops listening, also after a failure. */
   close(): Promise<void>;
 }
@@ -16,7 +16,7 @@ export interface Hearing {
  * Receives events by a temporary webhook endpoint for the inboxes of the demo. The account's own endpoints stay as they are. Reads
  * the log if there can be no such endpoint, or if the server runs on another machine and cannot reach this one.
  */
-export async function hear(client: Inboxd, now: () => Date, inboxIds: string[]): Promise<Hearing> {
+export async function subscribe(client: Inboxd, now: () => Date, inboxIds: string[]): Promise<Subscription> {
   if (!isLoopback(client.baseUrl)) return byLog(client, "the server is not on this machine");
   const receiver = startReceiver(now);
   let id: string;
@@ -34,7 +34,7 @@ export async function hear(client: Inboxd, now: () => Date, inboxIds: string[]):
   return {
     events: receiver,
     detail: `${receiver.url} receives the events`,
-    async putBack() {
+    async restore() {
       isThere = false;
       await client.webhooks.delete(id);
       return "webhook removed";
@@ -54,11 +54,11 @@ function whyNone(error: unknown): string | undefined {
   return error.code === "webhook_limit_reached" ? "the account has as many webhooks as it may have" : undefined;
 }
 
-function byLog(client: Inboxd, why: string): Hearing {
+function byLog(client: Inboxd, why: string): Subscription {
   return {
     events: eventLog(client),
     detail: `${why}, the event log is read instead`,
-    putBack: async () => undefined,
+    restore: async () => undefined,
     close: async () => undefined,
   };
 }

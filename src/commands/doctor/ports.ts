@@ -17,21 +17,21 @@ export type Identity = { id: string } | "not started yet" | "unknown";
 /** Checks that the ports are free, or in use by the inboxd of this database. */
 export async function checkPorts(question: PortsQuestion): Promise<Finding[]> {
   const { host, port, smtpHost, smtpPort, smtpHostname, metricsPort, identity } = question;
-  const whose = whoseAt(host, port, identity);
+  const owner = ownerAt(host, port, identity);
   // The ports of mail and metrics show an inboxd without its id, so the owner of the API's port decides.
   const neighbour = async () => {
-    const owner = await whose;
-    if (owner === "ours" || identity === "unknown" || port === 0) return "ours";
+    const found = await owner;
+    if (found === "ours" || identity === "unknown" || port === 0) return "ours";
     return "another inboxd";
   };
   return Promise.all([
-    checkPort({ check: "port of the API", name: "PORT", host, port, whose: () => whose }),
+    checkPort({ check: "port of the API", name: "PORT", host, port, findOwner: () => owner }),
     checkPort({
       check: "port of SMTP",
       name: "SMTP_PORT",
       host: smtpHost,
       port: smtpPort,
-      whose: async () =>
+      findOwner: async () =>
         (await greetingAt(smtpHost, smtpPort)).startsWith(`220 ${smtpHostname} `) ? neighbour() : "another program",
     }),
     ...(metricsPort === undefined
@@ -42,7 +42,7 @@ export async function checkPorts(question: PortsQuestion): Promise<Finding[]> {
             name: "METRICS_PORT",
             host,
             port: metricsPort,
-            whose: async () => ((await answersMetrics(host, metricsPort)) ? neighbour() : "another program"),
+            findOwner: async () => ((await answersMetrics(host, metricsPort)) ? neighbour() : "another program"),
           }),
         ]),
   ]);
@@ -50,7 +50,7 @@ export async function checkPorts(question: PortsQuestion): Promise<Finding[]> {
 
 type Owner = "ours" | "another inboxd" | "another program";
 
-async function whoseAt(host: string, port: number, identity: Identity): Promise<Owner> {
+async function ownerAt(host: string, port: number, identity: Identity): Promise<Owner> {
   const found = port === 0 ? undefined : await serviceIdAt(host, port);
   if (found === undefined) return "another program";
   if (identity === "unknown") return "ours";
@@ -64,17 +64,17 @@ interface PortQuestion {
   host: string;
   port: number;
   /** The owner of a port that is in use. */
-  whose: () => Promise<Owner>;
+  findOwner: () => Promise<Owner>;
 }
 
-async function checkPort({ check, name, host, port, whose }: PortQuestion): Promise<Finding> {
+async function checkPort({ check, name, host, port, findOwner }: PortQuestion): Promise<Finding> {
   const { ok, fail } = findingsOf(check);
   const address = `${host}:${port}`;
   if (port === 0) return ok("each start takes a free one");
   const trouble = await listeningTrouble(host, port);
   if (trouble === undefined) return ok(`${address} is free`);
   if (trouble === "EADDRINUSE") {
-    const owner = await whose().catch((): Owner => "another program");
+    const owner = await findOwner().catch((): Owner => "another program");
     if (owner === "ours") return ok(`${address} is in use by a running inboxd`);
     const that = owner === "another program" ? "that program" : "that one";
     const which = owner === "another program" ? owner : `${owner}, not the one of this database`;

@@ -3,17 +3,17 @@ import { pause } from "../../../sdk/typescript/src/machine.ts";
 import { messageOf } from "../failure.ts";
 import type { Position } from "./position.ts";
 
-export interface Following {
+export interface FollowOptions {
   client: Inboxd;
   inboxId: string | undefined;
   /** Where to begin; undefined for now. */
   from: Position | undefined;
   /** Called once, as soon as the first position is known. */
-  begun(position: Position): Promise<void>;
+  onBegin(position: Position): Promise<void>;
   /** Processes an event, for the n-th time counted from 1. Returns whether it succeeded. */
-  hand(event: InboxdEvent, attempt: number): Promise<boolean>;
+  handle(event: InboxdEvent, attempt: number): Promise<boolean>;
   /** Called after each processed event, before the next one. */
-  keep(position: Position): Promise<void>;
+  save(position: Position): Promise<void>;
   /** Called with each failure of the connection that is retried. */
   warn(text: string): void;
   signal: AbortSignal;
@@ -27,10 +27,19 @@ const startOfLog = "start";
  * Processes events from a position on, until the signal. A failed event is retried and the events behind it wait, so that
  * nothing is lost and the order stays. Each attempt fetches the event again, because its attachments' addresses expire.
  */
-export async function follow({ client, inboxId, from, begun, hand, keep, warn, signal }: Following): Promise<void> {
+export async function follow({
+  client,
+  inboxId,
+  from,
+  onBegin,
+  handle,
+  save,
+  warn,
+  signal,
+}: FollowOptions): Promise<void> {
   let position = from;
   let tried = { id: "", attempts: 0 };
-  if (position !== undefined) await begun(position);
+  if (position !== undefined) await onBegin(position);
   for (let failures = 0; !signal.aborted; failures += 1) {
     if (failures > 0) await pause(Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 10)), signal);
     const events = client.events.stream({
@@ -41,17 +50,17 @@ export async function follow({ client, inboxId, from, begun, hand, keep, warn, s
       async onReady(id) {
         if (position !== undefined) return;
         position = { after: id === startOfLog ? null : id };
-        await begun(position);
+        await onBegin(position);
       },
       onTrouble: (error) => warn(messageOf(error)),
     });
     for await (const event of events) {
       const id = event.event_id;
       tried = { id, attempts: id === tried.id ? tried.attempts + 1 : 1 };
-      if (!(await hand(withoutAttempt(event), tried.attempts))) break;
+      if (!(await handle(withoutAttempt(event), tried.attempts))) break;
       failures = 0;
       position = { after: id };
-      await keep(position);
+      await save(position);
     }
   }
 }

@@ -4,7 +4,7 @@ import type { Api } from "../../mcp/server.ts";
 import { startService } from "../../service/start.ts";
 import { checkListeners } from "../serve/before-start.ts";
 import { loggerOf } from "../serve/logger.ts";
-import { tell } from "../terminal.ts";
+import { print } from "../terminal.ts";
 
 /** The server behind the tools. */
 export interface ModelServer {
@@ -22,7 +22,7 @@ export async function startOwnServer(): Promise<ModelServer> {
   const config = readConfig({ ...settings, PORT: PORT || "0", SMTP_PORT: SMTP_PORT || "0" }, process.stderr.isTTY);
   await checkListeners(config);
   const service = await startService(config, loggerOf(config, process.stderr)).catch((error: unknown) => {
-    if (error instanceof DataDirectoryInUse) tell(hint, process.stderr);
+    if (error instanceof DataDirectoryInUse) print(hint, process.stderr);
     throw error;
   });
   const signals = ["SIGTERM", "SIGINT"] as const;

@@ -5,7 +5,7 @@ import { realWorld } from "../../service/time-and-chance.ts";
 import { version } from "../../version.ts";
 import { clientOf, fetchFromHere, type ServerOptions } from "../client.ts";
 import { reasonOf, UsageError } from "../failure.ts";
-import { tell } from "../terminal.ts";
+import { print } from "../terminal.ts";
 import type { ModelServer } from "./own-server.ts";
 
 export interface McpOptions extends ServerOptions {
@@ -26,7 +26,7 @@ export async function serveModel({ embedded = false, ...options }: McpOptions): 
       version,
       observe,
       randomBytes: realWorld.randomBytes,
-      onFault: (error) => tell(`${error instanceof Error ? error.message : String(error)}\n`, process.stderr),
+      onFault: (error) => print(`${error instanceof Error ? error.message : String(error)}\n`, process.stderr),
     });
   } finally {
     await stop?.();

@@ -7,7 +7,7 @@ import { importEverything } from "../../flows/move/import-everything.ts";
 import { realWorld } from "../../service/time-and-chance.ts";
 import { migrate } from "../../store/migrate.ts";
 import { version } from "../../version.ts";
-import { tellExported } from "../cli.ts";
+import { printExported } from "../cli.ts";
 import { refuseWithoutDatabase } from "../database-there.ts";
 import { exportToFile, exportToStdout, wentAway } from "./export-target.ts";
 import { openImport } from "./import-source.ts";
@@ -16,7 +16,7 @@ export async function exportAs(path: string, { json = false }: { json?: boolean 
   const end = await (path === "-" ? exportToStdout(readOut) : exportToFile(path, readOut));
   const { rows, sha256 } = end;
   const made = path === "-" ? { rows, sha256 } : { file: path, rows, sha256 };
-  tellExported(made, path, json);
+  printExported(made, path, json);
 }
 
 export async function importFrom(path: string): Promise<object> {

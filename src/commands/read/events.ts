@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { reporting, tellMoreBy } from "../cli.ts";
+import { printMoreHint, reporting } from "../cli.ts";
 import { clientOf, inboxIdOf, ofServer, type ServerOptions, unchecked } from "../client.ts";
 import { shortTime } from "../short-time.ts";
 
@@ -23,7 +23,7 @@ export function eventCommands(program: Command): void {
     },
     ({ data, hasMore }, calendar) => {
       const last = data.at(-1);
-      if (hasMore && last !== undefined) tellMoreBy(`--after ${last.event_id}`);
+      if (hasMore && last !== undefined) printMoreHint(`--after ${last.event_id}`);
       return data.map((event) => {
         const { event: type, event_id: id, occurred_at: at } = event;
         const message = "message" in event ? event.message : undefined;

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Schemas } from "../../../sdk/typescript/src/inboxd.ts";
-import { reporting, tellMore } from "../cli.ts";
+import { printMoreByOffset, reporting } from "../cli.ts";
 import { clientOf, inboxIdOf, ofServer, type ServerOptions, unchecked } from "../client.ts";
 import { type Calendar, fullTime, shortTime } from "../short-time.ts";
 
@@ -24,7 +24,7 @@ export function inboxCommands(program: Command): void {
         .inboxes.list({ limit: unchecked(limit), offset: unchecked(offset) })
         .page(),
     (page, calendar, { offset }) => {
-      tellMore(page, offset);
+      printMoreByOffset(page, offset);
       return page.data.map(({ id, address, externalId, createdAt }) => {
         return { created: shortTime(createdAt, calendar), address, externalId, id };
       });

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Schemas } from "../../../sdk/typescript/src/inboxd.ts";
-import { reporting, tellMoreBy } from "../cli.ts";
+import { printMoreHint, reporting } from "../cli.ts";
 import { clientOf, inboxIdOf, ofServer, type ServerOptions, unchecked } from "../client.ts";
 import { lines } from "../print.ts";
 import { type Calendar, fullTime, shortTime } from "../short-time.ts";
@@ -24,7 +24,7 @@ export function messageCommands(program: Command): void {
       return client.messages.list(id, { limit: unchecked(limit), cursor, q }).page();
     },
     ({ data, nextCursor }, calendar) => {
-      if (nextCursor) tellMoreBy(`--cursor ${nextCursor}`);
+      if (nextCursor) printMoreHint(`--cursor ${nextCursor}`);
       return data.map((message) => row(message, calendar));
     },
   );

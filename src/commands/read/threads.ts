@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import type { Schemas } from "../../../sdk/typescript/src/inboxd.ts";
 import { oneLine } from "../../standards/text.ts";
-import { reporting, tellMore } from "../cli.ts";
+import { printMoreByOffset, reporting } from "../cli.ts";
 import { clientOf, inboxIdOf, ofServer, type ServerOptions, unchecked } from "../client.ts";
 import { type Calendar, fullTime, shortTime } from "../short-time.ts";
 import { filesOf, textOf } from "./messages.ts";
@@ -37,7 +37,7 @@ export function threadCommands(program: Command): void {
       return client.threads.list(id, query).page();
     },
     (page, calendar, inbox, { offset }) => {
-      tellMore(page, offset);
+      printMoreByOffset(page, offset);
       return page.data.map((thread) => row(thread, inbox, calendar));
     },
   );
@@ -51,7 +51,7 @@ export function threadCommands(program: Command): void {
         .threads.messages(id, { limit: unchecked(limit), offset: unchecked(offset) })
         .page(),
     (thread, calendar, _id, { offset }) => {
-      tellMore(thread, offset);
+      printMoreByOffset(thread, offset);
       return whole(thread, calendar);
     },
   );

@@ -4,7 +4,7 @@ import { reporting } from "../cli.ts";
 import { clientOf, inboxIdOf, ofServer, type ServerOptions } from "../client.ts";
 import { UsageError } from "../failure.ts";
 import type { Calendar } from "../short-time.ts";
-import { tell } from "../terminal.ts";
+import { print } from "../terminal.ts";
 import { wholeMessage } from "./messages.ts";
 
 interface WaitOptions extends ServerOptions {
@@ -58,7 +58,7 @@ async function waitOnce(inbox: string, options: WaitOptions): Promise<WaitAnswer
   const waited = await waitFor(client, await inboxIdOf(client, inbox), query, Number(timeout));
   if (waited.message === null) {
     process.exitCode = 1;
-    tell(`No mail came in time: go on with --after ${waited.cursor}\n`, process.stderr);
+    print(`No mail came in time: go on with --after ${waited.cursor}\n`, process.stderr);
   }
   return waited;
 }

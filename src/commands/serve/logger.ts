@@ -1,7 +1,7 @@
 import { type Logger, pino } from "pino";
 import type { Config } from "../../config.ts";
 import { oneLine } from "../../standards/text.ts";
-import { tell } from "../terminal.ts";
+import { print } from "../terminal.ts";
 
 /** The log of the service, in the format of the settings. */
 export function loggerOf({ logLevel, logFormat }: Config, stream: NodeJS.WriteStream): Logger {
@@ -26,9 +26,9 @@ export function prettyStream(stream: NodeJS.WriteStream = process.stdout): { wri
       );
       const at = String(time).slice(11, 23);
       const shown = urgent.includes(level) ? String(level).toUpperCase() : String(level);
-      tell(`${at} ${shown.padEnd(5)} ${oneLine([msg, ...fields].join(" "))}\n`, stream);
+      print(`${at} ${shown.padEnd(5)} ${oneLine([msg, ...fields].join(" "))}\n`, stream);
       const stack = (err as { stack?: string } | undefined)?.stack;
-      if (stack !== undefined) tell(`${stack}\n`, stream);
+      if (stack !== undefined) print(`${stack}\n`, stream);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import type { Schemas } from "../../../sdk/typescript/src/inboxd.ts";
 import { type SuppressionReason, suppressionReasons } from "../../domain/send/suppressed.ts";
-import { reporting, tellMoreBy } from "../cli.ts";
+import { printMoreHint, reporting } from "../cli.ts";
 import { clientOf, inboxIdOf, ofServer, type ServerOptions, unchecked } from "../client.ts";
 import { shortTime } from "../short-time.ts";
 import { exportSuppressions, type ImportOptions, importSuppressions } from "./move.ts";
@@ -34,7 +34,7 @@ export function suppressionCommands(program: Command): void {
       .option("--cursor <cursor>", "continue a list at this cursor"),
     list,
     ({ data, nextCursor }, calendar) => {
-      if (nextCursor !== null) tellMoreBy(`--cursor ${nextCursor}`);
+      if (nextCursor !== null) printMoreHint(`--cursor ${nextCursor}`);
       return data.map(({ id, address, inboxId, reason, createdAt, expiresAt }) => {
         const until = expiresAt === null ? "for ever" : shortTime(expiresAt, calendar);
         return { since: shortTime(createdAt, calendar), until, reason, address, inbox: inboxId ?? "all", id };

@@ -2,11 +2,11 @@ import { open } from "node:fs/promises";
 import { type Inboxd, InboxdError, type Schemas } from "../../../sdk/typescript/src/inboxd.ts";
 import type { SuppressionReason } from "../../domain/send/suppressed.ts";
 import { realWorld } from "../../service/time-and-chance.ts";
-import { tellExported } from "../cli.ts";
+import { printExported } from "../cli.ts";
 import { clientOf, type ServerOptions } from "../client.ts";
 import { reasonOf } from "../failure.ts";
 import { openImport } from "../move/import-source.ts";
-import { tell } from "../terminal.ts";
+import { print } from "../terminal.ts";
 import { isLeftOut, type ListEntry, listEntries } from "./entries.ts";
 
 export interface ImportOptions extends ServerOptions {
@@ -21,7 +21,7 @@ export interface ExportOptions extends ServerOptions {
 export async function exportSuppressions(path: string, { json = false, ...server }: ExportOptions): Promise<void> {
   const client = clientOf(server);
   const made = path === "-" ? await writeToStdout(client) : await writeToFile(client, path);
-  tellExported(made, path, json);
+  printExported(made, path, json);
 }
 
 async function writeToStdout(client: Inboxd): Promise<object> {
@@ -82,7 +82,7 @@ export async function importSuppressions(path: string, { reason, ...server }: Im
   } finally {
     await source.close();
   }
-  if (sum.leftOut > mostNamed) tell("… and others\n", process.stderr);
+  if (sum.leftOut > mostNamed) print("… and others\n", process.stderr);
   return { ...sum };
 
   async function add(data: ListEntry[]): Promise<void> {
@@ -99,7 +99,7 @@ export async function importSuppressions(path: string, { reason, ...server }: Im
   }
 
   function leaveOut(count: number, why: string): void {
-    if (sum.leftOut < mostNamed) tell(`Left out ${why}\n`, process.stderr);
+    if (sum.leftOut < mostNamed) print(`Left out ${why}\n`, process.stderr);
     sum.leftOut += count;
   }
 }

@@ -1,15 +1,15 @@
 import { type Command, Option } from "commander";
 import { type Inboxd, InboxdError, type Schemas } from "../../../sdk/typescript/src/inboxd.ts";
 import { admin } from "../admin.ts";
-import { reporting, tellMoreBy } from "../cli.ts";
+import { printMoreHint, reporting } from "../cli.ts";
 import { clientOf, ofServer, type ServerOptions } from "../client.ts";
 import { UsageError } from "../failure.ts";
 import { shortTime } from "../short-time.ts";
-import { endpointClient, isEndpointId, ofEndpoint, type WhoseOptions } from "./endpoint.ts";
+import { type EndpointOptions, endpointClient, isEndpointId, ofEndpoint } from "./endpoint.ts";
 
 type Delivery = Schemas["EndpointDelivery"];
 
-interface DeliveriesOptions extends WhoseOptions {
+interface DeliveriesOptions extends EndpointOptions {
   state?: Delivery["state"];
   limit?: string;
   cursor?: string;
@@ -23,14 +23,14 @@ export function deliveryCommands(webhook: Command): void {
     ofEndpoint(webhook.command("test [endpoint]")).description(
       "deliver one signed webhook.test event now, and print the result",
     ),
-    async (endpoint: string | undefined, whose: WhoseOptions) => {
+    async (endpoint: string | undefined, target: EndpointOptions) => {
       const tested =
         endpoint === undefined
           ? ((await admin({
               operation: "webhook test",
-              arguments: { account: whose.account },
+              arguments: { account: target.account },
             })) as Schemas["WebhookTestResult"])
-          : await endpointClient(whose).webhooks.test(endpoint);
+          : await endpointClient(target).webhooks.test(endpoint);
       if (!tested.delivered) process.exitCode = 1;
       return tested;
     },
@@ -53,7 +53,7 @@ export function deliveryCommands(webhook: Command): void {
           return { attempt, time, status, ms: latencyMs, error, ...(areOfSeveral && { "endpoint id": webhookId }) };
         });
       }
-      if (made.nextCursor !== null) tellMoreBy(`--cursor ${made.nextCursor}`);
+      if (made.nextCursor !== null) printMoreHint(`--cursor ${made.nextCursor}`);
       return made.data.map((delivery) => ({
         event: delivery.event,
         state: delivery.state,
@@ -68,10 +68,10 @@ export function deliveryCommands(webhook: Command): void {
   );
   reporting(
     ofEndpoint(webhook.command("redeliver <event> [endpoint]")).description("deliver an event again"),
-    async (event: string, endpoint: string | undefined, whose: WhoseOptions) => {
+    async (event: string, endpoint: string | undefined, target: EndpointOptions) => {
       if (endpoint === undefined)
-        return admin({ operation: "webhook redeliver", arguments: { event, account: whose.account } });
-      const { status } = await endpointClient(whose).events.redeliver(event, { webhookId: endpoint });
+        return admin({ operation: "webhook redeliver", arguments: { event, account: target.account } });
+      const { status } = await endpointClient(target).events.redeliver(event, { webhookId: endpoint });
       return { event, webhookId: endpoint, status };
     },
   );
@@ -82,7 +82,7 @@ export function deliveryCommands(webhook: Command): void {
     (endpoint: string, { after, ...server }: ServerOptions & { after: string }) =>
       recover(clientOf(server), endpoint, after),
     ({ queued, hasMore, last }) => {
-      if (hasMore) tellMoreBy(`--after ${last ?? "start"}`);
+      if (hasMore) printMoreHint(`--after ${last ?? "start"}`);
       return { queued, last };
     },
   );
@@ -100,12 +100,12 @@ async function attemptsOf(
 /** One page examines a thousand events, of which few or none may match, so this fetches pages until it has enough. */
 async function deliveriesTo(
   endpoint: string,
-  { state, limit = "50", cursor, ...whose }: DeliveriesOptions,
+  { state, limit = "50", cursor, ...target }: DeliveriesOptions,
 ): Promise<Schemas["EndpointDeliveryPage"]> {
   const wanted = /^\d{1,3}$/.test(limit) ? Number(limit) : 0;
   if (wanted < 1 || wanted > 100)
     throw new UsageError("Cannot list deliveries: --limit must be a whole number from 1 to 100");
-  const client = endpointClient(whose);
+  const client = endpointClient(target);
   const data: Delivery[] = [];
   let next: string | null | undefined = cursor;
   do {

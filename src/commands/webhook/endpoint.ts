@@ -8,7 +8,7 @@ import { type Calendar, fullTime } from "../short-time.ts";
 
 export type Endpoint = Schemas["WebhookEndpoint"] & Pick<Schemas["CreatedWebhookEndpoint"], "secret">;
 
-export interface WhoseOptions extends OfAccount, ServerOptions {}
+export interface EndpointOptions extends OfAccount, ServerOptions {}
 
 /**
  * Adds the options of a command that works on the default endpoint unless another is named. The default endpoint is reached
@@ -19,7 +19,7 @@ export function ofEndpoint(command: Command): Command {
 }
 
 /** The client for a named endpoint. */
-export function endpointClient({ account, ...server }: WhoseOptions): Inboxd {
+export function endpointClient({ account, ...server }: EndpointOptions): Inboxd {
   if (account === undefined) return clientOf(server);
   throw new UsageError("Cannot use --account with the id of an endpoint: its account is that of the API key");
 }

@@ -4,11 +4,11 @@ import { admin } from "../admin.ts";
 import { reporting } from "../cli.ts";
 import { fullTime } from "../short-time.ts";
 import {
+  type EndpointOptions,
   endpointClient,
   ofEndpoint,
   removeEndpoint,
   shownEndpoint,
-  type WhoseOptions,
   webhookUrl,
 } from "./endpoint.ts";
 
@@ -18,10 +18,10 @@ type SetWebhook = Pick<Schemas["WebhookWithSecret"], "url" | "secretLast4" | "se
 export function settingCommands(webhook: Command): void {
   reporting(
     ofEndpoint(webhook.command("show [endpoint]")).description("print the address, or all fields of a named endpoint"),
-    async (endpoint: string | undefined, whose: WhoseOptions) =>
+    async (endpoint: string | undefined, target: EndpointOptions) =>
       endpoint === undefined
-        ? ((await admin({ operation: "webhook show", arguments: { account: whose.account } })) as Schemas["Webhook"])
-        : endpointClient(whose).webhooks.get(endpoint),
+        ? ((await admin({ operation: "webhook show", arguments: { account: target.account } })) as Schemas["Webhook"])
+        : endpointClient(target).webhooks.get(endpoint),
     (made, calendar) => {
       if ("id" in made) return shownEndpoint(made, calendar);
       const { createdAt, disabledAt, ...webhook } = made;
@@ -33,10 +33,10 @@ export function settingCommands(webhook: Command): void {
       .argument("<url>", "https, or also http if ALLOW_PRIVATE_WEBHOOKS is 1", webhookUrl)
       .argument("[endpoint]", "its id (default: the default endpoint)")
       .description("send events to this address; prints the secret if there was no address before"),
-    async (url: string, endpoint: string | undefined, whose: WhoseOptions): Promise<SetWebhook> =>
+    async (url: string, endpoint: string | undefined, target: EndpointOptions): Promise<SetWebhook> =>
       endpoint === undefined
-        ? ((await admin({ operation: "webhook set", arguments: { url, account: whose.account } })) as SetWebhook)
-        : endpointClient(whose).webhooks.change(endpoint, { url }),
+        ? ((await admin({ operation: "webhook set", arguments: { url, account: target.account } })) as SetWebhook)
+        : endpointClient(target).webhooks.change(endpoint, { url }),
     ({ url, secret, secretLast4 }, _calendar, _url, endpoint) => {
       const rotate = ["inboxd webhook rotate", endpoint ?? []].flat().join(" ");
       return { url, secret: secret ?? `as before, it ends in ${secretLast4}; ${rotate} makes a new one` };
@@ -56,23 +56,23 @@ export function settingCommands(webhook: Command): void {
     ofEndpoint(webhook.command("delete [endpoint]")).description(
       "remove the address and the secret, and deliver nothing more; events stay in the log",
     ),
-    async (endpoint: string | undefined, whose: WhoseOptions) =>
+    async (endpoint: string | undefined, target: EndpointOptions) =>
       endpoint === undefined
-        ? admin({ operation: "webhook delete", arguments: { account: whose.account } })
-        : removeEndpoint(endpointClient(whose), endpoint),
+        ? admin({ operation: "webhook delete", arguments: { account: target.account } })
+        : removeEndpoint(endpointClient(target), endpoint),
   );
 }
 
-interface RotateOptions extends WhoseOptions {
+interface RotateOptions extends EndpointOptions {
   overlapSeconds: string;
 }
 
-async function rotate(endpoint: string | undefined, { overlapSeconds, ...whose }: RotateOptions) {
+async function rotate(endpoint: string | undefined, { overlapSeconds, ...target }: RotateOptions) {
   const seconds = Number(overlapSeconds);
   const made =
     endpoint === undefined
-      ? await admin({ operation: "webhook rotate", arguments: { account: whose.account, overlapSeconds } })
-      : await endpointClient(whose).webhooks.rotateSecret(endpoint, { overlapSeconds: seconds });
+      ? await admin({ operation: "webhook rotate", arguments: { account: target.account, overlapSeconds } })
+      : await endpointClient(target).webhooks.rotateSecret(endpoint, { overlapSeconds: seconds });
   return { ...(made as Schemas["WebhookSecret"]), overlapSeconds: seconds };
 }
 
