@@ -110,12 +110,12 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
     attempt,
     failed: (item) => brokenOff(deps, item),
     async settle(settlements) {
-      const { inForce, disabled, promised } = await settleDeliveries(db.work, settlements);
+      const { inForce, disabled, hasDeliveries } = await settleDeliveries(db.work, settlements);
       for (const each of disabled) {
         tellDisabled(log, each);
         deps.disabled?.(each.reason);
       }
-      for (const each of new Set(promised)) deps.nudge(each);
+      if (hasDeliveries) deps.nudge("webhook");
       deps.changes.notify(disabled);
       return inForce;
     },

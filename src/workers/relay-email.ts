@@ -205,7 +205,7 @@ async function claimWithMessages(db: Db, claim: Claim, at: Date): Promise<Claime
 async function settle(deps: RelayEmailDeps, settlements: readonly ConcerningSettlement[]): Promise<Set<string>> {
   const shared = new Set(settlements.flatMap(({ isShared, messageId }) => (isShared ? messageId : [])));
   const { work } = deps.db;
-  const { inForce, told, promised, suppressed } =
+  const { inForce, told, hasDeliveries, suppressed } =
     shared.size === 0
       ? await settleRelays(work, settlements)
       : await transaction(work, async (tx) => {
@@ -219,7 +219,7 @@ async function settle(deps: RelayEmailDeps, settlements: readonly ConcerningSett
       deps.log.info({ suppression_id: id, account_id: accountId, reason }, "suppression added");
     }
   }
-  for (const kind of promised) deps.nudge(kind);
+  if (hasDeliveries) deps.nudge("webhook");
   deps.changes.notify(settlements.filter(({ subjectId }) => told.has(subjectId)));
   return inForce;
 }

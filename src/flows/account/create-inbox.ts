@@ -35,10 +35,10 @@ export async function createInbox(deps: Deps, request: NewInbox): Promise<Create
   const id = deps.newId("inb", createdAt);
   const use = keyUseOf(request, chosen, id, createdAt);
 
-  const { promised, ...created } = await transaction(deps.db.api, async (tx) => {
+  const { hasDeliveries, ...created } = await transaction(deps.db.api, async (tx) => {
     if (use !== undefined) {
       const earlier = await earlierInbox(tx, use);
-      if (earlier !== undefined) return { inbox: earlier, replayed: true, promised: [] };
+      if (earlier !== undefined) return { inbox: earlier, replayed: true, hasDeliveries: false };
     }
     const made = await lockAccount(tx, account.id);
     const day = dayInForce(made?.inboxesMadeOn ?? null, createdAt);
@@ -48,10 +48,10 @@ export async function createInbox(deps: Deps, request: NewInbox): Promise<Create
     const inbox: Inbox = { id, accountId: account.id, username, externalId: externalId ?? null, createdAt };
     await insertInbox(tx, inbox);
     await markInboxMade(tx, account.id, day);
-    const promised = await insertEvents(tx, [inboxEvent(deps, "inbox.created", inbox, createdAt)]);
-    return { inbox, replayed: false, promised };
+    const hasDeliveries = await insertEvents(tx, [inboxEvent(deps, "inbox.created", inbox, createdAt)]);
+    return { inbox, replayed: false, hasDeliveries };
   });
-  for (const kind of promised) deps.nudge(kind);
+  if (hasDeliveries) deps.nudge("webhook");
   if (!created.replayed) deps.changes.notify([{ accountId: account.id, inboxId: created.inbox.id }]);
   return created;
 }

@@ -13,16 +13,16 @@ const quarantineMs = 30 * 24 * 3_600_000;
 /** Deletes an inbox: it disappears at once, and its rows are deleted in the background. */
 export async function deleteInbox(deps: Deps, accountId: string, id: string): Promise<{ username: string }> {
   const deletedAt = deps.now();
-  const { username, promised } = await transaction(deps.db.api, async (tx) => {
+  const { username, hasDeliveries } = await transaction(deps.db.api, async (tx) => {
     const inbox = await findInbox(tx, accountId, id);
     if (inbox === undefined || !(await markInboxDeleted(tx, accountId, id, deletedAt))) throw notFound("inbox");
     await markAddressHeld(tx, id, inbox.username, new Date(deletedAt.getTime() + quarantineMs));
     await markInboxGone(tx, accountId);
     await signalToForget(tx, { kind: "address", username: inbox.username });
-    const promised = await insertEvents(tx, [inboxEvent(deps, "inbox.deleted", inbox, deletedAt)]);
-    return { username: inbox.username, promised };
+    const hasDeliveries = await insertEvents(tx, [inboxEvent(deps, "inbox.deleted", inbox, deletedAt)]);
+    return { username: inbox.username, hasDeliveries };
   });
-  for (const kind of promised) deps.nudge(kind);
+  if (hasDeliveries) deps.nudge("webhook");
   deps.changes.notify([{ accountId, inboxId: id }]);
   return { username };
 }

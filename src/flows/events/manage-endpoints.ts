@@ -121,7 +121,7 @@ export async function changeEndpoint(
 ): Promise<Endpoint> {
   if (change.url !== undefined) refuseBadUrl(deps, change.url, "change webhook endpoint");
   const at = deps.now();
-  const { endpoint, promised, isNowDisabled } = await transaction(deps.db.api, async (tx) => {
+  const { endpoint, hasDeliveries, isNowDisabled } = await transaction(deps.db.api, async (tx) => {
     const before = await lockEndpoint(tx, { accountId, id });
     if (before === undefined) throw notFound("webhook");
     await refuseForeignInboxes(tx, accountId, change.inboxIds ?? null);
@@ -131,14 +131,14 @@ export async function changeEndpoint(
     return {
       endpoint,
       isNowDisabled,
-      promised: isNowDisabled ? await insertDisabledEvent(deps, tx, endpoint, at) : [],
+      hasDeliveries: isNowDisabled && (await insertDisabledEvent(deps, tx, endpoint, at)),
     };
   });
   if (isNowDisabled) {
     deps.disabled?.("manual");
     deps.changes.notify([{ accountId }]);
   }
-  for (const kind of promised) deps.nudge(kind);
+  if (hasDeliveries) deps.nudge("webhook");
   return endpoint;
 }
 

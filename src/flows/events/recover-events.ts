@@ -28,7 +28,7 @@ const mostLookedAt = 1000;
 export async function recoverEvents(deps: Deps, request: RecoveryRequest): Promise<RecoveryOutcome> {
   const { accountId, endpointId } = request;
   const after = await findPosition(deps, accountId, request.after);
-  const { promised, queued, hasMore, last } = await transaction(deps.db.api, async (tx) => {
+  const { queued, hasMore, last } = await transaction(deps.db.api, async (tx) => {
     const endpoint = await lockEndpoint(tx, { accountId, id: endpointId });
     if (endpoint === undefined) throw notFound("webhook");
     if (endpoint.url === null) throw noWebhookUrl("recover events");
@@ -43,6 +43,6 @@ export async function recoverEvents(deps: Deps, request: RecoveryRequest): Promi
       now: deps.now(),
     });
   });
-  for (const kind of promised ?? []) deps.nudge(kind);
+  if (queued > 0) deps.nudge("webhook");
   return { queued, hasMore, last: last ?? (after.id || null) };
 }

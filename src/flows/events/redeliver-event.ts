@@ -21,8 +21,8 @@ export async function redeliverEvent(
   if (event === undefined) throw notFound("event");
   const lane = laneOf(await addresseeOf(deps, accountId, webhookId));
   await paceRequest(deps.db.api, accountId, "redeliver");
-  const kind = await insertRedelivery(deps.db.api, eventId, { accountId, lane }, deps.now());
-  if (kind !== undefined) deps.nudge(kind);
+  const isQueued = await insertRedelivery(deps.db.api, eventId, { accountId, lane }, deps.now());
+  if (isQueued) deps.nudge("webhook");
 }
 
 async function addresseeOf(deps: Deps, accountId: string, webhookId: string | undefined): Promise<Endpoint> {

@@ -58,13 +58,13 @@ async function prepared({ now, newId }: ApplyDeps, report: ReportedMessage): Pro
 /** Judges and writes behind a lock on the messages. Otherwise two processes could write the same report twice. */
 async function store(deps: ApplyDeps, arrived: readonly Prepared[]): Promise<ReportOutcome[]> {
   const ids = [...new Set(arrived.map(({ messageId }) => messageId))];
-  const { judged, promised, suppressed } = await transaction(deps.db.mail, async (tx) => {
+  const { judged, hasDeliveries, suppressed } = await transaction(deps.db.mail, async (tx) => {
     const judged = judgeReports(arrived, await lockReportedMessages(tx, ids), deps.reportPolicy);
     const raw = arrived.filter(({ sourceId }) => judged.keptSources.has(sourceId));
     const sources = raw.map(({ sourceId: id, chunks }) => ({ id, chunks }));
     return { judged, ...(await insertReports(tx, judged, sources)) };
   });
-  for (const kind of promised) deps.nudge(kind);
+  if (hasDeliveries) deps.nudge("webhook");
   deps.changes.notify(judged.events);
   for (const report of judged.outcomes.flatMap((reports) => reports ?? [])) logReport(deps, report);
   for (const { id, accountId, messageId, reason } of judged.suppressions) {

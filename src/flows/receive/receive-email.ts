@@ -27,7 +27,7 @@ import { type InboxMemory, inboxMemory } from "./inbox-memory.ts";
 const duplicateWindowMs = 7 * 24 * 3_600_000;
 
 /** A filing that is written. */
-type Filed = Filing & Pick<WrittenMails, "promised">;
+type Filed = Filing & Pick<WrittenMails, "hasDeliveries">;
 
 /** The outcome of one try; undefined if another process has an inbox of the mail locked, and nothing is written. */
 type Try = MailOutcome | undefined;
@@ -120,7 +120,7 @@ function namesOthers({ ancestorHashes, deliveries }: Arrival): boolean {
 /** Second road: reads what is known, decides and writes. Undefined if an inbox has changed between the read and the write. */
 async function tryFromRead(db: Db, arrivals: readonly Arrival[], writing?: MailsWriting): Promise<Filed | undefined> {
   const filing = fileMails(arrivals, await findKnownOfMails(db, askedOf(arrivals)));
-  return filing.messages.length === 0 ? { ...filing, promised: [] } : write(db, filing, writing);
+  return filing.messages.length === 0 ? { ...filing, hasDeliveries: false } : write(db, filing, writing);
 }
 
 async function write(db: Db, filing: Filing, writing?: MailsWriting): Promise<Filed | undefined> {
@@ -191,8 +191,8 @@ async function fileLargeMail(deps: Deps, arrival: Arrival): Promise<Try> {
 }
 
 /** Wakes the workers and the requests that wait for these mails. */
-function announce(deps: Deps, { messages, promised }: Filed): void {
-  for (const kind of promised) deps.nudge(kind);
+function announce(deps: Deps, { messages, hasDeliveries }: Filed): void {
+  if (hasDeliveries) deps.nudge("webhook");
   deps.changes.notify(messages);
 }
 

@@ -20,10 +20,10 @@ export async function cancelMail(deps: Deps, accountId: string, messageId: strin
       })
     : undefined;
   if (canceled === undefined) throw notFound("message");
-  const { outcome, status, inboxId, promised } = canceled;
+  const { outcome, status, inboxId, hasDeliveries } = canceled;
   if (outcome === "in_progress") throw sendInProgress("cancel message");
   if (outcome === undefined) throw notCancelable(status);
-  for (const kind of promised ?? []) deps.nudge(kind);
+  if (hasDeliveries) deps.nudge("webhook");
   deps.changes.notify([{ accountId, inboxId }]);
 }
 

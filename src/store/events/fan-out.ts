@@ -2,7 +2,6 @@ import { type SQL, sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
 import type { NewEvent } from "../../domain/events/event-types.ts";
 import { columnName, columnsOf } from "../columns.ts";
-import type { OutboxKind } from "../outbox/items.ts";
 import { recordSet } from "../rows.ts";
 import { endpoints, events } from "../schema.ts";
 import { endpointLane } from "./endpoints.ts";
@@ -86,10 +85,10 @@ export const deliveryColumns = sql`${deliveryId}, 'webhook', e.account_id, coale
 /** `event as (…), promised as (…)`: inserts the events of a CTE `told` and their deliveries. */
 export const tellEvents = sql`event as (${sql.raw(`insert into events (${toldColumns}) select ${toldColumns} from told`)}),
   promised as (${deliveryInto} select ${deliveryColumns}, e.occurred_at, e.occurred_at
-    from told e cross join lateral (${endpointsOfAccount("e.account_id")}) w where ${endpointWants} returning kind)`;
+    from told e cross join lateral (${endpointsOfAccount("e.account_id")}) w where ${endpointWants} returning 1)`;
 
-/** The kinds of the rows that `tellEvents` inserted into the outbox, null for none: their workers are to be woken. */
-export const promisedKinds = sql`(select array_agg(distinct kind) from promised) as promised`;
+/** Whether `tellEvents` inserted deliveries, so that their worker is to be woken. */
+export const hasDeliveries = sql`exists (select from promised) as "hasDeliveries"`;
 
 /**
  * `told as materialized (…)` of these events, none of which is about mail that came in. The condition is about `row`, with the
@@ -105,14 +104,14 @@ const toldSelected = sql.raw(
     .join(", "),
 );
 
-/** Inserts events in the transaction of what they are about. Returns the kinds of outbox rows that it inserted. */
-export async function insertEvents(tx: Db, rows: readonly NewEvent[]): Promise<OutboxKind[]> {
-  if (rows.length === 0) return [];
-  const [row] = await query<{ promised: OutboxKind[] | null }>(
+/** Inserts events in the transaction of what they are about. Returns whether it inserted deliveries. */
+export async function insertEvents(tx: Db, rows: readonly NewEvent[]): Promise<boolean> {
+  if (rows.length === 0) return false;
+  const [row] = await query<{ hasDeliveries: boolean }>(
     tx,
-    sql`with ${toldRows(rows)}, ${tellEvents} select ${promisedKinds}`,
+    sql`with ${toldRows(rows)}, ${tellEvents} select ${hasDeliveries}`,
   );
-  return row?.promised ?? [];
+  return row?.hasDeliveries === true;
 }
 
 function columnNamesOf(table: typeof events | typeof endpoints, fields: readonly string[]): string[] {

@@ -1,7 +1,6 @@
 import { sql } from "drizzle-orm";
 import { type Db, query, transaction } from "../../database/db.ts";
 import type { LogPosition } from "../../domain/events/log-position.ts";
-import type { OutboxKind } from "../outbox/items.ts";
 import {
   deliveryAgainInto,
   deliveryColumns,
@@ -31,30 +30,25 @@ const triedColumns = sql.raw("tried.attempts, tried.attempts");
 
 /**
  * Puts an event in line once more, with a fresh schedule of retries. A delivery in line or under way stays as it is. The lock comes
- * first, so that an attempt that is just ending is counted. Returns the kind of the row if it was inserted or made ready.
+ * first, so that an attempt that is just ending is counted. Returns whether the delivery was inserted or made ready.
  */
-export async function insertRedelivery(
-  db: Db,
-  eventId: string,
-  to: Addressee,
-  now: Date,
-): Promise<OutboxKind | undefined> {
+export async function insertRedelivery(db: Db, eventId: string, to: Addressee, now: Date): Promise<boolean> {
   const inLine = sql`select subject_id from outbox where subject_id = ${deliveryIdOf(eventId, to)} for update`;
   return transaction(db, async (tx) => {
-    const [pending] = await query<{ kind: OutboxKind }>(
+    const readied = await query(
       tx,
       sql`update outbox set state = 'ready', forgiven_attempts = attempt
-          where subject_id = (${inLine}) and state = 'waiting' returning kind`,
+          where subject_id = (${inLine}) and state = 'waiting' returning 1`,
     );
-    if (pending !== undefined) return pending.kind;
-    const [promised] = await query<{ kind: OutboxKind }>(
+    if (readied.length > 0) return true;
+    const inserted = await query(
       tx,
       sql`with ${asked(to)}
           ${deliveryAgainInto} select ${deliveryColumns}, ${now}, ${now}, ${triedColumns}
           from events e cross join lateral ${addressee} w cross join lateral ${tried} tried
-          where e.id = ${eventId} on conflict (subject_id) do nothing returning kind`,
+          where e.id = ${eventId} on conflict (subject_id) do nothing returning 1`,
     );
-    return promised?.kind;
+    return inserted.length > 0;
   });
 }
 
@@ -67,8 +61,6 @@ export interface Recovery extends Addressee {
 
 export interface Recovered {
   queued: number;
-  /** The kinds of the inserted rows; null for none. */
-  promised: OutboxKind[] | null;
   /** There are more events after the last one, or will be: events that the log does not show yet count. */
   hasMore: boolean;
   /** The last event of this look; null if there was none. */
@@ -109,7 +101,7 @@ export async function insertRecovery(tx: Db, { after, limit, now, ...to }: Recov
         promised as (
           ${deliveryAgainInto} select ${deliveryColumns}, ${now}, e.occurred_at, ${triedColumns}
           from chosen e cross join lateral ${addressee} w cross join lateral ${tried} tried
-          order by e.written_by, e.id on conflict (subject_id) do nothing returning kind
+          order by e.written_by, e.id on conflict (subject_id) do nothing returning 1
         ),
         last as (
           select written_by, id from looked
@@ -117,8 +109,7 @@ export async function insertRecovery(tx: Db, { after, limit, now, ...to }: Recov
           or (written_by, id) <= (select written_by, id from chosen order by written_by, id limit 1)
           order by written_by desc, id desc limit 1
         )
-        select (select count(*) from promised) as queued, (select array_agg(distinct kind) from promised) as promised,
-          (select id from last) as last,
+        select (select count(*) from promised) as queued, (select id from last) as last,
           exists (
             select from events e where e.account_id = ${to.accountId} and (e.written_by, e.id) >
               (coalesce((select written_by from last), ${after.writtenBy}::xid8), coalesce((select id from last), ${after.id}))

@@ -5,8 +5,7 @@ import type { Body, FiledMails } from "../../domain/receive/filed-mails.ts";
 import type { Copy, KnownOfMails, NamedMessage, Parent, ReadInbox } from "../../domain/receive/known-of-mails.ts";
 import { mailTotals } from "../account/inbox-totals.ts";
 import { assigned, columnNames, columnsOf, fieldsOf, replaced, selected } from "../columns.ts";
-import { promisedKinds, tellEvents } from "../events/fan-out.ts";
-import type { OutboxKind } from "../outbox/items.ts";
+import { hasDeliveries, tellEvents } from "../events/fan-out.ts";
 import { insertion, recordSet, recordsOf, recordsWith } from "../rows.ts";
 import { attachments, awaitedParents, correspondents, events, inboxes, messages, threads } from "../schema.ts";
 import { addressesOf } from "../send/recipients.ts";
@@ -151,7 +150,7 @@ export async function insertMails(
     parts.push(sql`correspondent as (${insertion(correspondents, mails.correspondents, ifNew)})`);
   if (mails.awaitedParents.length > 0)
     parts.push(sql`awaited as (${insertion(awaitedParents, mails.awaitedParents, ifNew)})`);
-  const [written] = await query<{ promised: OutboxKind[] | null }>(
+  const [written] = await query<{ hasDeliveries: boolean }>(
     db,
     sql`with asked as materialized (
           select * from ${recordsOf(readInboxes, mails.inboxes)}
@@ -163,19 +162,19 @@ export async function insertMails(
           ${isGuess ? noneKnown : nothing} as are_all),
         ${sql.join(parts, sql`, `)}
         update inboxes set ${totalsAssigned}, revision = row.revision + 1
-        from asked row where inboxes.id = row.id and (select are_all from unchanged) returning ${promisedKinds}`,
+        from asked row where inboxes.id = row.id and (select are_all from unchanged) returning ${hasDeliveries}`,
   );
   return (
     written && {
       inboxes: mails.inboxes.map((inbox) => ({ ...inbox, revision: inbox.revision + 1 })),
-      promised: written.promised ?? [],
+      hasDeliveries: written.hasDeliveries,
     }
   );
 }
 
 export interface WrittenMails {
   inboxes: ReadInbox[];
-  promised: OutboxKind[];
+  hasDeliveries: boolean;
 }
 
 export interface MailsWriting {

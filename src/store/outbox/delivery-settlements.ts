@@ -5,7 +5,6 @@ import { columnNames, fieldsOf, replaced } from "../columns.ts";
 import { endpointLane } from "../events/endpoints.ts";
 import { tellEvents } from "../events/fan-out.ts";
 import { deliveries } from "../schema.ts";
-import type { OutboxKind } from "./items.ts";
 
 /** The attempts at one delivery that the log keeps: the last ones. */
 const keptAttempts = 100;
@@ -65,8 +64,8 @@ export interface SettledDeliveries {
   /** The deliveries whose claim was in force. */
   inForce: Set<string>;
   disabled: DisabledEndpoint[];
-  /** The kinds of outbox rows that were inserted for the events about that. */
-  promised: OutboxKind[];
+  /** Whether the events about that have deliveries. */
+  hasDeliveries: boolean;
 }
 
 /**
@@ -108,20 +107,20 @@ export async function settleDeliveries(db: Db, settlements: readonly DeliverySet
           delete from deliveries d using settled where settled.attempt > ${keptAttempts}
           and d.event_id = settled."eventId" and d.lane = settled.lane and d.attempt <= settled.attempt - ${keptAttempts}
         )
-        select subject_id as "subjectId", null::json as disabled, null as kind from done
-        union all select subject_id, null, null from put_off ${hasAnswers ? disabledAndPromised : sql``}`,
+        select subject_id as "subjectId", null::json as disabled, false as "hasDeliveries" from done
+        union all select subject_id, null, false from put_off ${hasAnswers ? disabledAndPromised : sql``}`,
   );
   return {
     inForce: new Set(rows.flatMap(({ subjectId }) => subjectId ?? [])),
     disabled: rows.flatMap(({ disabled }) => disabled ?? []),
-    promised: rows.flatMap(({ kind }) => kind ?? []),
+    hasDeliveries: rows.some((row) => row.hasDeliveries),
   };
 }
 
 interface Row {
   subjectId: string | null;
   disabled: DisabledEndpoint | null;
-  kind: OutboxKind | null;
+  hasDeliveries: boolean;
 }
 
 /*
@@ -171,5 +170,5 @@ const endsWithEndpoint = sql.raw(`(settled.answered in ('badly', 'gone') and exi
   where d.lane = settled.lane and d.url = settled.url))`);
 
 const disabledAndPromised = sql`union all select null,
-    json_build_object('accountId', account_id, 'webhookId', id, 'reason', disabled_reason), null from disabled
-  union all select null, null, kind from promised`;
+    json_build_object('accountId', account_id, 'webhookId', id, 'reason', disabled_reason), false from disabled
+  union all select null, null, exists (select from promised)`;

@@ -1,8 +1,7 @@
 import { sql } from "drizzle-orm";
 import { type Db, jsonb, query } from "../../database/db.ts";
 import type { StoredFailure } from "../../domain/outcome.ts";
-import { promisedKinds, tellEvents } from "../events/fan-out.ts";
-import type { OutboxKind } from "../outbox/items.ts";
+import { hasDeliveries, tellEvents } from "../events/fan-out.ts";
 import type { messages } from "../schema.ts";
 import { decidedRecipients } from "./recipients.ts";
 
@@ -21,7 +20,7 @@ export interface Canceled {
   status: (typeof messages.$inferSelect)["status"];
   /** Undefined if there is nothing left to cancel. */
   outcome: "canceled" | "in_progress" | undefined;
-  promised: OutboxKind[] | null;
+  hasDeliveries: boolean;
 }
 
 /**
@@ -65,7 +64,7 @@ export async function markCanceled(db: Db, cancellation: Cancellation): Promise<
         told as materialized (select * from news),
         ${tellEvents}
         select status, inbox_id as "inboxId", case when exists (select from free) then 'canceled' when exists (select from line) then 'in_progress' end as outcome,
-          ${promisedKinds} from message`,
+          ${hasDeliveries} from message`,
   );
   return row && { ...row, outcome: row.outcome ?? undefined };
 }

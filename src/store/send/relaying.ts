@@ -4,8 +4,7 @@ import type { StoredFailure } from "../../domain/outcome.ts";
 import type { RecipientOutcome } from "../../domain/send/recipients/recipient-outcome.ts";
 import type { SuppressionReason } from "../../domain/send/suppressed.ts";
 import { type Selected, selected } from "../columns.ts";
-import { promisedKinds, tellEvents } from "../events/fan-out.ts";
-import type { OutboxKind } from "../outbox/items.ts";
+import { hasDeliveries, tellEvents } from "../events/fan-out.ts";
 import { recordsOf, recordsWith } from "../rows.ts";
 import { messages, outbox } from "../schema.ts";
 import { keptNames, type Named } from "./message-names.ts";
@@ -114,7 +113,7 @@ export interface SettledRelays {
   inForce: Set<string>;
   /** The settlements whose messages have a new event. */
   told: Set<string>;
-  promised: readonly OutboxKind[];
+  hasDeliveries: boolean;
   /** The suppressions that are new. */
   suppressed: readonly string[];
 }
@@ -128,7 +127,7 @@ export async function settleRelays(db: Db, settlements: readonly RelaySettlement
   const rows = await query<{
     subjectId: string;
     isTold: boolean;
-    promised: OutboxKind[] | null;
+    hasDeliveries: boolean;
     suppressed: string[] | null;
   }>(
     db,
@@ -161,7 +160,7 @@ export async function settleRelays(db: Db, settlements: readonly RelaySettlement
         ${foundSuppressions(sql`outcome`)},
         told as materialized (${suppressionNews} union all select * from news),
         ${tellEvents}
-        select "subjectId", "messageId" in (select data->>'messageId' from told) as "isTold", ${promisedKinds},
+        select "subjectId", "messageId" in (select data->>'messageId' from told) as "isTold", ${hasDeliveries},
           ${addedSuppressions} as suppressed
         from in_force`,
   );
@@ -169,7 +168,7 @@ export async function settleRelays(db: Db, settlements: readonly RelaySettlement
   return {
     inForce: new Set(rows.map(({ subjectId }) => subjectId)),
     told: new Set(rows.flatMap(({ subjectId, isTold }) => (isTold ? [subjectId] : []))),
-    promised: first?.promised ?? [],
+    hasDeliveries: first?.hasDeliveries === true,
     suppressed: first?.suppressed ?? [],
   };
 }

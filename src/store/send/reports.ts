@@ -4,9 +4,8 @@ import type { Chunk } from "../../domain/receive/filed-mails.ts";
 import type { KeptReport, KnownMessage } from "../../domain/reports/reported-message.ts";
 import type { ReportedRows } from "../../domain/reports/reported-rows.ts";
 import { allFields, asJson, columnNames, fieldsOf, replaced, selected } from "../columns.ts";
-import { promisedKinds, tellEvents, toldRows } from "../events/fan-out.ts";
+import { hasDeliveries, tellEvents, toldRows } from "../events/fan-out.ts";
 import { chunkBytes, findChunk, insertSources, sourcesInserted } from "../mail/sources.ts";
-import type { OutboxKind } from "../outbox/items.ts";
 import { recordSet } from "../rows.ts";
 import { messages, recipients, reports, suppressions } from "../schema.ts";
 import { recipientsOf } from "./recipients.ts";
@@ -41,7 +40,7 @@ export interface RawReport {
 }
 
 export interface WrittenReports {
-  promised: readonly OutboxKind[];
+  hasDeliveries: boolean;
   /** The suppressions that are new. */
   suppressed: readonly string[];
 }
@@ -72,15 +71,15 @@ export async function insertReports(tx: Db, rows: ReportedRows, raw: readonly Ra
     parts.push(
       sql`replaced as (delete from source_chunks where source_id = any(${arrayOf("text", rows.goneSources)}))`,
     );
-  if (rows.events.length === 0 && parts.length === 0) return { promised: [], suppressed: [] };
+  if (rows.events.length === 0 && parts.length === 0) return { hasDeliveries: false, suppressed: [] };
   const mayAdd = rows.suppressions.length > 0;
   const told = toldRows(rows.events, mayAdd ? ifSuppressionIsNew : undefined);
   const added = mayAdd ? sql`(select array_agg(id) from suppressed)` : sql`null::text[]`;
-  const [written] = await query<{ promised: OutboxKind[] | null; suppressed: string[] | null }>(
+  const [written] = await query<{ hasDeliveries: boolean; suppressed: string[] | null }>(
     tx,
-    sql`with ${sql.join([...parts, told, tellEvents], sql`, `)} select ${promisedKinds}, ${added} as suppressed`,
+    sql`with ${sql.join([...parts, told, tellEvents], sql`, `)} select ${hasDeliveries}, ${added} as suppressed`,
   );
-  return { promised: written?.promised ?? [], suppressed: written?.suppressed ?? [] };
+  return { hasDeliveries: written?.hasDeliveries === true, suppressed: written?.suppressed ?? [] };
 }
 
 /** A suppression that existed before already had its event. */

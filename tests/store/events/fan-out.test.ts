@@ -68,7 +68,7 @@ for (const engine of enginesHere()) {
       data: { webhookId: "whk_2", url: "https://example.com", reason: "gone" },
     };
 
-    async function tell(event: NewEvent = received): Promise<string[]> {
+    async function tell(event: NewEvent = received): Promise<boolean> {
       return insertEvents(db, [event]);
     }
 
@@ -110,9 +110,8 @@ for (const engine of enginesHere()) {
     ];
     test.each(rows)("%s", async (_, id, subscription, event, outcome) => {
       await subscribe(id, subscription);
-      const kinds = outcome === undefined ? [] : ["webhook"];
-      expect(await tell(event)).toEqual(kinds as "webhook"[]);
-      expect((await deliveriesInLine()).map(({ kind }) => kind)).toEqual(kinds);
+      expect(await tell(event)).toBe(outcome === "delivered");
+      expect((await deliveriesInLine()).map(({ kind }) => kind)).toEqual(outcome === "delivered" ? ["webhook"] : []);
     });
 
     test("each endpoint has its own delivery in its own lane", async () => {
@@ -120,7 +119,7 @@ for (const engine of enginesHere()) {
       await subscribe("whk_1");
       await subscribe("whk_2", { event_types: all });
       await subscribe("whk_3", {}, "stranger");
-      expect(await tell()).toEqual(["webhook"]);
+      expect(await tell()).toBe(true);
       const common = { kind: "webhook", inbox: "inb_1", event: "evt_1", state: "ready" };
       expect(await deliveriesInLine()).toEqual([
         { id: "evt_1", lane: "acc", ...common },
