@@ -6,13 +6,13 @@ const plain = { signs: {}, subject: "Hello", inReplyTo: [], from: { address: "ja
 const signed = (signs: MailSigns, more: Partial<typeof plain> = {}) =>
   automatedOf({ ...plain, ...more, signs }, "jane@example.com");
 
-describe("what tells of a robot", () => {
+describe("the signs of automated mail", () => {
   test("nothing does in a person's mail", () => {
     expect(automatedOf(plain, "jane@example.com")).toBeUndefined();
     expect(automatedOf({ ...plain, inReplyTo: ["a@b"] }, "jane@example.com")).toBeUndefined();
   });
 
-  test("the first kind that fits counts, and all that tells is named", () => {
+  test("the first kind that fits counts, and all signs are named", () => {
     expect(signed({ "auto-submitted": "auto-generated", "list-unsubscribe": "<https://a.example>" })).toEqual({
       kind: "bulk",
       reasons: ["auto-submitted", "list-unsubscribe"],
@@ -23,7 +23,7 @@ describe("what tells of a robot", () => {
     });
   });
 
-  test("no reverse path is a sign, and a report from who serves mail", () => {
+  test("a null reverse path is a sign, and marks a report if it comes from a mail server", () => {
     expect(automatedOf(plain, "")).toEqual({ kind: "notification", reasons: ["null-reverse-path"] });
     for (const address of ["MAILER-DAEMON@example.com", "Postmaster@example.com", "mailer-daemon"]) {
       expect(automatedOf({ ...plain, from: { address } }, "")).toEqual({
@@ -72,7 +72,7 @@ describe("what tells of a robot", () => {
     ],
     ...["noreplyson@x.example", "techno.reply@x.example", "noreply", ""],
   ].map((address) => [address, false]);
-  test.each([...senders, ...persons])("an address takes no answers: %s, %p", (address, isTold) => {
+  test.each([...senders, ...persons])("a no-reply address: %s, %p", (address, isTold) => {
     const told = isTold ? { kind: "notification" as const, reasons: ["no-reply"] } : undefined;
     expect(automatedOf({ ...plain, from: { address } }, "jane@example.com")).toEqual(told);
   });

@@ -83,7 +83,7 @@ describe("mail that the relay put off is tried again", () => {
     expect(secondsFrom(nextRelayAttemptAt(attempt, now, now, 48))).toBe(minutes * 60);
   });
 
-  test("or by a schedule of one's own, whose last pause goes on", () => {
+  test("or by a custom schedule, whose last pause is repeated", () => {
     const seconds = [1, 2, 3, 4].map((attempt) => secondsFrom(nextRelayAttemptAt(attempt, now, now, 48, [1, 5])));
     expect(seconds).toEqual([1, 5, 5, 5]);
   });

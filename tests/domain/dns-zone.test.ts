@@ -40,7 +40,7 @@ test("a reverse name is never a line to paste into this zone", () => {
   for (const line of ptrs) expect(line).toStartWith("; ");
 });
 
-test("without an address the block says where it goes", () => {
+test("without an address the block shows its place", () => {
   const block = zoneBlock({ ...facts, addresses: [] });
   expect(block).toContain("; mx.ada.works. 3600 IN A <the public address");
   expect(block).toContain("; the name mx.ada.works, for the public address");

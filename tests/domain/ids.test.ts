@@ -4,7 +4,7 @@ import { idMaker, instantOfId, isId } from "../../src/domain/ids.ts";
 const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
 
 describe("ids", () => {
-  test("of one maker only ever grow, also within a millisecond and when the clock goes back", () => {
+  test("of one maker always increase, also within a millisecond and when the clock goes back", () => {
     const newId = idMaker(random);
     let last = "";
     for (let index = 0; index < 50_000; index += 1) {
@@ -23,7 +23,7 @@ describe("ids", () => {
     expect(new Set(ids).size).toBe(5);
   });
 
-  test("are UUIDs of version 7 that tell their instant", () => {
+  test("are UUIDs of version 7 with their instant", () => {
     for (const ms of [0, 1, 1_774_087_500_123, 2 ** 41 + 12_345, 2 ** 48 - 1]) {
       const id = idMaker(random)("evt", new Date(ms));
       const uuid = uuidOf(id);

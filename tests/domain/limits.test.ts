@@ -52,7 +52,7 @@ describe("a send within its limits", () => {
   });
 });
 
-describe("a send over a limit is told which, how far, and until when", () => {
+describe("the refusal of a send names the limit, its usage, and its reset", () => {
   const rows: [string, Partial<SendUsage>, string, number, string, number][] = [
     [
       "the eleventh of a minute",
@@ -109,7 +109,7 @@ describe("a send over a limit is told which, how far, and until when", () => {
 });
 
 describe("the RateLimit fields", () => {
-  test("say what is left and for how long", () => {
+  test("have the remaining sends and the seconds until the reset", () => {
     const usage = { ...unused, inWindow: 7, oldestInWindowAt: secondsAgo(40), today: 150 };
     expect(rateLimitFields(usage, limits, now)).toEqual({
       "RateLimit-Policy": '"burst";q=10;w=60, "daily";q=200;w=86400',

@@ -95,7 +95,7 @@ describe("the quote", () => {
     expect(cpuMs() - startMs).toBeLessThan(2_000);
   });
 
-  test("follows the caller's text after one blank line, whatever its end", () => {
+  test("follows the caller's text after one blank line, with any line breaks at its end", () => {
     expect(withTextQuote("x\r\n\n", previous).split("\n").slice(0, 3)).toEqual(["x", "", attributionLine(previous)]);
   });
 });
@@ -136,7 +136,7 @@ describe("the References of a reply", () => {
     expect(replyReferences(thread, answered)).toEqual(references);
   });
 
-  test("begin with what the first mail of the thread names, at both ends where that is much", () => {
+  test("begin with the ids that the first mail of the thread names, shortened to both ends if they are many", () => {
     expect(foreignAncestors({ inReplyTo: [], references: [] })).toBeUndefined();
     expect(foreignAncestors({ inReplyTo: ["b"], references: ["a", "b"] })).toEqual(["a", "b"]);
     expect(foreignAncestors({ inReplyTo: ["b"], references: [] })).toEqual(["b"]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { namedAncestors, resolveThread } from "../../src/domain/threading.ts";
 
-describe("what a mail names of its conversation, the strongest first", () => {
+describe("the ids that a mail names, the strongest first", () => {
   const rows: [string, string[], string[], string[]][] = [
     ["nothing", [], [], []],
     ["In-Reply-To alone", ["a"], [], ["a"]],

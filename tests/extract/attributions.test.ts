@@ -31,7 +31,7 @@ function ownTexts(count: number): string[][] {
   return ownLines.flatMap((lines) => lines.map((_, first) => [...lines.slice(first), ...lines].slice(0, count)));
 }
 
-describe("lines of the sender right above an attribution stay, and the quote goes", () => {
+describe("the sender's lines right above an attribution stay, and the quote is removed", () => {
   test.each(languages)("%s", (_, attributions) => {
     const wrong: string[] = [];
     for (const attribution of attributions.flatMap(foldings)) {
@@ -66,7 +66,7 @@ describe("lines of the sender right above an attribution stay, and the quote goe
   });
 });
 
-describe("an attribution over several lines goes whole", () => {
+describe("an attribution over several lines is removed whole", () => {
   test.each([
     ["three short lines", "On Nov 21, 2014,\nat 10:18,\nJohn Doe <john@doe.example> wrote:"],
     [
@@ -92,14 +92,14 @@ test("a code in the lines right above an attribution is found, and the one in th
   expect(extractionOf(mail).codes.map(({ code }) => code)).toEqual(["482913"]);
 });
 
-test("an attribution over three lines above a blockquote goes from the HTML whole", () => {
+test("an attribution over three lines above a blockquote is removed from the HTML whole", () => {
   const lines = ["On Nov 21, 2014,", "at 10:18,", "John Doe &lt;john@doe.example&gt; wrote:"];
   const bodyHtml = `<div>Yes.</div>${lines.map((line) => `<div>${line}</div>`).join("")}<blockquote>Noon?</blockquote>`;
   const mail = { direction: "inbound", subject: "Re: Noon", bodyText: "Yes.", bodyHtml, inReplyTo: null } as const;
   expect(extractionOf(mail).extractedHtml).toBe("<div>Yes.</div>");
 });
 
-test("what only looks like an attribution is the sender's own", () => {
+test("a line that only looks like an attribution is the sender's own", () => {
   for (const text of [
     "On Monday he wrote:\nall is well",
     "She wrote on Thu, 20 June 2024 at 14:49:\nall is well",

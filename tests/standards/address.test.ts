@@ -65,7 +65,7 @@ describe("an address to send to", () => {
   });
 });
 
-describe("an address comes apart at its last @", () => {
+describe("an address is split at its last @", () => {
   test.each([
     ["jane@example.com", { local: "jane", domain: "example.com" }],
     ['"x@y"@example.com', { local: '"x@y"', domain: "example.com" }],
@@ -75,7 +75,7 @@ describe("an address comes apart at its last @", () => {
   ])("%p", (address, parts) => expect(splitAddress(address)).toEqual(parts));
 });
 
-describe("whom a recipient means", () => {
+describe("the recipient that an address names", () => {
   const inbox = (username: string) => ({ kind: "inbox" as const, username });
   const role = (name: "postmaster" | "abuse") => ({ kind: "role" as const, name });
   const other = { kind: "other_domain" as const };
@@ -120,7 +120,7 @@ describe("whom a recipient means", () => {
     ["the empty path", "", unknown],
   ])("%s: %p", (_what, address, recipient) => expect(recipientOf(address, "inbox.localhost")).toEqual(recipient));
 
-  test("an international domain of ours may come as U-label", () => {
+  test("our international domain may be written as U-label", () => {
     expect(recipientOf("ada@bücher.example", "xn--bcher-kva.example")).toEqual(inbox("ada"));
   });
 });

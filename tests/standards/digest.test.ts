@@ -10,7 +10,7 @@ test("SHA-256 is that of FIPS 180-2, whole and as a uuid of its first half", () 
   expect(shortDigest(bytes("abc"))).toBe(shortDigest("abc"));
 });
 
-describe("the content of a mail is what is below the headers of its way here", () => {
+describe("the content of a mail begins behind its trace fields", () => {
   const rows: [string, string, string][] = [
     ["a mail without them is all content", "Subject: Hi\r\n\r\nHello", "Subject: Hi\r\n\r\nHello"],
     ["Received is of the way", "Received: by a\r\nSubject: Hi\r\n\r\n", "Subject: Hi\r\n\r\n"],
@@ -41,7 +41,7 @@ describe("the content of a mail is what is below the headers of its way here", (
   });
 });
 
-describe("a mail says which one it is", () => {
+describe("a mail is marked by a Message-ID or a Date", () => {
   const rows: [string, string, boolean][] = [
     ["by its Message-ID", "From: a@x\r\nMessage-ID: <1@x>\r\n\r\n", true],
     ["by its Date", "DATE: Sat, 21 Mar 2026 10:05:00 +0000\r\n\r\nHello", true],

@@ -79,7 +79,7 @@ describe("the names of one mail differ", () => {
     expect(second).toBe(`${"x".repeat(249)}-2.pdf`);
   });
 
-  test("whatever a mail brings, each name is safe, short and alone", () => {
+  test("any names become safe, short and unique", () => {
     const unit = fc.constantFrom(..."aA.-2/\\ \0\n\u202eü", "👋", "\ud800");
     const part = fc.record({
       filename: fc.option(fc.string({ unit, maxLength: 300 }), { nil: undefined }),
@@ -100,7 +100,7 @@ describe("the names of one mail differ", () => {
     );
   });
 
-  test("10,000 doubles take no quadratic time", () => {
+  test("10,000 equal names take no quadratic time", () => {
     const startMs = cpuMs();
     expect(storedNames(Array(10_000).fill({ filename: "a.txt", contentType: "text/plain" })).at(-1)).toBe(
       "a-10000.txt",

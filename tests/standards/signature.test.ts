@@ -96,7 +96,7 @@ describe("while a rotation overlaps", () => {
     );
   });
 
-  test("the library of Standard Webhooks takes either", async () => {
+  test("the library of Standard Webhooks accepts both", async () => {
     const sentAt = new Date();
     const [signer, replacedSigner] = await Promise.all([webhookSigner(otherSecret), webhookSigner(secret)]);
     const headers = await webhookHeaders({ eventId: "evt_1", sentAt, body: '{"a":1}', signer, replacedSigner });
@@ -105,7 +105,7 @@ describe("while a rotation overlaps", () => {
   });
 });
 
-describe("a receiver of ours refuses", async () => {
+describe("our own receiver refuses", async () => {
   const at = new Date("2026-03-21T10:05:01.000Z");
   const signer = await webhookSigner(secret);
   const headers = await webhookHeaders({ eventId: "evt_1", sentAt: at, body: "{}", signer });

@@ -33,7 +33,7 @@ describe("the text that SNS signs, as its documentation writes it", () => {
     );
   });
 
-  test("of the question whether we subscribe", () => {
+  test("of a request to subscribe", () => {
     const asked: SnsMessage = {
       ...signed,
       ...{ Type: "SubscriptionConfirmation", MessageId: "3d891288-136d-417f-bc05-901c108273ee" },
@@ -45,7 +45,7 @@ describe("the text that SNS signs, as its documentation writes it", () => {
   });
 });
 
-describe("what is no message of SNS", () => {
+describe("no message of SNS", () => {
   const rows: unknown[] = [
     ...[null, 1, "", [], [notification], {}, { ...notification, Type: "constructor" }],
     ...[
@@ -70,7 +70,7 @@ describe("addresses of SNS", () => {
     "https://sns.us-east-1.amazonaws.com.cn/a.pem",
   ])("%s may have a certificate", (url) => expect(snsCertificateAddress(url, region)).toBe(url));
 
-  test("an operation has none, since it may repeat what it is asked", () => {
+  test("an operation is refused, since its response may repeat the request", () => {
     const url = "https://sns.us-east-1.amazonaws.com/?Action=ConfirmSubscription&TopicArn=a&Token=b";
     expect(snsAddress(url, region)).toBe(url);
     for (const other of [url, `${url}.pem`, "https://sns.us-east-1.amazonaws.com/a/../b.pem"]) {

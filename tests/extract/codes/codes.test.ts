@@ -64,7 +64,7 @@ describe("the code of a mail", () => {
     expect(wrong).toEqual(marked);
   });
 
-  test("says where it stood and how it was written", () => {
+  test("has its source and its original spelling", () => {
     const sources = {
       subject: "Acme",
       newText: "Your login code is ４８２ ９１３.",

@@ -42,7 +42,7 @@ describe("the addresses of a text", () => {
   ];
   test.each(rows)("are found %s", (_, text, urls) => expect(urlsOf(text)).toEqual(urls));
 
-  test("have words where Markdown gives them some", () => {
+  test("have the words of Markdown", () => {
     const text = "Click [Verify your email](https://e.com/c/1_(x)), or <https://e.com/2>. [![](https://e.com/3)";
     expect(linksOf({ text, html: null }).map(({ url, text: words, kind }) => [url, words, kind])).toEqual([
       ["https://e.com/c/1_(x)", "Verify your email", "verify"],
@@ -99,7 +99,7 @@ describe("the links of HTML", () => {
       [["https://e.com/", "x".repeat(200)]],
     ],
   ];
-  test.each(rows)("stand there %s", (_, html, links) => {
+  test.each(rows)("are found %s", (_, html, links) => {
     expect(linksIn(html).map(({ url, text }) => [url, text] as [string, string])).toEqual(links);
   });
 

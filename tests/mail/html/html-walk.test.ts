@@ -124,7 +124,7 @@ describe("elements have their offsets in the HTML", () => {
     expect([...(a?.attributes ?? [])]).toEqual([["id", "y"]]);
   });
 
-  test("an element that is open at the end of the window goes to the end of the HTML", () => {
+  test("an element that is open at the end of the window reaches to the end of the HTML", () => {
     const html = `<div>${"x".repeat(htmlWindow)}</div>`;
     expect(walkHtml(html).elements.map(({ end }) => end)).toEqual([html.length]);
   });

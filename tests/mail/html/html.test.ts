@@ -117,7 +117,7 @@ describe("HTML of a stranger", () => {
   });
 });
 
-describe("500 KB of malice take no longer than 500 KB of mail", () => {
+describe("500 KB of hostile HTML take no longer than 500 KB of mail", () => {
   const fill = (piece: string) => piece.repeat(Math.ceil(500_000 / piece.length));
   const rows: readonly [says: string, html: string][] = [
     ["20,000 nested elements", `${"<div>".repeat(20_000)}x${"</div>".repeat(20_000)}`],

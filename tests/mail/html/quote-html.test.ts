@@ -13,7 +13,7 @@ const previous: QuotedMessage = {
 const quoteOf = (changes: Partial<QuotedMessage>) => withHtmlQuote("<p>x</p>", { ...previous, ...changes });
 
 describe("the quote in HTML", () => {
-  test("is a blockquote under an escaped attribution, with the text escaped where only text came", () => {
+  test("is a blockquote below an escaped attribution, with escaped text if there is no HTML", () => {
     const html = quoteOf({});
     expect(html).toStartWith(
       "<p>x</p>\n<div><br>On Tue, 3 Mar 2026 at 14:05 UTC, Jane &quot;J&quot; &amp; Co &lt;jane@example.com&gt; wrote:</div>",
@@ -25,7 +25,7 @@ describe("the quote in HTML", () => {
     );
   });
 
-  test("shows sanitised HTML where HTML came, and nothing of it outside the blockquote", () => {
+  test("shows the sanitised HTML, with nothing of it outside the blockquote", () => {
     const html = quoteOf({
       bodyHtml: "</blockquote></div><p onclick=x>hi<script>alert(1)</script><img src=//e/p.gif><b>bold",
     });

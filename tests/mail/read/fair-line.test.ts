@@ -21,7 +21,7 @@ function served(line: ReturnType<typeof lineOf>, nowMs = 0): string[] {
   return order;
 }
 
-describe("who comes next", () => {
+describe("the next sender", () => {
   test("a sender's jobs in the order in which they came", () => {
     expect(served(lineOf(1, "a1", "a2", "a3"))).toEqual(["a1", "a2", "a3"]);
   });
@@ -38,19 +38,19 @@ describe("who comes next", () => {
     ]);
   });
 
-  test("who has no slot before who has one", () => {
+  test("a sender without a slot comes before one with a slot", () => {
     const line = lineOf(2, "a1", "a2");
     expect(line.take(0)).toBe("a1");
     line.add("b", "b1");
     expect(line.take(0)).toBe("b1");
   });
 
-  test("all slots may be one sender's while nobody else waits", () => {
+  test("one sender may have all slots if no other waits", () => {
     const line = lineOf(2, "a1", "a2");
     expect([line.take(0), line.take(0)]).toEqual(["a1", "a2"]);
   });
 
-  test("nobody who waits no longer", () => {
+  test("a removed item is not taken", () => {
     const line = lineOf(1, "a1", "a2");
     expect(line.remove("a", "a1")).toBe(true);
     expect(line.remove("a", "a1")).toBe(false);

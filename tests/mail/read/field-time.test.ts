@@ -48,7 +48,7 @@ async function leastMs(head: string, run: string, bytes: number, tries: number):
 const mostMs = 64;
 const mostGrowth = 3;
 
-describe("a field of 64 KiB is read at once, and takes twice as long as its half", () => {
+describe("a field of 64 KiB is read quickly, and takes twice as long as its half", () => {
   test.each(fields)(
     "%s",
     async (field, beginnings) => {

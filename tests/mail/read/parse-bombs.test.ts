@@ -81,7 +81,7 @@ describe("a bomb is listed and holds nothing up", () => {
     expect(faults.splice(0)).toEqual([]);
   });
 
-  test("depth ends the reading, and what came before is there", async () => {
+  test("the limit on depth ends the reading, and the parts before it are kept", async () => {
     const nested = Array.from(
       { length: 100 },
       (_, level) =>
@@ -100,7 +100,7 @@ describe("a bomb is listed and holds nothing up", () => {
   });
 });
 
-describe("what a bound cuts off is told of", () => {
+describe("a mail that a limit cuts is marked as incomplete", () => {
   const letters = "Lorem ipsum dolor sit amet\r\n";
   const inHtml = `${head}Content-Type: text/html\r\n\r\n`;
 
@@ -154,7 +154,7 @@ describe("big mail that means no harm is read whole", () => {
   });
 });
 
-describe("where the process apart is of no help", () => {
+describe("without a working process", () => {
   test("a mail it gives up on is listed by its head", async () => {
     const hasty = mailParser({ mailDomain: "inbox.localhost", timeoutMs: 1 });
     const mail = await hasty.parse(bomb(`${head}To: ada@inbox.localhost\r\n\r\n`, "\n"));

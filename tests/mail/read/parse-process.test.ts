@@ -18,7 +18,7 @@ test("signals to the whole group don't end the process while the service still r
   expect(children()).toContain(pid);
 });
 
-test("an attachment comes back as it was sent, not with the mail around it", async () => {
+test("an attachment is returned as it was sent, without the mail around it", async () => {
   const part = "--q\r\nContent-Type: application/x\r\nContent-Disposition: attachment\r\n\r\n";
   const pieces = Array.from({ length: 900 }, (_, index) => `piece ${index} ${"x".repeat(1000)}`);
   const raw = Buffer.from(

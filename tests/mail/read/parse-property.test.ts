@@ -7,7 +7,7 @@ import { filesIn, mailTrees, written } from "../../support/mail-trees.ts";
 const parser = mailParser({ mailDomain: "inbox.localhost" });
 afterAll(() => parser.close());
 
-test("whatever tree a mail is, its subject, text, names and bytes come back", async () => {
+test("any tree of parts gives back its subject, text, names and bytes", async () => {
   await fc.assert(
     fc.asyncProperty(mailTrees, async (mail) => {
       const parsed = await parser.parse(written(mail));
@@ -63,7 +63,7 @@ test("plain text is read alike with a letter beyond ASCII before it and without"
   );
 });
 
-test("whatever bytes a mail is, it has a value that can be stored", async () => {
+test("any bytes give a value that can be stored", async () => {
   const piece = fc.oneof(
     fc.constantFrom(
       "\r\n",

@@ -99,7 +99,7 @@ describe("recipients", () => {
     expect((await readMail(`From: a@x\n${field}\n\nhi\n`)).cc).toEqual(cc);
   });
 
-  test("an answer goes only where a host is named", async () => {
+  test("a reply goes only to an address with a host", async () => {
     expect((await readMail("Reply-To: root\n\nhi\n")).replyTo).toBeUndefined();
     expect((await readMail("Reply-To: root, b@x.example\n\nhi\n")).replyTo).toBe("b@x.example");
   });

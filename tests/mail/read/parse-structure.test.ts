@@ -79,7 +79,7 @@ describe("a file has the bytes that its sender wrote", () => {
   ])("%s", (_what, mail, read) => expectRead(mail, read));
 });
 
-describe("headers end where no field can be", () => {
+describe("headers end at a line that cannot be a field", () => {
   test.each<Row>([
     ["at an empty line", "From: a@x\nSubject: s\n\nHi\n", { text: "Hi" }],
     ["at a line that is none", "From: a@x\nSubject: s\nHi\n", { text: "Hi" }],
@@ -223,7 +223,7 @@ describe("delimiters", () => {
   ])("%s", (_what, mail, read) => expectRead(mail, read));
 });
 
-describe("what a part is", () => {
+describe("the role of a part", () => {
   test.each<Row>([
     [
       "text, by a type of two halves the other way round",
@@ -336,7 +336,7 @@ describe("what a part is", () => {
   });
 });
 
-describe("a mail that is cut says so", () => {
+describe("a cut mail is marked as incomplete", () => {
   test.each([
     ["in its text", `\n${"x".repeat(2 * 1024 * 1024 + 1)}\n`],
     ["in its HTML", `Content-Type: text/html\n\n<p>${"x".repeat(2 * 1024 * 1024)}\n`],

@@ -116,7 +116,7 @@ describe("fields", () => {
   ])("Subject: %s", async (_what, mail, subject) => expect((await readMail(mail)).subject).toBe(subject));
 });
 
-describe("a sender's name, where one byte in ten or less is no UTF-8, is UTF-8", () => {
+describe("a sender's name with at most one invalid byte in ten is UTF-8", () => {
   test.each([
     [
       "raw",
@@ -201,7 +201,7 @@ describe("lines", () => {
   ])("%s", async (_what, mail, text) => expect(await textOf(mail)).toBe(text));
 });
 
-test("the text of a mail of HTML alone has what a reader sees, and its HTML has all", async () => {
+test("the text of an HTML-only mail has its visible words, and its HTML has everything", async () => {
   const html = '<div style="display:none">Preheader</div><p>Hello</p>';
   const { bodyText, bodyHtml } = await readMail(`Content-Type: text/html\n\n${html}\n`);
   expect({ bodyText, bodyHtml: bodyHtml?.trim() }).toEqual({ bodyText: "Hello", bodyHtml: html });

@@ -26,7 +26,7 @@ async function attached(...part: string[]): Promise<ParsedAttachment | undefined
 const text = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toString();
 
 describe("an ordinary mail", () => {
-  test("says who wrote what to whom", async () => {
+  test("has its sender, recipients and subject", async () => {
     const parsed = await parse(
       "Message-ID: <Abc@Example.COM>",
       "In-Reply-To: <one@x.example>",
@@ -61,7 +61,7 @@ describe("an ordinary mail", () => {
     });
   });
 
-  test("of HTML alone gets its text made", async () => {
+  test("with only HTML gets a text", async () => {
     const parsed = await parse("Content-Type: text/html; charset=utf-8", "", "<p>Hello <b>Ada</b></p>", "");
     expect(parsed.bodyHtml).toBe("<p>Hello <b>Ada</b></p>");
     expect(parsed.bodyText).toBe("Hello Ada");
@@ -93,7 +93,7 @@ describe("an ordinary mail", () => {
     expect(parsed.bodyText).toBe("При");
   });
 
-  test("with headers alone is whole", async () => {
+  test("with only headers is whole", async () => {
     expect(await parse("Subject: hi", "", "")).toMatchObject({ subject: "hi", bodyText: "", complete: true });
     expect(await parse("Subject: hi")).toMatchObject({ subject: "hi", bodyText: "", complete: true });
   });
@@ -143,7 +143,7 @@ describe("headers that are not as they should be", () => {
     ["an address no one could write to", `From: ${"a".repeat(600)}@x.example`, undefined],
   ])("From, %s", async (_what, header, from) => expect((await parse(header, "", "")).from).toEqual(from));
 
-  test("a mail without Message-ID gets the same one whenever it comes", async () => {
+  test("a mail without Message-ID always gets the same one", async () => {
     const [first, again, other] = await Promise.all([
       parse("Subject: a", "", "b"),
       parse("Subject: a", "", "b"),
@@ -223,7 +223,7 @@ describe("attachments", () => {
     expect(file).toMatchObject({ filename: "attachment-1.eml", contentType: "message/rfc822", bytes: mail(...inner) });
   });
 
-  test("with a Content-ID stand in the text", async () => {
+  test("with a Content-ID are inline", async () => {
     const file = await attached(
       "Content-Type: image/png",
       "Content-ID: <logo@x>",
@@ -287,7 +287,7 @@ describe("attachments", () => {
     expect(file).toMatchObject({ filename: "x.pdf", bytes: new Uint8Array([0, 1, 2]) });
   });
 
-  test("are told from each other also when their contents say otherwise", async () => {
+  test("are distinguished even if their contents suggest otherwise", async () => {
     const parsed = await parse(
       "Content-Type: multipart/mixed; boundary=b",
       "",

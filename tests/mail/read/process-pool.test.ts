@@ -62,7 +62,7 @@ test("a job that had little of the processor gets more time", async () => {
 });
 
 describe("a job that never ends is ended, and the next one is done", () => {
-  test("also in a pattern, which no thread can be ended in: then the processor is at rest", async () => {
+  test("also within a pattern, which cannot be interrupted in a thread, and the processor is idle afterwards", async () => {
     const { run } = openPool();
     const startMs = performance.now();
     expect(await Promise.all([run("pattern"), run("b")])).toEqual([ended, did("did b")]);
@@ -70,20 +70,20 @@ describe("a job that never ends is ended, and the next one is done", () => {
     await until(() => childrenAtWork().length === 0);
   });
 
-  test("also where it does not work at all", async () => {
+  test("even if it does no work", async () => {
     expect(await Promise.all([openPool({ timeoutMs: 100 }).run("sleep"), openPool().run("b")])).toEqual([
       ended,
       did("did b"),
     ]);
   });
 
-  test("a job that takes too much memory likewise, long before its time is over", async () => {
+  test("a job that takes too much memory is killed, too, long before its time is over", async () => {
     const { run } = openPool({ timeoutMs: 60_000, mostBytes: 256 << 20 });
     expect(await Promise.all([run("memory"), run("b")])).toEqual([ended, did("did b")]);
   }, 20_000);
 
   test.each(["throw", "exit"])(
-    "a process that dies by itself (%s) is no fault of the job that it had, and is told of",
+    "a process that dies by itself (%s) does not blame its job, and is reported",
     async (how) => {
       const faults: string[] = [];
       const { run } = openPool({ onFault: (fault) => faults.push(fault), timeoutMs: 20_000 });
@@ -93,7 +93,7 @@ describe("a job that never ends is ended, and the next one is done", () => {
   );
 });
 
-describe("nobody is left waiting", () => {
+describe("no job waits forever", () => {
   test.each([
     ["that ends at once", [process.execPath, join(import.meta.dir, "fixtures/no-such-process.ts")]],
     ["that isn't there", ["/no/such/program"]],
@@ -113,7 +113,7 @@ describe("nobody is left waiting", () => {
     expect(await busy).toEqual(unserved);
   });
 
-  test("for longer than a signal says", async () => {
+  test("for longer than its signal allows", async () => {
     const { run } = openPool({ timeoutMs: 20_000 });
     const giveUp = new AbortController();
     const busy = run("pattern");

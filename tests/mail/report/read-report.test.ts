@@ -13,7 +13,7 @@ async function read(mail: string, arrived = fromNobody) {
   return readReport(await parseMail(raw, { mailDomain: "mail.example" }), arrived);
 }
 
-describe("what a report says of a recipient", () => {
+describe("the result for a recipient in a report", () => {
   test.each([...reports, ...oddForms])("%s", async (_, mail, told) => {
     const report = await read(mail);
     const said = report?.recipients.map(({ kind, type }) => `${kind} ${type ?? "-"}`);
@@ -74,7 +74,7 @@ describe("what a report says of a recipient", () => {
     ]);
   });
 
-  test("for each of a session by the line that names him, and what goes on with it", async () => {
+  test("for each recipient of an SMTP session, from its line and the continuation lines", async () => {
     const said = [
       "   ----- Transcript of session follows -----",
       ">>> MAIL From:<ada@mail.example>",
@@ -94,7 +94,7 @@ describe("what a report says of a recipient", () => {
     ]);
   });
 
-  test("whose address ends where its domain does, and is not the sender's", async () => {
+  test("whose address ends with its domain and is not the sender's", async () => {
     const report = await read(
       plain("550 5.1.1 no\nfrom ada@mail.example\n>>> j@mail.example.com <j@mail.example.com>\n"),
     );
@@ -116,7 +116,7 @@ describe("what a report says of a recipient", () => {
 });
 
 describe("a complaint", () => {
-  test("that is a wish to be left alone says so", async () => {
+  test("that is an opt-out is marked as one", async () => {
     expect((await read(feedback("Feedback-Type: opt-out")))?.isOptOut).toBe(true);
     expect((await read(feedback("Feedback-Type: abuse")))?.isOptOut).toBe(false);
   });
@@ -132,7 +132,7 @@ describe("no report", () => {
     expect(await read(mail)).toBeUndefined();
   });
 
-  test("is what a person wrote who answers a return path", async () => {
+  test("is a person's reply to a return path", async () => {
     const mail = plain("550 5.1.1 User unknown", { from: "Jane <jane@example.com>" });
     expect(await read(mail, { sentTo, reversePath: "jane@example.com" })).toBeUndefined();
   });
@@ -144,7 +144,7 @@ describe("no report", () => {
     expect(await read(attached, { sentTo: undefined, reversePath: "" })).toBeDefined();
   });
 
-  test("is a bounce in words alone at an inbox", async () => {
+  test("is a bounce with words only at an inbox", async () => {
     const mail = plain(`550 5.1.1 User unknown\n\n${returnedMail}`);
     expect(await read(mail, { sentTo: undefined, reversePath: "" })).toBeUndefined();
     expect(await read(mail)).toBeDefined();

@@ -120,7 +120,7 @@ describe("a mail with files", () => {
     );
   });
 
-  test("is the same however its files come in pieces", async () => {
+  test("is the same for any pieces of its files", async () => {
     const mail = { ...plain, ...html, attachments: [attached, logo, forwarded] };
     const whole = await composed(mail, contents);
     for (const pieceBytes of [1, 2, 56, 57, 58, 99])
@@ -164,7 +164,7 @@ describe("a mail with files", () => {
 describe("a header", () => {
   const wire = (changes: Partial<OutgoingMail>) => new TextDecoder().decode(composeMail({ ...plain, ...changes }));
 
-  test("names all whom it is to and who have a copy, and nobody else", () => {
+  test("names all recipients in To and Cc, and no others", () => {
     const mail = wire({
       to: [{ address: "a@e.com", name: "Zoë" }, { address: "b@e.com" }, { address: "c@e.com", name: "Doe, J." }],
       cc: Array.from({ length: 5 }, (_, index) => ({ address: `copy-${index}@example.com` })),
@@ -232,7 +232,7 @@ const anyMail = fc.record({
   files: fc.array(anyFile, { maxLength: 5 }),
 });
 
-test("any mail with files is read back by another parser, verified by another, and as long as was said", async () => {
+test("any mail with files is read by one parser, verified by another, and has the computed length", async () => {
   const signers = await Promise.all(
     keys.map((privateKeyPem) => dkimSigner({ domain: "inbox.example", selector: "s1", privateKeyPem })),
   );

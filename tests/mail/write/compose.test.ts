@@ -26,7 +26,7 @@ const plain: OutgoingMail = {
 };
 
 describe("a mail on the wire", () => {
-  test("is text alone when it has no HTML", () => {
+  test("is only text without HTML", () => {
     expect(wire(plain)).toBe(
       [
         "From: Ada <ada@inbox.example>",
@@ -178,7 +178,7 @@ describe("a body", () => {
     ).toBe(`${encoded}\r\n`);
   });
 
-  test("is in base64 where that is shorter", () => {
+  test("is in base64 if that is shorter", () => {
     expect(wire({ ...plain, bodyText: "日本語" })).toEndWith(
       "Content-Transfer-Encoding: base64\r\n\r\n5pel5pys6KqeDQo=\r\n",
     );

@@ -94,7 +94,7 @@ describe.each(keys)("a mail signed with %s", (_says, privateKeyPem, algorithm) =
     expect(results.map(({ status }) => status.result as string)).toEqual([result]);
   });
 
-  test("survives a relay that takes out what was said to it, and writes other words of its own", async () => {
+  test("survives a relay that removes its own fields and adds others", async () => {
     const relayHeaders = [
       { name: "X-SMTPAPI", value: '{"unique_args":{"inboxd":"msg_1"}}' },
       { name: "X-PM-KeepID", value: "true" },
@@ -129,7 +129,7 @@ describe("the DNS record", () => {
     expect(publicKeyRecord(pem(rsa.privateKey, "pkcs1"))).toBe(`v=DKIM1; k=rsa; p=${der}`);
   });
 
-  test("of an Ed25519 key holds its 32 octets alone", () => {
+  test("of an Ed25519 key has only its 32 octets", () => {
     const record = publicKeyRecord(pem(ed25519.privateKey, "pkcs8"));
     expect(record).toMatch(/^v=DKIM1; k=ed25519; p=[A-Za-z0-9+/]{43}=$/);
   });

@@ -57,12 +57,12 @@ describe("hostile Markdown", () => {
     expect(cpuMs() - startMs).toBeLessThan(1000);
   });
 
-  test.each(hostile)("of %s holds up nobody else", watchesClock, async (_, markdown) => {
+  test.each(hostile)("of %s delays no other mail", watchesClock, async (_, markdown) => {
     const { busyMs } = await busiest(() => parser.htmlOfMarkdown(markdown, "a"));
     expect(busyMs).toBeLessThan(100);
   });
 
-  test("long Markdown comes back as short does", async () => {
+  test("long Markdown is converted like short Markdown", async () => {
     const markdown = "a **b**\n\n".repeat(3000);
     expect(await parser.htmlOfMarkdown(markdown, "a")).toBe(markdownToHtml(markdown));
   });
@@ -78,7 +78,7 @@ describe("hostile Markdown", () => {
     expect(await parser.htmlOfMarkdown(markdown, "a")).toBe(markdownToHtml(markdown));
   });
 
-  test("what takes too long, and what becomes too long, has no HTML", async () => {
+  test("Markdown that takes too long or becomes too long has no HTML", async () => {
     expect(await hasty.htmlOfMarkdown(times("[["), "a")).toBeUndefined();
     expect(await parser.htmlOfMarkdown(`|a|b|\n|-|-|\n${times("|a|b|\n")}`, "a")).toBeUndefined();
   });
