@@ -19,7 +19,7 @@ export interface paths {
         put?: never;
         /**
          * Create inbox
-         * @description Makes an address that receives at once. Without `username` one is drawn. A name is lower-cased; the name of a deleted inbox is kept for 30 days.
+         * @description Creates an address that receives mail at once. Without `username` a random one is chosen. Names become lower case. The name of a deleted inbox is reserved for 30 days.
          */
         post: operations["createInbox"];
         delete?: never;
@@ -44,7 +44,7 @@ export interface paths {
         post?: never;
         /**
          * Delete inbox
-         * @description Its mail is refused and its messages are out of reach from now on. The address is kept from others for 30 days.
+         * @description From now on its mail is refused and its messages cannot be read. Nobody else can get the address for 30 days.
          */
         delete: operations["deleteInbox"];
         options?: never;
@@ -63,7 +63,7 @@ export interface paths {
         put?: never;
         /**
          * Send email
-         * @description Sends one email from the inbox. The message is on disk before the answer; the answer waits for the first attempt to relay it, so that a healthy relay gives `sent`. The same `Idempotency-Key` with the same body sends once, however often it is asked.
+         * @description Sends one email from the inbox. The message is stored before the answer. The answer waits for the first attempt to relay it, so with a healthy relay it is `sent`. Repeated requests with the same `Idempotency-Key` and the same body send once.
          */
         post: operations["sendEmail"];
         delete?: never;
@@ -83,7 +83,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel message
-         * @description Takes a mail back that waits in the outbox: it is `failed` with the reason `canceled`, and `message.failed` tells it. Recipients to whom it was sent stay so. While an attempt is in hand nothing is changed and it is refused: who is told `canceled` is never surprised later, but where `mayHaveBeenSent` says so.
+         * @description Cancels a message that is in the outbox: it becomes `failed` with the reason `canceled`, and `message.failed` is sent. Recipients that got it stay `sent`. While an attempt is running the request is refused and changes nothing. So a canceled message is never sent later, unless `mayHaveBeenSent` is true.
          */
         post: operations["cancelMessage"];
         delete?: never;
@@ -101,7 +101,7 @@ export interface paths {
         };
         /**
          * List messages
-         * @description Newest first. A page costs the same at any `offset`; `cursor` goes on where a page ended and neither skips nor repeats a message while mail arrives. A page ends early where its bodies are more than about 8 MiB. A body over 256 KiB is cut (`truncated`) and at most 50 attachments of a message are shown: the single message has all. Filters all apply at once. Of a search `total` is exact up to 10,000, which stands for that many or more.
+         * @description Newest first. A page costs the same at any `offset`. `cursor` continues after a page and neither skips nor repeats a message while mail arrives. A page ends early at about 8 MiB of bodies. A body over 256 KiB is cut (`truncated`), and at most 50 attachments of a message are shown; the single message has everything. All filters apply together. The `total` of a search is exact up to 10,000, which means that many or more.
          */
         get: operations["listMessages"];
         put?: never;
@@ -121,7 +121,7 @@ export interface paths {
         };
         /**
          * Wait for mail
-         * @description Answers as soon as a mail that fits has come, or with `null` when the time is over; either is 200, with the `cursor` to go on `after`. Who does so misses no mail and gets none twice. With `timeout=0` the answer is the present place: take it before you have somebody send, then wait `after` it. Inbound mail only. A wait marks and consumes nothing.
+         * @description Answers as soon as a matching mail arrives, or with `null` after the time-out. Both are 200 and have a `cursor`: pass it as `after` to the next wait, and you miss no mail and get none twice. With `timeout=0` the answer has the current `cursor`: get it before you trigger a mail, then wait `after` it. Inbound mail only. A wait changes nothing.
          */
         get: operations["waitForMail"];
         put?: never;
@@ -141,7 +141,7 @@ export interface paths {
         };
         /**
          * Get message
-         * @description One message, with fresh addresses for its attachments, and with what it says to who has to act on it: codes, links, and what is new in a reply. These are made from the mail each time; no link is ever fetched.
+         * @description One message, with newly signed URLs of its attachments, and with its codes, links, and text without quotes. These are extracted at each request; no link is ever fetched.
          */
         get: operations["getMessage"];
         put?: never;
@@ -161,7 +161,7 @@ export interface paths {
         };
         /**
          * Show message
-         * @description The message as a page that is safe to show in a frame: its HTML, or its text with links, without script, frame, form, meta, base, object and whatever else acts; `cid:` pictures by signed addresses. Other hosts' pictures are left out unless `images=remote`, since each tells its host who reads. Links whose words name another host are listed above the mail with where they lead. Lengths that follow the height of the window are taken from one of 800 pixels. At most 2 MiB: what is longer is cut, and says so. Its policy lets nothing run and nothing be fetched; a frame for it is sandboxed with `allow-popups allow-popups-to-escape-sandbox allow-same-origin`, and never with `allow-scripts`.
+         * @description The message as a page that is safe to show in a frame: its HTML, or its text with links, without scripts, frames, forms and other active elements; `cid:` pictures have signed URLs. Pictures of other hosts are left out unless `images=remote`, because each tells its host that the mail is read. Links whose text names another host are listed above the mail with their real target. Lengths relative to the window's height assume 800 pixels. A page has at most 2 MiB; a longer one is cut, and says so. Its policy lets nothing run and load. Use a frame with the sandbox `allow-popups allow-popups-to-escape-sandbox allow-same-origin`, and never with `allow-scripts`.
          */
         get: operations["showMessage"];
         put?: never;
@@ -181,7 +181,7 @@ export interface paths {
         };
         /**
          * Download raw message
-         * @description The mail itself. Of inbound mail the bytes that came in; of outbound mail those that are handed to the relay, without a DKIM signature, which is put on top on the way out.
+         * @description The mail itself. For inbound mail the received bytes. For outbound mail the bytes for the relay, without the DKIM signature, which is added when the mail is sent.
          */
         get: operations["downloadRawMessage"];
         put?: never;
@@ -201,7 +201,7 @@ export interface paths {
         };
         /**
          * List reports
-         * @description What came back about a message, oldest first: delays, deliveries, bounces and complaints, one of each kind for each recipient. `delivery` of the message shows the one that counts.
+         * @description Reports about a message, oldest first: delays, deliveries, bounces and complaints, one of each kind for each recipient. The message's `delivery` shows the worst.
          */
         get: operations["listReports"];
         put?: never;
@@ -267,7 +267,7 @@ export interface paths {
         head?: never;
         /**
          * Mark thread
-         * @description Marks the thread as read or unread. With `up_to_message_id` mail that came in behind that message is not missed: the thread then stays unread, and the answer says `newer_inbound`.
+         * @description Marks the thread as read or unread. With `up_to_message_id`, the thread stays unread if newer mail has arrived, and `reason` is `newer_inbound`.
          */
         patch: operations["markThread"];
         trace?: never;
@@ -281,7 +281,7 @@ export interface paths {
         };
         /**
          * List messages of thread
-         * @description Oldest first. Reading a thread does not mark it as read. A page ends early where its bodies are more than about 8 MiB: go on at `offset` and as many as came. A body over 256 KiB is cut there (`truncated`) and at most 50 attachments of a message are shown: the single message has all.
+         * @description Oldest first. Reading a thread does not mark it as read. A page ends early at about 8 MiB of bodies: continue at `offset` plus the number of messages that came. A body over 256 KiB is cut (`truncated`), and at most 50 attachments of a message are shown; the single message has everything.
          */
         get: operations["listMessagesOfThread"];
         put?: never;
@@ -301,7 +301,7 @@ export interface paths {
         };
         /**
          * Download attachment
-         * @description The address comes with each message and holds for `ATTACHMENT_URL_TTL` seconds for whoever has it. Without `signature` the key of the attachment's account is needed. One byte range is served. HTML, SVG, XML and JavaScript come as `application/octet-stream`.
+         * @description Each message has the signed URL of its attachments. It is valid for `ATTACHMENT_URL_TTL` seconds and needs no key. Without `signature` it needs the key of the account. One byte range is supported. HTML, SVG, XML and JavaScript are sent as `application/octet-stream`.
          */
         get: operations["downloadAttachment"];
         put?: never;
@@ -323,7 +323,7 @@ export interface paths {
         put?: never;
         /**
          * Upload file
-         * @description Takes the body as a file, to be attached to any number of mails by its id: it is stored once. It can be named for `UPLOAD_TTL_HOURS`. Without `Content-Type`, or with that of a form of old, which curl sends by itself, the name tells the type; a body of `multipart/form-data` is refused.
+         * @description Stores the body as a file that any number of mails can attach by its id. It expires after `UPLOAD_TTL_HOURS`. Without a `Content-Type`, or with `application/x-www-form-urlencoded`, which curl sends by default, the type comes from the name. A body of `multipart/form-data` is refused.
          */
         post: operations["uploadFile"];
         delete?: never;
@@ -341,14 +341,14 @@ export interface paths {
         };
         /**
          * Get upload
-         * @description What is kept of a file that can still be attached.
+         * @description The metadata of a file that can still be attached.
          */
         get: operations["getUpload"];
         put?: never;
         post?: never;
         /**
          * Delete upload
-         * @description It can't be attached any more, and its room is free. Mail that bears it keeps its bytes.
+         * @description It cannot be attached any more, and its space is free. Mail that has it attached keeps it.
          */
         delete: operations["deleteUpload"];
         options?: never;
@@ -365,18 +365,18 @@ export interface paths {
         };
         /**
          * Get webhook
-         * @description Where the account's events go. Every field is null where nothing was ever set.
+         * @description Where the account's events go. Every field is null if none was ever set.
          */
         get: operations["getWebhook"];
         /**
          * Set webhook
-         * @description Sets where events go from now on; a webhook that was disabled is enabled. The first time the answer has the secret.
+         * @description Sets where events go from now on, and enables a disabled webhook. The first time the answer has the secret.
          */
         put: operations["setWebhook"];
         post?: never;
         /**
          * Delete webhook
-         * @description Nothing is delivered from now on, and the secret is forgotten. Events stay in the log.
+         * @description From now on nothing is delivered, and the secret is deleted. Events stay in the log.
          */
         delete: operations["deleteWebhook"];
         options?: never;
@@ -395,7 +395,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate webhook secret
-         * @description Makes a new secret. For the overlap `webhook-signature` carries signatures by both, and `X-Signature` is by the old one.
+         * @description Creates a new secret. During the overlap `webhook-signature` has signatures by both, and `X-Signature` is by the old one.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -415,7 +415,7 @@ export interface paths {
         put?: never;
         /**
          * Test webhook
-         * @description Delivers one signed `webhook.test` event now, and tells what came of it. An account may ask for it 10 times in 60 seconds.
+         * @description Delivers one signed `webhook.test` event now, and returns the result. An account may do this 10 times in 60 seconds.
          */
         post: operations["testWebhook"];
         delete?: never;
@@ -433,13 +433,13 @@ export interface paths {
         };
         /**
          * List webhook endpoints
-         * @description Oldest first. The one that `/v1/webhook` means is among them as soon as it has an address.
+         * @description Oldest first. The endpoint of `/v1/webhook` is among them as soon as it has a URL.
          */
         get: operations["listWebhookEndpoints"];
         put?: never;
         /**
          * Create webhook endpoint
-         * @description One more place for events of the account, with a subscription, a secret and a line of its own. An account may have 20, unless the operator says otherwise, and make 20 in an hour. Repeated with the same `Idempotency-Key` it makes no second one, and shows no secret.
+         * @description Creates another endpoint for events of the account, with its own subscription, secret and queue. An account may have 20 (`WEBHOOKS_PER_ACCOUNT`), and create 20 in an hour. A repeated request with the same `Idempotency-Key` creates no second one, and does not show the secret.
          */
         post: operations["createWebhookEndpoint"];
         delete?: never;
@@ -464,14 +464,14 @@ export interface paths {
         post?: never;
         /**
          * Delete webhook endpoint
-         * @description What is in line for it is dropped, and its secret forgotten; what was tried stays in the log. Of the default one it is what `DELETE /v1/webhook` does.
+         * @description Drops its queued events and deletes its secret. Its attempts stay in the log. For the default endpoint this is the same as `DELETE /v1/webhook`.
          */
         delete: operations["deleteWebhookEndpoint"];
         options?: never;
         head?: never;
         /**
          * Change webhook endpoint
-         * @description Takes the fields of a new one, and `disabled`. A new `url`, like `disabled: false`, enables it and forgets its failures. What is in line already goes where the endpoint then is.
+         * @description Takes the fields of a new endpoint, and `disabled`. A new `url`, like `disabled: false`, enables it and forgets its failures. Queued events go to the new URL.
          */
         patch: operations["changeWebhookEndpoint"];
         trace?: never;
@@ -485,7 +485,7 @@ export interface paths {
         };
         /**
          * List webhook endpoint deliveries
-         * @description What became of events at this endpoint, the newest event first: of those that it wants, and of others that it was promised. One call looks at 1,000 events of the account at most, so it may have fewer than `limit`, or none, with a `nextCursor`.
+         * @description The states of events at this endpoint, the newest event first: events that it subscribes to, and others that were queued for it. One call reads at most 1,000 events of the account, so it may return fewer than `limit`, or none, with a `nextCursor`.
          */
         get: operations["listWebhookEndpointDeliveries"];
         put?: never;
@@ -507,7 +507,7 @@ export interface paths {
         put?: never;
         /**
          * Recover webhook endpoint events
-         * @description Puts in line, in order, the events behind `after` that the endpoint wants and has never answered with 2xx; what is in line already stays as it is. One call looks at 1,000 events: while `hasMore`, go on from `last`. An endpoint that has answered nothing with 2xx yet gets one event, and no other before that one has ended. An account may ask for it 10 times in 60 seconds.
+         * @description Queues, in order, the events after `after` that the endpoint subscribes to and never answered with 2xx. Events that are queued already stay as they are. One call reads 1,000 events: while `hasMore` is true, call again with `last`. An endpoint that never answered with 2xx gets one event, and no other before that one has ended. An account may do this 10 times in 60 seconds.
          */
         post: operations["recoverWebhookEndpointEvents"];
         delete?: never;
@@ -527,7 +527,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate webhook endpoint secret
-         * @description Makes a new secret. For the overlap `webhook-signature` carries signatures by both, and `X-Signature` is by the old one.
+         * @description Creates a new secret. During the overlap `webhook-signature` has signatures by both, and `X-Signature` is by the old one.
          */
         post: operations["rotateWebhookEndpointSecret"];
         delete?: never;
@@ -547,7 +547,7 @@ export interface paths {
         put?: never;
         /**
          * Test webhook endpoint
-         * @description Delivers one signed `webhook.test` event now, and tells what came of it. An account may ask for it 10 times in 60 seconds.
+         * @description Delivers one signed `webhook.test` event now, and returns the result. An account may do this 10 times in 60 seconds.
          */
         post: operations["testWebhookEndpoint"];
         delete?: never;
@@ -565,7 +565,7 @@ export interface paths {
         };
         /**
          * List events
-         * @description In the order in which they were written, none ever appearing before one that you have seen: pass the last `event_id` as `after` to get what is new. Each is shown as a delivery would tell it, with fresh links, but without `delivered_at` and `attempt`: what was tried stands in the list of its deliveries. A page ends early where it is more than about 8 MiB. With `types`, `automated` or several inboxes one call looks at 10,000 events at most: it may find fewer than `limit`, or none, and go on; `last` says where, as `after`.
+         * @description In the order in which they were written. No event ever appears before one that you have seen: pass the last `event_id` as `after` to get new ones. Each has the fields of a delivery, with newly signed URLs, except `delivered_at` and `attempt`; the list of its deliveries has the attempts. A page ends early at about 8 MiB. With `types`, `automated` or several inboxes one call reads at most 10,000 events: it may return fewer than `limit`, or none, although `hasMore` is true. Pass `last` as `after` to continue.
          */
         get: operations["listEvents"];
         put?: never;
@@ -585,7 +585,7 @@ export interface paths {
         };
         /**
          * Stream events
-         * @description Server-sent events: each event of the log in its order, as soon as it is there, none left out and none twice. First comes `retry`, then a frame `ready` whose id is the place that it begins behind. Each event is a frame of its type, its id, and in one line of `data` what a webhook would be told. Every 15 s comes a comment with the time, and where events have passed that you did not ask for, a frame with an id alone. A frame `end` says why it is over (`shutting_down`, `unauthorized`, `slow`, `expired`). Come again with the last id as `Last-Event-ID`, which browsers do by themselves: after a second or after a week, it goes on there. An id that the log does not have is 404. Browsers, which can give a stream no header, pass a token as `token`.
+         * @description Server-sent events: the events of the log in order, as soon as they are written, each exactly once. First comes `retry`, then a frame `ready` with the id after which the stream begins. Each event is a frame with its type, its id, and the payload of a webhook in one line of `data`. Every 15 s comes a comment with the time, and, if events were skipped that you did not subscribe to, a frame with only an id. A frame `end` says why the stream ends (`shutting_down`, `unauthorized`, `slow`, `expired`). Reconnect with the last id as `Last-Event-ID`, as browsers do by themselves: the stream continues there, after a second or after a week. An id that the log does not have is 404. Browsers cannot set headers of a stream, so they pass a token as `token`.
          */
         get: operations["streamEvents"];
         put?: never;
@@ -605,7 +605,7 @@ export interface paths {
         };
         /**
          * List deliveries
-         * @description The attempts to deliver the event, endpoint by endpoint, the first first. The last 100 attempts at each are kept. For keys alone: a token gets 403, since the list shows what your receivers answered.
+         * @description The attempts to deliver the event, endpoint by endpoint, the oldest first. The last 100 attempts at each endpoint are kept. Needs a key: a token gets 403, because the list shows what your receivers answered.
          */
         get: operations["listDeliveries"];
         put?: never;
@@ -627,7 +627,7 @@ export interface paths {
         put?: never;
         /**
          * Redeliver event
-         * @description Delivers the event again, soon: with the same `event_id` and the next `attempt`, to the default webhook endpoint unless another is named. An account may ask for it 60 times in 60 seconds.
+         * @description Delivers the event again soon, with the same `event_id` and the next `attempt`, to the default webhook endpoint or to the one that is named. An account may do this 60 times in 60 seconds.
          */
         post: operations["redeliverEvent"];
         delete?: never;
@@ -645,7 +645,7 @@ export interface paths {
         };
         /**
          * List outbox items
-         * @description What is still to be sent and delivered for the account, the oldest first.
+         * @description Mail and events that are still to be sent for the account, oldest first.
          */
         get: operations["listOutboxItems"];
         put?: never;
@@ -668,7 +668,7 @@ export interface paths {
         post?: never;
         /**
          * Cancel outbox item
-         * @description Of mail what `POST /v1/messages/{id}/cancel` does: all of the mail, whichever of its destinations this is. An event is not delivered to this endpoint; what was tried stays in the log, and it can be redelivered.
+         * @description For mail the same as `POST /v1/messages/{id}/cancel`: it cancels the whole message, not only this destination. An event is not delivered to this endpoint; its attempts stay in the log, and it can be redelivered.
          */
         delete: operations["cancelOutboxItem"];
         options?: never;
@@ -687,7 +687,7 @@ export interface paths {
         put?: never;
         /**
          * Retry outbox item
-         * @description Puts it in line now. Its schedule goes on from there, and when it would be given up stays as it was. What is in line already stays in its place.
+         * @description Queues it now. Its schedule continues from there, and it is given up at the same time as before. An item that is queued already stays as it is.
          */
         post: operations["retryOutboxItem"];
         delete?: never;
@@ -705,13 +705,13 @@ export interface paths {
         };
         /**
          * List suppressions
-         * @description Newest first. What has run out is not among them.
+         * @description Newest first, without expired ones.
          */
         get: operations["listSuppressions"];
         put?: never;
         /**
          * Add suppressions
-         * @description Nothing is sent to the address from now on, by the account or by one inbox: sends to it are refused, and what waits for it fails. One that is there already stays as it is (200). `data` takes up to 1,000, all or nothing, each with a `reason`, to move in from elsewhere; a bounce that is over by now is not added. The address counts as it is: with its `+tag` and its dots.
+         * @description From now on the account, or one inbox, sends nothing to the address: sends to it are refused, and queued mail fails. An existing suppression stays as it is (200). `data` takes up to 1,000, all or none, each with a `reason`, to import them from elsewhere; an expired bounce is not added. The address is taken literally, with its `+tag` and its dots.
          */
         post: operations["addSuppressions"];
         delete?: never;
@@ -736,7 +736,7 @@ export interface paths {
         post?: never;
         /**
          * Delete suppression
-         * @description The address may be written to again. It may be one that had complained: that is your word, and it is logged.
+         * @description Mail to the address is allowed again, also after a complaint. This is logged.
          */
         delete: operations["deleteSuppression"];
         options?: never;
@@ -753,7 +753,7 @@ export interface paths {
         };
         /**
          * Get account
-         * @description The account that the key opens: its limits (0: no limit), where its mail goes, and what the key, token or session that asks may do. Every key and token may ask this.
+         * @description The account of the key: its limits (0: no limit), where its mail goes, and what the key, token or session may do. Every key and token may call this.
          */
         get: operations["getAccount"];
         put?: never;
@@ -775,7 +775,7 @@ export interface paths {
         put?: never;
         /**
          * Create token
-         * @description Makes a token for a browser, or for an agent with one task. It reads inboxes, mail and events, of the account or of one inbox, and does nothing else: what it does not reach is 404, what it may not do 403. It ends by itself, and with the key that made it.
+         * @description Creates a token for a browser, or for an agent with one task. It can only read: inboxes, mail and events of the account or of one inbox. What it does not reach is 404, what it may not do is 403. It expires by itself, and ends with the key that made it.
          */
         post: operations["createToken"];
         delete?: never;
@@ -795,7 +795,7 @@ export interface paths {
         put?: never;
         /**
          * Take relay notices
-         * @description What the relay of `RELAY_NOTICES` tells of mail that it took: bounces, complaints, deliveries. Set it as the address of the relay's webhook. No key is needed: each relay proves itself in its own way. What is not known of a mail is passed over; a notice that comes before the mail is known to be sent is answered 503, and is to be sent again.
+         * @description Notices of the relay of `RELAY_NOTICES` about mail that it accepted: bounces, complaints, deliveries. Set this as the URL of the relay's webhook. No key is needed, because each relay authenticates in its own way. Notices about unknown mail are skipped. A notice that arrives before its mail is known to be sent gets 503, and must be sent again.
          */
         post: operations["takeRelayNotices"];
         delete?: never;
@@ -833,7 +833,7 @@ export interface paths {
         };
         /**
          * Check health
-         * @description Answers as long as the process does. Restart the process when it does not. `/health` is the same.
+         * @description Answers as long as the process works. Restart the process if it does not. `/health` is the same.
          */
         get: operations["checkHealth"];
         put?: never;
@@ -873,7 +873,7 @@ export interface paths {
         };
         /**
          * Check readiness
-         * @description Ready when the database is migrated and can be written to, and the listeners are up. The database is tried at most once a second, however often this is asked; on the embedded database a commit within the last second is enough. 503 tells the reason in `detail`. Send no traffic until it is ready.
+         * @description Ready when the database is migrated and writable, and the listeners are up. It checks the database at most once a second; with the embedded database a commit within the last second is enough. 503 has the reason in `detail`. Send no traffic until it is ready.
          */
         get: operations["checkReadiness"];
         put?: never;
@@ -896,8 +896,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Be told: message.received
-         * @description Mail has come in at an inbox. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; `event_id` tells a delivery that came twice.
+         * Receive message.received
+         * @description Mail arrived at an inbox. Verify the signature, answer with any 2xx within 15 seconds, and do the work afterwards. `event_id` shows whether a delivery came twice.
          */
         post: operations["onMessageReceived"];
         delete?: never;
@@ -916,8 +916,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Be told: message.sent
-         * @description The next server has taken a mail of yours. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; `event_id` tells a delivery that came twice.
+         * Receive message.sent
+         * @description The next server accepted a message of yours. Verify the signature, answer with any 2xx within 15 seconds, and do the work afterwards. `event_id` shows whether a delivery came twice.
          */
         post: operations["onMessageSent"];
         delete?: never;
@@ -936,8 +936,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Be told: message.failed
-         * @description A mail of yours was refused for good, or given up. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; `event_id` tells a delivery that came twice.
+         * Receive message.failed
+         * @description A message of yours was refused, or given up. Verify the signature, answer with any 2xx within 15 seconds, and do the work afterwards. `event_id` shows whether a delivery came twice.
          */
         post: operations["onMessageFailed"];
         delete?: never;
@@ -956,8 +956,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Be told: inbox.created
-         * @description An inbox was made. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; `event_id` tells a delivery that came twice.
+         * Receive inbox.created
+         * @description An inbox was created. Verify the signature, answer with any 2xx within 15 seconds, and do the work afterwards. `event_id` shows whether a delivery came twice.
          */
         post: operations["onInboxCreated"];
         delete?: never;
@@ -976,8 +976,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Be told: inbox.deleted
-         * @description An inbox was deleted. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; `event_id` tells a delivery that came twice.
+         * Receive inbox.deleted
+         * @description An inbox was deleted. Verify the signature, answer with any 2xx within 15 seconds, and do the work afterwards. `event_id` shows whether a delivery came twice.
          */
         post: operations["onInboxDeleted"];
         delete?: never;
@@ -996,8 +996,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Be told: webhook.disabled
-         * @description A webhook endpoint gets nothing any more until it is enabled. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; `event_id` tells a delivery that came twice.
+         * Receive webhook.disabled
+         * @description A webhook endpoint was disabled: it gets no events until it is enabled. Verify the signature, answer with any 2xx within 15 seconds, and do the work afterwards. `event_id` shows whether a delivery came twice.
          */
         post: operations["onWebhookDisabled"];
         delete?: never;
@@ -1016,8 +1016,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Be told: message.delayed
-         * @description A server still tries to deliver a mail of yours. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; `event_id` tells a delivery that came twice.
+         * Receive message.delayed
+         * @description A server is still trying to deliver a message of yours. Verify the signature, answer with any 2xx within 15 seconds, and do the work afterwards. `event_id` shows whether a delivery came twice.
          */
         post: operations["onMessageDelayed"];
         delete?: never;
@@ -1036,8 +1036,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Be told: message.delivered
-         * @description A mail of yours has arrived, as its recipient's server says. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; `event_id` tells a delivery that came twice.
+         * Receive message.delivered
+         * @description A message of yours was delivered, as the recipient's server reports. Verify the signature, answer with any 2xx within 15 seconds, and do the work afterwards. `event_id` shows whether a delivery came twice.
          */
         post: operations["onMessageDelivered"];
         delete?: never;
@@ -1056,8 +1056,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Be told: message.bounced
-         * @description A mail of yours, which the next server had taken, came back. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; `event_id` tells a delivery that came twice.
+         * Receive message.bounced
+         * @description A message of yours bounced after the next server had accepted it. Verify the signature, answer with any 2xx within 15 seconds, and do the work afterwards. `event_id` shows whether a delivery came twice.
          */
         post: operations["onMessageBounced"];
         delete?: never;
@@ -1076,8 +1076,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Be told: message.complained
-         * @description The recipient of a mail of yours calls it unwanted. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; `event_id` tells a delivery that came twice.
+         * Receive message.complained
+         * @description The recipient of a message of yours reported it as spam. Verify the signature, answer with any 2xx within 15 seconds, and do the work afterwards. `event_id` shows whether a delivery came twice.
          */
         post: operations["onMessageComplained"];
         delete?: never;
@@ -1096,8 +1096,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Be told: suppression.added
-         * @description Nothing is sent to an address any more, since it bounced, complained or unsubscribed. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; `event_id` tells a delivery that came twice.
+         * Receive suppression.added
+         * @description An address was suppressed, because it bounced, complained or unsubscribed. Verify the signature, answer with any 2xx within 15 seconds, and do the work afterwards. `event_id` shows whether a delivery came twice.
          */
         post: operations["onSuppressionAdded"];
         delete?: never;
@@ -1116,8 +1116,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Be told: webhook.test
-         * @description You asked for a test: it tells of nothing, is in no log, and is not repeated. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; `event_id` tells a delivery that came twice.
+         * Receive webhook.test
+         * @description A test that you requested. It is not in the log and is not retried. Verify the signature, answer with any 2xx within 15 seconds, and do the work afterwards. `event_id` shows whether a delivery came twice.
          */
         post: operations["onWebhookTest"];
         delete?: never;
@@ -1137,24 +1137,24 @@ export interface components {
              */
             id: string;
             /**
-             * @description What the account is called
+             * @description Name of the account
              * @example default
              */
             name: string | null;
             /**
-             * @description What its limits go by
+             * @description The plan, which decides the limits
              * @example developer
              * @enum {string}
              */
             plan: "free" | "developer" | "enterprise";
             limits: components["schemas"]["AccountLimits"];
             /**
-             * @description What the operator has closed; null: nothing
+             * @description What the operator has suspended; null: nothing
              * @example null
              */
             suspended: ("sending" | "all") | null;
             /**
-             * @description After how many days mail is removed; null: as the service has it
+             * @description Days after which mail is removed; null: the default of the service
              * @example null
              */
             retentionDays: number | null;
@@ -1164,19 +1164,19 @@ export interface components {
              */
             mailDomain: string;
             /**
-             * @description Where mail goes: nowhere but here (`sandbox`), to a relay, or straight to the recipients' hosts
+             * @description Where mail goes: it stays here (`sandbox`), it goes to a relay, or directly to the recipients' servers
              * @enum {string}
              */
             outbound: "sandbox" | "relay" | "direct";
             /**
              * Format: date-time
-             * @description When it was made
+             * @description When it was created
              * @example 2026-03-20T08:59:00.000Z
              */
             createdAt: string;
             key: components["schemas"]["CallingKey"];
         };
-        /** @description How much of each there may be */
+        /** @description The limits of the account */
         AccountLimits: {
             /**
              * @description Sends of an inbox in 60 seconds; 0: no limit
@@ -1224,9 +1224,9 @@ export interface components {
              */
             inboxBytes: number;
         };
-        /** @description The one that is there already, or of a list how many are new */
+        /** @description The existing suppression, or the result of adding a list */
         AddedOrThere: components["schemas"]["Suppression"] | components["schemas"]["AddedSuppressions"];
-        /** @description The suppression, in the words of events */
+        /** @description The suppression, with the field names of events */
         AddedSuppression: {
             /**
              * @description Id of the suppression
@@ -1234,12 +1234,12 @@ export interface components {
              */
             id: string;
             /**
-             * @description Address that nothing is sent to any more
+             * @description The suppressed address
              * @example jane@example.com
              */
             address: string;
             /**
-             * @description The inbox that it holds for; null: all of them
+             * @description The inbox that it applies to; null: all inboxes
              * @example null
              */
             inbox_id: string | null;
@@ -1249,10 +1249,10 @@ export interface components {
              * @enum {string}
              */
             reason: "bounce" | "complaint" | "unsubscribe";
-            /** @description Null: it has no end */
+            /** @description When it ends; null: never */
             expires_at: string | null;
         };
-        /** @description What came of a list */
+        /** @description The result of adding a list */
         AddedSuppressions: {
             /**
              * @description How many are new
@@ -1260,7 +1260,7 @@ export interface components {
              */
             created: number;
             /**
-             * @description How many were there already
+             * @description How many existed already
              * @example 0
              */
             existing: number;
@@ -1268,12 +1268,12 @@ export interface components {
         /** @description A file of a message */
         Attachment: {
             /**
-             * @description Its name, safe to store
+             * @description Its name, safe to use as a file name
              * @example invoice.pdf
              */
             filename: string;
             /**
-             * @description Its kind, as the mail says
+             * @description Its media type, as the mail says
              * @example application/pdf
              */
             contentType: string;
@@ -1283,7 +1283,7 @@ export interface components {
              */
             sizeBytes: number;
             /**
-             * @description Fetches the bytes without a key until `expiresAt`
+             * @description Downloads the file without a key until `expiresAt`
              * @example http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3
              */
             url: string;
@@ -1293,7 +1293,7 @@ export interface components {
              */
             id: string;
             /**
-             * @description By which HTML refers to it, as `cid:`
+             * @description The id by which the HTML refers to it, as `cid:`
              * @example null
              */
             contentId: string | null;
@@ -1304,51 +1304,51 @@ export interface components {
             inline: boolean;
             /**
              * Format: date-time
-             * @description Until when `url` holds
+             * @description When `url` expires
              * @example 2026-03-21T10:20:00.000Z
              */
             expiresAt: string;
         };
-        /** @description What tells that no person wrote a mail */
+        /** @description Signs that a program wrote a mail */
         Automated: {
             /**
-             * @description The first that fits: a report of a mail server, of who has read, or of a complaint; an automatic answer; mail of a list, or to many; what a service tells by itself
+             * @description The first that fits: a report of a mail server, of a reader, or of a complaint; an automatic reply; mail of a list, or to many; a notification of a service
              * @example notification
              * @enum {string}
              */
             kind: "delivery_report" | "disposition_report" | "complaint_report" | "auto_reply" | "list" | "bulk" | "notification";
-            /** @description What told: fields of the head, `report-type`, `from`, `subject`, `null-reverse-path`, `no-reply` */
+            /** @description The signs: header fields, `report-type`, `from`, `subject`, `null-reverse-path`, `no-reply` */
             reasons: string[];
         };
-        /** @description Who asks: a key, or what was made by it */
+        /** @description The caller: a key, or a token or session of it */
         CallingKey: {
             /**
-             * @description Id of the key; with a token that of the key that made it
+             * @description Id of the key. With a token, the id of the key that made it
              * @example key_01km57j4m0eh7awf6pjemv2930
              */
             id: string;
             /**
-             * @description What the key is called, where it is called anything
+             * @description Name of the key, if it has one
              * @example first start
              */
             name: string | null;
             /**
-             * @description What the caller may do: `full`: all; `read`: read, as a token does
+             * @description What the caller may do. `full`: everything; `read`: only read, as with a token
              * @enum {string}
              */
             access: "full" | "read";
             /**
-             * @description The one inbox that the caller reaches; null: not narrowed to one
+             * @description The only inbox that the caller reaches; null: all inboxes
              * @example null
              */
             inboxId: string | null;
             /**
-             * @description The one tenant that the caller reaches; null: not narrowed to one
+             * @description The only tenant that the caller reaches; null: all tenants
              * @example null
              */
             externalId: string | null;
             /**
-             * @description When the caller's key, token or session ends; null: it does not end by itself
+             * @description When the caller's key, token or session expires; null: never
              * @example null
              */
             expiresAt: string | null;
@@ -1356,17 +1356,17 @@ export interface components {
         /** @description A code to type in */
         Code: {
             /**
-             * @description As one types it
+             * @description The code as one types it
              * @example 482913
              */
             code: string;
             /**
-             * @description As it stands in the mail
+             * @description The code as the mail spells it
              * @example 482 913
              */
             text: string;
             /**
-             * @description The host that it is for, where the mail binds it to one
+             * @description The host that it is for, if the mail names one
              * @example null
              */
             domain: string | null;
@@ -1377,7 +1377,7 @@ export interface components {
              */
             source: "subject" | "text" | "html";
         };
-        /** @description The inbox, in the words of events */
+        /** @description The inbox, with the field names of events */
         CreatedInboxOfEvent: {
             /**
              * @description Id of the inbox
@@ -1389,28 +1389,28 @@ export interface components {
              * @example ada@inbox.localhost
              */
             address: string;
-            /** @description Your own id of the inbox's owner, where it has one */
+            /** @description Your own id of the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * Format: date-time
-             * @description When it was made
+             * @description When it was created
              * @example 2026-03-20T09:00:00.000Z
              */
             created_at: string;
         };
-        /** @description The endpoint, and its secret where it was made just now */
+        /** @description The endpoint, and its secret if it was created just now */
         CreatedWebhookEndpoint: {
             /**
              * @description Id of the endpoint
              * @example whk_01km57j4m0eh7awf6pjemv2932
              */
             id: string;
-            /** @description Where its events go. Null of a default endpoint that has a secret and no address yet: the list leaves it out */
+            /** @description Where its events go. Null for a default endpoint that has a secret but no URL yet; the list leaves it out */
             url: string | null;
-            /** @description Your own words */
+            /** @description Your own description */
             description: string | null;
             /**
-             * @description Which events it gets; `*` for all. What can be asked for already may be yet to come
+             * @description Which events it gets; `*` for all. Some types do not exist yet
              * @example [
              *       "message.received",
              *       "message.failed"
@@ -1418,24 +1418,24 @@ export interface components {
              */
             eventTypes: string[];
             /**
-             * @description Only of these inboxes; null for all, and for what belongs to none
+             * @description Only events of these inboxes; null: all events, also those about no inbox
              * @example null
              */
             inboxIds: string[] | null;
             /**
-             * @description Whether `message.received` of mail that a program wrote is left out
+             * @description Whether `message.received` of automated mail is left out
              * @example false
              */
             skipAutomated: boolean;
             /**
-             * @description Blocks of fields that its `message` has beside the usual ones
+             * @description Groups of fields that its `message` has beside the usual ones
              * @example [
              *       "extracted"
              *     ]
              */
             include: string[];
             /**
-             * @description Whether it is the one that `/v1/webhook` means
+             * @description Whether it is the endpoint of `/v1/webhook`
              * @example false
              */
             isDefault: boolean;
@@ -1446,32 +1446,32 @@ export interface components {
             secretLast4: string;
             /**
              * Format: date-time
-             * @description When it was made
+             * @description When it was created
              * @example 2026-03-20T09:00:00.000Z
              */
             createdAt: string;
             /**
-             * @description Since when nothing is promised to it
+             * @description When it was disabled; it gets no events since
              * @example null
              */
             disabledAt: string | null;
             /**
-             * @description `gone`: it answered 410; `failing`: nothing but failures for days; `manual`: by a request
+             * @description `gone`: it answered 410; `failing`: all deliveries failed for days; `manual`: a request disabled it
              * @example null
              */
             disabledReason: ("gone" | "failing" | "manual") | null;
             /**
-             * @description The first failed attempt since the last that was answered with 2xx
+             * @description The first failed attempt since the last 2xx answer
              * @example null
              */
             failingSince: string | null;
             /**
-             * @description Keys the signatures. Shown once: keep it
+             * @description The key of the signatures. It is shown once: store it
              * @example whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD4VOGAZ0ExAm=
              */
             secret?: string;
         };
-        /** @description The inbox, in the words of events */
+        /** @description The inbox, with the field names of events */
         DeletedInboxOfEvent: {
             /**
              * @description Id of the inbox
@@ -1483,11 +1483,11 @@ export interface components {
              * @example ada@inbox.localhost
              */
             address: string;
-            /** @description Your own id of the inbox's owner, where it has one */
+            /** @description Your own id of the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * Format: date-time
-             * @description When it was made
+             * @description When it was created
              * @example 2026-03-20T09:00:00.000Z
              */
             created_at: string;
@@ -1507,27 +1507,27 @@ export interface components {
             attempt: number;
             /**
              * Format: date-time
-             * @description When it was made
+             * @description When the attempt was made
              * @example 2026-03-21T10:05:01.000Z
              */
             attemptedAt: string;
-            /** @description Null when nobody answered */
+            /** @description Null if nobody answered */
             status: number | null;
-            /** @description How long it took; null while it is not known */
+            /** @description How long it took; null until it is known */
             latencyMs: number | null;
             /**
-             * @description Null when it was delivered
+             * @description Null if it was delivered
              * @example null
              */
             error: string | null;
             /** @description At most 4 KiB of the answer */
             response: string | null;
-            /** @description Webhook endpoint that it went to; null where it was a default one that is deleted since */
+            /** @description Webhook endpoint that it went to; null if it was a default one that is deleted */
             webhookId: string | null;
         };
         /** @description A page of the attempts */
         DeliveryPage: {
-            /** @description Attempts by endpoint, the default one first; of each the first first */
+            /** @description Attempts by endpoint, the default one first; for each endpoint the oldest first */
             data: components["schemas"]["Delivery"][];
             /**
              * @description `cursor` of the next page; null at the end
@@ -1535,7 +1535,7 @@ export interface components {
              */
             nextCursor: string | null;
         };
-        /** @description The endpoint, in the words of events */
+        /** @description The endpoint, with the field names of events */
         DisabledWebhook: {
             /**
              * @description Id of the endpoint
@@ -1543,24 +1543,24 @@ export interface components {
              */
             id: string;
             /**
-             * @description Where it was
+             * @description URL of the endpoint
              * @example https://example.com/hooks/inboxd
              */
             url: string;
             /**
-             * @description `gone`: it answered 410; `failing`: it took nothing for days; `manual`: you asked for it
+             * @description `gone`: it answered 410; `failing`: all deliveries failed for days; `manual`: you disabled it
              * @example failing
              * @enum {string}
              */
             reason: "gone" | "failing" | "manual";
             /**
              * Format: date-time
-             * @description Since when
+             * @description When it was disabled
              * @example 2026-03-21T10:05:00.000Z
              */
             disabled_at: string;
         };
-        /** @description What became of an event at one endpoint */
+        /** @description The state of an event at one endpoint */
         EndpointDelivery: {
             /**
              * @description Id of the event
@@ -1568,37 +1568,37 @@ export interface components {
              */
             event_id: string;
             /**
-             * @description Its kind
+             * @description Its type
              * @enum {string}
              */
             event: "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "suppression.added";
             /**
-             * @description `pending`: in line; `delivered`: answered with 2xx once; `failed`: given up; `none`: the endpoint wants it, and it was never promised
+             * @description `pending`: queued; `delivered`: answered with 2xx; `failed`: given up; `none`: the endpoint subscribes to it, but it was never queued
              * @example delivered
              * @enum {string}
              */
             state: "pending" | "delivered" | "failed" | "none";
             /**
-             * @description How many there have been
+             * @description How many attempts there were
              * @example 1
              */
             attempts: number;
-            /** @description When the last was made */
+            /** @description When the last attempt was made */
             lastAttemptAt: string | null;
-            /** @description Null when nobody answered */
+            /** @description Null if nobody answered */
             lastStatus: number | null;
             /**
-             * @description Null when it was delivered
+             * @description Null if it was delivered
              * @example null
              */
             lastError: string | null;
             /**
-             * @description When the next is due; null where none is, and where one is in line or under way
+             * @description When the next attempt is due; null if there is none, or if it is queued or running
              * @example null
              */
             nextAttemptAt: string | null;
         };
-        /** @description A page of events, and what became of them at one endpoint */
+        /** @description A page of events, and their states at one endpoint */
         EndpointDeliveryPage: {
             /** @description Events, newest first */
             data: components["schemas"]["EndpointDelivery"][];
@@ -1608,21 +1608,21 @@ export interface components {
              */
             nextCursor: string | null;
         };
-        /** @description What has happened, told apart by `event` */
+        /** @description An event of any type. `event` is its type */
         Event: components["schemas"]["MessageReceived"] | components["schemas"]["MessageSent"] | components["schemas"]["MessageFailed"] | components["schemas"]["InboxCreated"] | components["schemas"]["InboxDeleted"] | components["schemas"]["WebhookDisabled"] | components["schemas"]["MessageDelayed"] | components["schemas"]["MessageDelivered"] | components["schemas"]["MessageBounced"] | components["schemas"]["MessageComplained"] | components["schemas"]["SuppressionAdded"];
-        /** @description A page of events, and whether there are more behind it */
+        /** @description A page of events, and whether there are more after it */
         EventPage: {
             /** @description Events, oldest first */
             data: components["schemas"]["Event"][];
             /**
-             * @description Whether there are more behind this page
+             * @description Whether there are more after this page
              * @example false
              */
             hasMore: boolean;
-            /** @description With `types`, `automated` or several inboxes: the event up to which was looked, the next `after`; null where there was none */
+            /** @description With `types`, `automated` or several inboxes: the last event that was read, to be passed as `after`; null if there was none */
             last?: string | null;
         };
-        /** @description The mail, in the words of events */
+        /** @description The message, with the field names of events */
         FailedMessage: {
             /**
              * @description Id of the message
@@ -1640,31 +1640,31 @@ export interface components {
              */
             from: string;
             /**
-             * @description Address that it came in at, or goes to
+             * @description Address that received it, or that it goes to
              * @example ada@inbox.localhost
              */
             to: string;
             /** @description Addresses of further recipients, as the mail says */
             cc: string[];
             /**
-             * @description Empty where it has none
+             * @description Empty if it has none
              * @example Your order
              */
             subject: string;
             /**
-             * @description Made from the HTML where only HTML came
+             * @description Made from the HTML if the mail has no text
              * @example Where is it?
              */
             body_text: string;
-            /** @description Its files, with fresh addresses */
+            /** @description Its files, with newly signed URLs */
             attachments: components["schemas"]["Attachment"][];
             /**
-             * @description `sent` where it reached others: it failed in part
+             * @description `sent` if other recipients got it
              * @enum {string}
              */
             status: "failed" | "sent";
             /**
-             * @description What the relay calls it, where it said so
+             * @description The relay's id of the message, if it named one
              * @example <CAF1@mail.example.com>
              */
             provider_message_id: string;
@@ -1676,38 +1676,38 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description When it was given up
+             * @description When it failed
              * @example 2026-03-21T10:05:00.000Z
              */
             failed_at: string;
-            /** @description Why */
+            /** @description Why it failed */
             failure: {
-                /** @description Null where nobody answered */
+                /** @description Null if no server answered */
                 code: number | null;
-                /** @description As RFC 3463 has it */
+                /** @description Enhanced status code (RFC 3463) */
                 enhanced_code: string | null;
                 /**
-                 * @description One line
+                 * @description The answer in one line
                  * @example No such user
                  */
                 message: string;
                 /**
-                 * @description `refused` for good, or `timed_out`
+                 * @description Why it failed
                  * @example refused
                  * @enum {string}
                  */
                 reason: "refused" | "timed_out" | "suppressed" | "canceled";
             };
             /**
-             * @description With `include` of `html`: as it came, not made safe
+             * @description With `include` of `html`: the HTML as it came, not sanitised
              * @example null
              */
             body_html?: string | null;
             /** @description With `html`: name of the sender */
             from_name?: string | null;
-            /** @description With `html`: where answers shall go */
+            /** @description With `html`: where replies go */
             reply_to?: string | null;
-            /** @description With `extracted`: what is new in a reply */
+            /** @description With `extracted`: the text without quotes and signature */
             extracted_text?: string;
             /**
              * @description With `extracted`: the same of the HTML
@@ -1716,62 +1716,62 @@ export interface components {
             extracted_html?: string | null;
             /** @description With `extracted`: one-time codes, best first */
             codes?: components["schemas"]["Code"][];
-            /** @description With `extracted`: links, in their order */
+            /** @description With `extracted`: links, in order */
             links?: components["schemas"]["Link"][];
             /**
-             * @description With `automated`: by what it shows that no person wrote it; null where it shows nothing
+             * @description With `automated`: the signs that a program wrote it; null if there are none
              * @example null
              */
             automated?: components["schemas"]["Automated"] | null;
             /** @description With `recipients`: the addresses of its To field */
             to_list?: string[];
             /**
-             * @description With `recipients`, of mail that came in: what stands behind the `+` in `to`
+             * @description With `recipients`, of inbound mail: the part behind the `+` in `to`
              * @example null
              */
             tag?: string | null;
-            /** @description All to whom it goes, each with what had become of his copy */
+            /** @description All recipients, each with the status of its copy at that time */
             recipients: {
                 /**
-                 * @description His address
+                 * @description Address of the recipient
                  * @example jane@example.com
                  */
                 address: string;
                 /**
-                 * @description As the mail has it
+                 * @description The name in the mail
                  * @example null
                  */
                 name: string | null;
                 /**
-                 * @description In which field he was given
+                 * @description The field that has this recipient
                  * @example to
                  * @enum {string}
                  */
                 type: "to" | "cc" | "bcc";
                 /**
-                 * @description What had become of his copy
+                 * @description Status of this copy at that time
                  * @example sent
                  * @enum {string}
                  */
                 status: "pending" | "sent" | "failed";
-                /** @description What the relay calls his copy, where it said so */
+                /** @description The relay's id of this copy, if it named one */
                 provider_message_id: string | null;
                 /**
-                 * @description Why it could not be delivered to him
+                 * @description Why this copy could not be delivered
                  * @example null
                  */
                 failure: {
-                    /** @description Null where nobody answered */
+                    /** @description Null if no server answered */
                     code: number | null;
-                    /** @description As RFC 3463 has it */
+                    /** @description Enhanced status code (RFC 3463) */
                     enhanced_code: string | null;
                     /**
-                     * @description One line
+                     * @description The answer in one line
                      * @example No such user
                      */
                     message: string;
                     /**
-                     * @description `refused` for good, or `timed_out`
+                     * @description Why it failed
                      * @example refused
                      * @enum {string}
                      */
@@ -1779,7 +1779,7 @@ export interface components {
                 } | null;
             }[];
             /**
-             * @description What was given with it
+             * @description The metadata of the send
              * @example {}
              */
             metadata: {
@@ -1788,22 +1788,22 @@ export interface components {
         };
         /** @description Why a message could not be delivered */
         Failure: {
-            /** @description The SMTP reply, where a server gave one */
+            /** @description The code of the SMTP reply, if a server answered */
             code: number | null;
-            /** @description The enhanced status code in it (RFC 3463) */
+            /** @description Enhanced status code (RFC 3463) */
             enhancedCode: string | null;
             /**
-             * @description What was said
+             * @description The text of the answer
              * @example No such user
              */
             message: string;
             /**
-             * @description `refused` for good, or `timed_out` after attempts that were all put off
+             * @description `refused` permanently, or `timed_out` after temporary failures
              * @example refused
              * @enum {string}
              */
             reason: "refused" | "timed_out" | "suppressed" | "canceled";
-            /** @description What kind of answer that was, in the words of bounces: `hard`, there is no such address; `soft`, not now; `block`, because of what we are or sent; `unknown`. `suppressed`: nothing is sent to him. Null where no server answered */
+            /** @description The kind of failure, as for bounces. `hard`: no such address; `soft`: not now; `block`: because of our server or the content; `unknown`. `suppressed`: the recipient is suppressed. Null if no server answered */
             type: ("hard" | "soft" | "block" | "unknown" | "suppressed") | null;
         };
         /**
@@ -1850,24 +1850,24 @@ export interface components {
              * @example ada@inbox.localhost
              */
             address: string;
-            /** @description Your own id of its owner, where you gave one */
+            /** @description Your own id of its owner, if you gave one */
             externalId: string | null;
             /**
              * Format: date-time
-             * @description When it was made
+             * @description When it was created
              * @example 2026-03-20T09:00:00.000Z
              */
             createdAt: string;
         };
-        /** @description An inbox was made */
+        /** @description An inbox was created */
         InboxCreated: {
             /**
-             * @description The kind of event (enum property replaced by openapi-typescript)
+             * @description The type of event (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             event: "inbox.created";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -1882,19 +1882,19 @@ export interface components {
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, where it has one */
+            /** @description Your own id of the inbox's owner, if it has one */
             external_id: string | null;
             inbox: components["schemas"]["CreatedInboxOfEvent"];
         };
-        /** @description An inbox was made */
+        /** @description An inbox was created */
         InboxCreatedDelivery: {
             /**
-             * @description The kind of event
+             * @description The type of event
              * @enum {string}
              */
             event: "inbox.created";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -1920,19 +1920,19 @@ export interface components {
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, where it has one */
+            /** @description Your own id of the inbox's owner, if it has one */
             external_id: string | null;
             inbox: components["schemas"]["CreatedInboxOfEvent"];
         };
         /** @description An inbox was deleted */
         InboxDeleted: {
             /**
-             * @description The kind of event (enum property replaced by openapi-typescript)
+             * @description The type of event (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             event: "inbox.deleted";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -1947,19 +1947,19 @@ export interface components {
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, where it has one */
+            /** @description Your own id of the inbox's owner, if it has one */
             external_id: string | null;
             inbox: components["schemas"]["DeletedInboxOfEvent"];
         };
         /** @description An inbox was deleted */
         InboxDeletedDelivery: {
             /**
-             * @description The kind of event
+             * @description The type of event
              * @enum {string}
              */
             event: "inbox.deleted";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -1985,7 +1985,7 @@ export interface components {
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, where it has one */
+            /** @description Your own id of the inbox's owner, if it has one */
             external_id: string | null;
             inbox: components["schemas"]["DeletedInboxOfEvent"];
         };
@@ -2002,27 +2002,27 @@ export interface components {
         /** @description A link of a mail */
         Link: {
             /**
-             * @description Absolute, http or https. It has not been fetched
+             * @description Absolute, http or https. The service never fetches it
              * @example https://example.com/verify?token=4f1c
              */
             url: string;
             /**
-             * @description The visible words of the link, `""` of a bare address
+             * @description The visible text of the link, `""` for a bare URL
              * @example Verify your address
              */
             text: string;
             /**
-             * @description What it is for, by its words and its path, where they tell
+             * @description Its purpose, if its text or path shows it
              * @example verify
              */
             kind: ("verify" | "sign_in" | "reset_password" | "unsubscribe") | null;
             /**
-             * @description Whether it is not what it looks like: its words name another host, or its address has user information, an IP address or mixed scripts
+             * @description Whether it is not what it looks like: its text names another host, or its URL has user information, an IP address or mixed scripts
              * @example false
              */
             misleading: boolean;
         };
-        /** @description An email of a list, with `include=extracted` also what is extracted from it */
+        /** @description An email in a list. `include=extracted` adds the extracted fields */
         ListedMessage: {
             /**
              * @description Id of the message
@@ -2046,7 +2046,7 @@ export interface components {
              */
             direction: "inbound" | "outbound";
             /**
-             * @description `received` of inbound mail; what has become of outbound mail so far
+             * @description `received` for inbound mail; the current status of outbound mail
              * @example received
              * @enum {string}
              */
@@ -2056,7 +2056,7 @@ export interface components {
              * @example jane@example.com
              */
             fromAddr: string;
-            /** @description Name of the sender, where the mail has one */
+            /** @description Name of the sender, if the mail has one */
             fromName: string | null;
             /**
              * @description Address of the recipient
@@ -2066,23 +2066,23 @@ export interface components {
             /** @description Addresses of further recipients, as the mail says */
             cc: string[];
             /**
-             * @description Where answers go, if elsewhere
+             * @description Where replies go, if not to the sender
              * @example null
              */
             replyTo: string | null;
             /**
-             * @description Empty where it has none
+             * @description Empty if it has none
              * @example Your order
              */
             subject: string;
             /**
-             * @description Made from the HTML where only HTML came
+             * @description Made from the HTML if the mail has no text
              * @example Where is it?
              */
             bodyText: string;
-            /** @description Null where no HTML came. As a stranger wrote it: make it harmless before you show it */
+            /** @description Null if the mail has no HTML. Not sanitised: do so before you show it */
             bodyHtml: string | null;
-            /** @description Its files, with fresh addresses */
+            /** @description Its files, with newly signed URLs */
             attachments: components["schemas"]["Attachment"][];
             /**
              * @description Its `Message-ID`
@@ -2090,7 +2090,7 @@ export interface components {
              */
             rfcMessageId: string;
             /**
-             * @description Of outbound mail: the relay's own id, until it is known our `Message-ID`
+             * @description For outbound mail: the relay's id, or our `Message-ID` until the relay names one
              * @example null
              */
             providerMessageId: string | null;
@@ -2100,25 +2100,25 @@ export interface components {
              */
             failure: components["schemas"]["Failure"] | null;
             /**
-             * @description Of a canceled message: an attempt before that ended without an answer, so that it may have been sent
+             * @description For a canceled message: an earlier attempt ended without an answer, so the message may have been sent
              * @constant
              */
             mayHaveBeenSent?: true;
             /**
              * Format: date-time
-             * @description When it was taken in or accepted for sending
+             * @description When it was received, or accepted for sending
              * @example 2026-03-21T10:05:00.000Z
              */
             createdAt: string;
-            /** @description The sender that the delivering server named (`MAIL FROM`), `""` for a bounce; null for outbound mail */
+            /** @description The sender in `MAIL FROM` of the delivering server, `""` for a bounce; null for outbound mail */
             envelopeFrom: string | null;
             /**
-             * @description True where the mail could not be read whole (the raw source has all of it), and in a list where a body is cut at 256 KiB
+             * @description True if the mail could not be parsed completely (the raw mail has everything), or if a list cut a body at 256 KiB
              * @example false
              */
             truncated: boolean;
             /**
-             * @description What tells that no person wrote it; null where nothing does, and for outbound mail. Codes and links to sign in come from robots too
+             * @description Signs that a program wrote it; null if there are none, and for outbound mail. Codes and sign-in links come from programs too
              * @example {
              *       "kind": "notification",
              *       "reasons": [
@@ -2127,55 +2127,55 @@ export interface components {
              *     }
              */
             automated: components["schemas"]["Automated"] | null;
-            /** @description Addresses of its To field; of inbound mail that has none `toAddr` */
+            /** @description Addresses of its To field; `toAddr` for inbound mail without one */
             to: string[];
             /**
-             * @description Of outbound mail: who gets a copy that nobody else sees
+             * @description For outbound mail: hidden recipients
              * @example []
              */
             bcc: string[];
             /**
-             * @description Of outbound mail: all to whom it goes, each with what has become of his copy
+             * @description For outbound mail: all recipients, each with the status of its copy
              * @example []
              */
             recipients: components["schemas"]["Recipient"][];
             /**
-             * @description Of outbound mail: what was given with it
+             * @description For outbound mail: the metadata of the send
              * @example {}
              */
             metadata: {
                 [key: string]: string;
             };
             /**
-             * @description Of inbound mail: what stands behind the `+` in `toAddr`
+             * @description For inbound mail: the part behind the `+` in `toAddr`
              * @example null
              */
             tag: string | null;
             /**
-             * @description Of outbound mail: the message that it hands on
+             * @description For outbound mail: the message that it forwards
              * @example null
              */
             forwardOf: string | null;
             /**
-             * @description Why it is not sent yet, where it waits for its time or for a person
+             * @description Why it is not sent yet, if it waits for its time or for approval
              * @example null
              */
             state: ("scheduled" | "awaiting_approval") | null;
             /**
-             * @description Of outbound mail: what came back about it, the worst that was reported; null until something did
+             * @description For outbound mail: the worst report about it; null until there is one
              * @example null
              */
             delivery: components["schemas"]["MessageDelivery"] | null;
-            /** @description Codes to type in, the best first, 5 at most; none of outbound mail. Made from the mail each time */
+            /** @description Codes to type in, the best first, at most 5; none for outbound mail. Extracted at each request */
             codes?: components["schemas"]["Code"][];
-            /** @description Links in their order, 50 at most, each address once; none of outbound mail */
+            /** @description Links in order, at most 50, each URL once; none for outbound mail */
             links?: components["schemas"]["Link"][];
             /**
-             * @description `bodyText` without what it quotes and without the signature
+             * @description `bodyText` without quotes and signature
              * @example Where is it?
              */
             extractedText?: string;
-            /** @description `bodyHtml` without what it quotes and without the signature; null where that is. As a stranger wrote it */
+            /** @description `bodyHtml` without quotes and signature; null if `bodyHtml` is null. Not sanitised */
             extractedHtml?: string | null;
         };
         /** @description The thread as it is now */
@@ -2201,12 +2201,12 @@ export interface components {
              */
             inboxId: string;
             /**
-             * @description Subject of the mail that began it
+             * @description Subject of its first message
              * @example Your order
              */
             subject: string;
             /**
-             * @description False while there is something to do in it
+             * @description False while it has unread mail
              * @example true
              */
             isRead: boolean;
@@ -2217,7 +2217,7 @@ export interface components {
             messageCount: number;
             /**
              * Format: date-time
-             * @description When its last message came or went
+             * @description When its last message was received or sent
              * @example 2026-03-21T10:05:00.000Z
              */
             lastMessageAt: string;
@@ -2228,11 +2228,11 @@ export interface components {
             lastMessageId: string;
             /**
              * Format: date-time
-             * @description When it began
+             * @description When its first message was received or sent
              * @example 2026-03-21T10:05:00.000Z
              */
             createdAt: string;
-            /** @description Addresses of those who write in it */
+            /** @description Addresses of its senders */
             participants: string[];
             /**
              * @description Up to 200 characters of the last message
@@ -2245,12 +2245,12 @@ export interface components {
              */
             hasAttachments: boolean;
             /**
-             * @description Why the thread stayed unread, where it did
+             * @description Why the thread stayed unread, if it did
              * @enum {string}
              */
             reason?: "newer_inbound";
         };
-        /** @description An email, as it came in or goes out */
+        /** @description An inbound or outbound email */
         Message: {
             /**
              * @description Id of the message
@@ -2274,7 +2274,7 @@ export interface components {
              */
             direction: "inbound" | "outbound";
             /**
-             * @description `received` of inbound mail; what has become of outbound mail so far
+             * @description `received` for inbound mail; the current status of outbound mail
              * @example received
              * @enum {string}
              */
@@ -2284,7 +2284,7 @@ export interface components {
              * @example jane@example.com
              */
             fromAddr: string;
-            /** @description Name of the sender, where the mail has one */
+            /** @description Name of the sender, if the mail has one */
             fromName: string | null;
             /**
              * @description Address of the recipient
@@ -2294,23 +2294,23 @@ export interface components {
             /** @description Addresses of further recipients, as the mail says */
             cc: string[];
             /**
-             * @description Where answers go, if elsewhere
+             * @description Where replies go, if not to the sender
              * @example null
              */
             replyTo: string | null;
             /**
-             * @description Empty where it has none
+             * @description Empty if it has none
              * @example Your order
              */
             subject: string;
             /**
-             * @description Made from the HTML where only HTML came
+             * @description Made from the HTML if the mail has no text
              * @example Where is it?
              */
             bodyText: string;
-            /** @description Null where no HTML came. As a stranger wrote it: make it harmless before you show it */
+            /** @description Null if the mail has no HTML. Not sanitised: do so before you show it */
             bodyHtml: string | null;
-            /** @description Its files, with fresh addresses */
+            /** @description Its files, with newly signed URLs */
             attachments: components["schemas"]["Attachment"][];
             /**
              * @description Its `Message-ID`
@@ -2318,7 +2318,7 @@ export interface components {
              */
             rfcMessageId: string;
             /**
-             * @description Of outbound mail: the relay's own id, until it is known our `Message-ID`
+             * @description For outbound mail: the relay's id, or our `Message-ID` until the relay names one
              * @example null
              */
             providerMessageId: string | null;
@@ -2328,25 +2328,25 @@ export interface components {
              */
             failure: components["schemas"]["Failure"] | null;
             /**
-             * @description Of a canceled message: an attempt before that ended without an answer, so that it may have been sent
+             * @description For a canceled message: an earlier attempt ended without an answer, so the message may have been sent
              * @constant
              */
             mayHaveBeenSent?: true;
             /**
              * Format: date-time
-             * @description When it was taken in or accepted for sending
+             * @description When it was received, or accepted for sending
              * @example 2026-03-21T10:05:00.000Z
              */
             createdAt: string;
-            /** @description The sender that the delivering server named (`MAIL FROM`), `""` for a bounce; null for outbound mail */
+            /** @description The sender in `MAIL FROM` of the delivering server, `""` for a bounce; null for outbound mail */
             envelopeFrom: string | null;
             /**
-             * @description True where the mail could not be read whole (the raw source has all of it), and in a list where a body is cut at 256 KiB
+             * @description True if the mail could not be parsed completely (the raw mail has everything), or if a list cut a body at 256 KiB
              * @example false
              */
             truncated: boolean;
             /**
-             * @description What tells that no person wrote it; null where nothing does, and for outbound mail. Codes and links to sign in come from robots too
+             * @description Signs that a program wrote it; null if there are none, and for outbound mail. Codes and sign-in links come from programs too
              * @example {
              *       "kind": "notification",
              *       "reasons": [
@@ -2355,66 +2355,66 @@ export interface components {
              *     }
              */
             automated: components["schemas"]["Automated"] | null;
-            /** @description Addresses of its To field; of inbound mail that has none `toAddr` */
+            /** @description Addresses of its To field; `toAddr` for inbound mail without one */
             to: string[];
             /**
-             * @description Of outbound mail: who gets a copy that nobody else sees
+             * @description For outbound mail: hidden recipients
              * @example []
              */
             bcc: string[];
             /**
-             * @description Of outbound mail: all to whom it goes, each with what has become of his copy
+             * @description For outbound mail: all recipients, each with the status of its copy
              * @example []
              */
             recipients: components["schemas"]["Recipient"][];
             /**
-             * @description Of outbound mail: what was given with it
+             * @description For outbound mail: the metadata of the send
              * @example {}
              */
             metadata: {
                 [key: string]: string;
             };
             /**
-             * @description Of inbound mail: what stands behind the `+` in `toAddr`
+             * @description For inbound mail: the part behind the `+` in `toAddr`
              * @example null
              */
             tag: string | null;
             /**
-             * @description Of outbound mail: the message that it hands on
+             * @description For outbound mail: the message that it forwards
              * @example null
              */
             forwardOf: string | null;
             /**
-             * @description Why it is not sent yet, where it waits for its time or for a person
+             * @description Why it is not sent yet, if it waits for its time or for approval
              * @example null
              */
             state: ("scheduled" | "awaiting_approval") | null;
             /**
-             * @description Of outbound mail: what came back about it, the worst that was reported; null until something did
+             * @description For outbound mail: the worst report about it; null until there is one
              * @example null
              */
             delivery: components["schemas"]["MessageDelivery"] | null;
-            /** @description Codes to type in, the best first, 5 at most; none of outbound mail. Made from the mail each time */
+            /** @description Codes to type in, the best first, at most 5; none for outbound mail. Extracted at each request */
             codes: components["schemas"]["Code"][];
-            /** @description Links in their order, 50 at most, each address once; none of outbound mail */
+            /** @description Links in order, at most 50, each URL once; none for outbound mail */
             links: components["schemas"]["Link"][];
             /**
-             * @description `bodyText` without what it quotes and without the signature
+             * @description `bodyText` without quotes and signature
              * @example Where is it?
              */
             extractedText: string;
-            /** @description `bodyHtml` without what it quotes and without the signature; null where that is. As a stranger wrote it */
+            /** @description `bodyHtml` without quotes and signature; null if `bodyHtml` is null. Not sanitised */
             extractedHtml: string | null;
         };
-        /** @description A mail of yours, which the next server had taken, came back */
+        /** @description A message of yours bounced after the next server had accepted it */
         MessageBounced: {
             /**
-             * @description The kind of event (enum property replaced by openapi-typescript)
+             * @description The type of event (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             event: "message.bounced";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2429,7 +2429,7 @@ export interface components {
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, where it has one */
+            /** @description Your own id of the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2439,15 +2439,15 @@ export interface components {
             message: components["schemas"]["MessageInShort"];
             report: components["schemas"]["ToldReport"];
         };
-        /** @description A mail of yours, which the next server had taken, came back */
+        /** @description A message of yours bounced after the next server had accepted it */
         MessageBouncedDelivery: {
             /**
-             * @description The kind of event
+             * @description The type of event
              * @enum {string}
              */
             event: "message.bounced";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2473,7 +2473,7 @@ export interface components {
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, where it has one */
+            /** @description Your own id of the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2483,15 +2483,15 @@ export interface components {
             message: components["schemas"]["MessageInShort"];
             report: components["schemas"]["ToldReport"];
         };
-        /** @description The recipient of a mail of yours calls it unwanted */
+        /** @description The recipient of a message of yours reported it as spam */
         MessageComplained: {
             /**
-             * @description The kind of event (enum property replaced by openapi-typescript)
+             * @description The type of event (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             event: "message.complained";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2506,7 +2506,7 @@ export interface components {
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, where it has one */
+            /** @description Your own id of the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2516,15 +2516,15 @@ export interface components {
             message: components["schemas"]["MessageInShort"];
             report: components["schemas"]["ToldReport"];
         };
-        /** @description The recipient of a mail of yours calls it unwanted */
+        /** @description The recipient of a message of yours reported it as spam */
         MessageComplainedDelivery: {
             /**
-             * @description The kind of event
+             * @description The type of event
              * @enum {string}
              */
             event: "message.complained";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2550,7 +2550,7 @@ export interface components {
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, where it has one */
+            /** @description Your own id of the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2560,15 +2560,15 @@ export interface components {
             message: components["schemas"]["MessageInShort"];
             report: components["schemas"]["ToldReport"];
         };
-        /** @description A server still tries to deliver a mail of yours */
+        /** @description A server is still trying to deliver a message of yours */
         MessageDelayed: {
             /**
-             * @description The kind of event (enum property replaced by openapi-typescript)
+             * @description The type of event (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             event: "message.delayed";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2583,7 +2583,7 @@ export interface components {
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, where it has one */
+            /** @description Your own id of the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2593,15 +2593,15 @@ export interface components {
             message: components["schemas"]["MessageInShort"];
             report: components["schemas"]["ToldReport"];
         };
-        /** @description A server still tries to deliver a mail of yours */
+        /** @description A server is still trying to deliver a message of yours */
         MessageDelayedDelivery: {
             /**
-             * @description The kind of event
+             * @description The type of event
              * @enum {string}
              */
             event: "message.delayed";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2627,7 +2627,7 @@ export interface components {
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, where it has one */
+            /** @description Your own id of the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2637,15 +2637,15 @@ export interface components {
             message: components["schemas"]["MessageInShort"];
             report: components["schemas"]["ToldReport"];
         };
-        /** @description A mail of yours has arrived, as its recipient's server says */
+        /** @description A message of yours was delivered, as the recipient's server reports */
         MessageDelivered: {
             /**
-             * @description The kind of event (enum property replaced by openapi-typescript)
+             * @description The type of event (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             event: "message.delivered";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2660,7 +2660,7 @@ export interface components {
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, where it has one */
+            /** @description Your own id of the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2670,15 +2670,15 @@ export interface components {
             message: components["schemas"]["MessageInShort"];
             report: components["schemas"]["ToldReport"];
         };
-        /** @description A mail of yours has arrived, as its recipient's server says */
+        /** @description A message of yours was delivered, as the recipient's server reports */
         MessageDeliveredDelivery: {
             /**
-             * @description The kind of event
+             * @description The type of event
              * @enum {string}
              */
             event: "message.delivered";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2704,7 +2704,7 @@ export interface components {
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, where it has one */
+            /** @description Your own id of the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2714,7 +2714,7 @@ export interface components {
             message: components["schemas"]["MessageInShort"];
             report: components["schemas"]["ToldReport"];
         };
-        /** @description What came back about a message */
+        /** @description The reports about a message */
         MessageDelivery: {
             /**
              * @description The last of `delayed`, `delivered`, `bounced`, `complained` that was reported, in this order
@@ -2722,15 +2722,15 @@ export interface components {
              * @enum {string}
              */
             state: "delayed" | "delivered" | "bounced" | "complained";
-            /** @description Of a bounce: `hard`: there is no such address; `soft`: not now; `block`: because of what we are or sent; `unknown` */
+            /** @description For a bounce. `hard`: no such address; `soft`: not now; `block`: because of our server or the content; `unknown` */
             type: ("hard" | "soft" | "block" | "unknown") | null;
-            /** @description The SMTP reply in it, where there is one */
+            /** @description The code of the SMTP reply in it, if there is one */
             code: number | null;
-            /** @description As RFC 3463 has it */
+            /** @description Enhanced status code (RFC 3463) */
             enhancedCode: string | null;
-            /** @description What the other server said, on one line: a stranger's words */
+            /** @description The other server's text in one line. It is a stranger's text */
             diagnostic: string | null;
-            /** @description The server that said it, as the reporter names it */
+            /** @description The server that answered, as the report names it */
             remoteMta: string | null;
             /**
              * @description `dsn`: a mail server's report; `arf`: a complaint; `relay`: the relay's notification
@@ -2739,32 +2739,32 @@ export interface components {
              */
             source: "dsn" | "arf" | "relay";
             /**
-             * @description `return_path`: it came to the message's return path; `message_id`: it came to the inbox and names the message; `relay`: the relay said it
+             * @description `return_path`: it came to the message's return path; `message_id`: it came to the inbox and names the message; `relay`: the relay sent it
              * @example return_path
              * @enum {string}
              */
             proof: "return_path" | "message_id" | "relay";
             /**
-             * @description The report that says so
+             * @description The report
              * @example rep_01km7xwvk0fe0shz9j2k4v8c7d
              */
             reportId: string;
             /**
              * Format: date-time
-             * @description When that came
+             * @description When the report came
              * @example 2026-03-21T10:05:00.000Z
              */
             at: string;
         };
-        /** @description A mail of yours was refused for good, or given up */
+        /** @description A message of yours was refused, or given up */
         MessageFailed: {
             /**
-             * @description The kind of event (enum property replaced by openapi-typescript)
+             * @description The type of event (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             event: "message.failed";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2779,7 +2779,7 @@ export interface components {
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, where it has one */
+            /** @description Your own id of the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2788,15 +2788,15 @@ export interface components {
             thread_id: string;
             message: components["schemas"]["FailedMessage"];
         };
-        /** @description A mail of yours was refused for good, or given up */
+        /** @description A message of yours was refused, or given up */
         MessageFailedDelivery: {
             /**
-             * @description The kind of event
+             * @description The type of event
              * @enum {string}
              */
             event: "message.failed";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2822,7 +2822,7 @@ export interface components {
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, where it has one */
+            /** @description Your own id of the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2831,7 +2831,7 @@ export interface components {
             thread_id: string;
             message: components["schemas"]["FailedMessage"];
         };
-        /** @description The mail of yours that it came of */
+        /** @description The message of yours that it is about */
         MessageInShort: {
             /**
              * @description Id of the message
@@ -2844,7 +2844,7 @@ export interface components {
              */
             rfc_message_id: string;
             /**
-             * @description What the relay calls it, where it said so
+             * @description The relay's id of the message, if it named one
              * @example 4F5xQ21zT9
              */
             provider_message_id: string;
@@ -2854,7 +2854,7 @@ export interface components {
              */
             to: string;
             /**
-             * @description Empty where it has none
+             * @description Empty if it has none
              * @example Your order
              */
             subject: string;
@@ -2870,7 +2870,7 @@ export interface components {
             /** @description Messages, newest first */
             data: components["schemas"]["ListedMessage"][];
             /**
-             * @description How many messages there are in all; of a search 10,000 stands for that many or more
+             * @description How many messages there are in all; for a search 10,000 means that many or more
              * @example 1
              */
             total: number;
@@ -2880,15 +2880,15 @@ export interface components {
              */
             nextCursor: string | null;
         };
-        /** @description Mail has come in at an inbox */
+        /** @description Mail arrived at an inbox */
         MessageReceived: {
             /**
-             * @description The kind of event (enum property replaced by openapi-typescript)
+             * @description The type of event (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             event: "message.received";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2903,7 +2903,7 @@ export interface components {
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, where it has one */
+            /** @description Your own id of the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2912,15 +2912,15 @@ export interface components {
             thread_id: string;
             message: components["schemas"]["ReceivedMessage"];
         };
-        /** @description Mail has come in at an inbox */
+        /** @description Mail arrived at an inbox */
         MessageReceivedDelivery: {
             /**
-             * @description The kind of event
+             * @description The type of event
              * @enum {string}
              */
             event: "message.received";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2946,7 +2946,7 @@ export interface components {
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, where it has one */
+            /** @description Your own id of the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2955,15 +2955,15 @@ export interface components {
             thread_id: string;
             message: components["schemas"]["ReceivedMessage"];
         };
-        /** @description The next server has taken a mail of yours */
+        /** @description The next server accepted a message of yours */
         MessageSent: {
             /**
-             * @description The kind of event (enum property replaced by openapi-typescript)
+             * @description The type of event (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             event: "message.sent";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2978,7 +2978,7 @@ export interface components {
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, where it has one */
+            /** @description Your own id of the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2987,15 +2987,15 @@ export interface components {
             thread_id: string;
             message: components["schemas"]["SentMessage"];
         };
-        /** @description The next server has taken a mail of yours */
+        /** @description The next server accepted a message of yours */
         MessageSentDelivery: {
             /**
-             * @description The kind of event
+             * @description The type of event
              * @enum {string}
              */
             event: "message.sent";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -3021,7 +3021,7 @@ export interface components {
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, where it has one */
+            /** @description Your own id of the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -3042,7 +3042,7 @@ export interface components {
          */
         NewAttachment: {
             /**
-             * @description The file in base64 (RFC 4648 §4). All in all about 1.4 MB fit into a body
+             * @description The file in base64 (RFC 4648 §4). A body has room for about 1.4 MB of files
              * @example JVBERi0xLjc=
              */
             content?: string;
@@ -3057,19 +3057,19 @@ export interface components {
              */
             messageId?: string;
             /**
-             * @description Name of the file; of an upload its own unless given
+             * @description Name of the file. Default: the name of the upload
              * @example invoice.pdf
              */
             filename?: string;
             /**
-             * @description Its own, else by the extension, unless given
+             * @description Media type. Default: the type of the source, or by the extension
              * @example application/pdf
              */
             contentType?: string;
-            /** @description Shown by the HTML, not listed beside it (unless given: false) */
+            /** @description Whether the HTML shows it, so that it is not listed as a file (unless given: false) */
             inline?: boolean;
             /**
-             * @description With `inline`: the HTML says `cid:` and this
+             * @description With `inline`: the HTML refers to it by `cid:` and this id
              * @example logo@example.com
              */
             contentId?: string;
@@ -3089,7 +3089,7 @@ export interface components {
          */
         NewEmail: {
             /**
-             * @description One bare address of at most 254 octets, or several, each alone or with a name: `{address, name}`. Left out in a reply, that goes to whom the answered message is from
+             * @description One bare address of at most 254 octets, or several, each alone or with a name: `{address, name}`. Optional in a reply, which then goes to the sender of the answered message
              * @example jane@example.com
              */
             to?: string | (string | {
@@ -3097,12 +3097,12 @@ export interface components {
                 name?: string;
             })[];
             /**
-             * @description Required without `threadId`; with it, `Re: ` and the thread's subject unless given
+             * @description Required without `threadId`. Default in a thread: `Re: ` and the thread's subject
              * @example Your order
              */
             subject?: string;
             /**
-             * @description Required unless something is forwarded. Plain text or HTML: which of them is detected, unless `bodyFormat` says it
+             * @description Required unless a message is forwarded. Plain text or HTML, which is detected unless `bodyFormat` is given
              * @example It is on its way.
              */
             body?: string;
@@ -3116,28 +3116,28 @@ export interface components {
              * @example thr_01km7xnw70ejr8hy7ppemk390m
              */
             threadId?: string;
-            /** @description With `threadId`: append a quoted copy of the message that is answered. Where nobody in `to` or `cc` wrote or got the last message, the last one that somebody there did is quoted, or none (unless given: true) */
+            /** @description With `threadId`: appends a quote of the answered message. If nobody in `to` or `cc` wrote or got the last message, the quote is the last message that one of them wrote or got, or none (unless given: true) */
             includeQuote?: boolean;
             /**
-             * @description Where answers go. On the free plan one of your own inboxes
+             * @description Where replies go. On the free plan only one of your own inboxes
              * @example ada@inbox.localhost
              */
             replyTo?: string;
             /**
-             * @description With `threadId`: the last message that you have seen. It is answered and quoted, else the last of the thread; newer inbound mail keeps the thread unread
+             * @description With `threadId`: the last message that you have seen. It is answered and quoted; without it, the last of the thread. Newer inbound mail keeps the thread unread
              * @example msg_01km7xnw70ejr8hy7ppemk391e
              */
             readUpToMessageId?: string;
             /**
-             * @description Says in the mail that a program wrote it (`Auto-Submitted`, RFC 3834), of its own accord or in answer to another. Other programs then don't answer it; help desks may put it aside
+             * @description Marks the mail as written by a program (`Auto-Submitted`, RFC 3834), on its own or as a reply. Other programs then do not answer it; help desks may ignore it
              * @example auto-replied
              * @enum {string}
              */
             autoSubmitted?: "auto-generated" | "auto-replied";
-            /** @description With `threadId`: send also where `loop_detected` would refuse it (unless given: false) */
+            /** @description With `threadId`: sends even if `loop_detected` would refuse it (unless given: false) */
             ignoreLoop?: boolean;
             /**
-             * @description Who gets a copy, as all see
+             * @description Visible further recipients
              * @example [
              *       "joe@example.com"
              *     ]
@@ -3147,7 +3147,7 @@ export interface components {
                 name?: string;
             })[];
             /**
-             * @description Who gets a copy that nobody else sees
+             * @description Hidden recipients
              * @example [
              *       "archive@example.com"
              *     ]
@@ -3156,15 +3156,15 @@ export interface components {
                 address: string;
                 name?: string;
             })[];
-            /** @description The name beside the address of the inbox: 1 to 100 characters, none of `@<>`. Null: none */
+            /** @description The sender's name: 1 to 100 characters, none of `@<>`. Null: no name */
             fromName?: string | null;
             /**
-             * @description The address of the inbox, with or without a `+tag`. The address itself unless given
+             * @description The address of the inbox, with or without a `+tag`. Default: the address itself
              * @example ada@inbox.localhost
              */
             fromAddr?: string;
             /**
-             * @description Further fields of the mail's header, at most 20: names that begin with `X-`, and `List-Unsubscribe`, `List-Unsubscribe-Post`, `List-Id`, `Auto-Submitted`, `Importance`, `Priority`, `Feedback-ID`, `Precedence`
+             * @description Further header fields, at most 20: names that begin with `X-`, and `List-Unsubscribe`, `List-Unsubscribe-Post`, `List-Id`, `Auto-Submitted`, `Importance`, `Priority`, `Feedback-ID`, `Precedence`
              * @example {
              *       "X-Order": "4711"
              *     }
@@ -3173,7 +3173,7 @@ export interface components {
                 [key: string]: string;
             };
             /**
-             * @description Your own words on the message, at most 20: in the message and its events, and never in the mail
+             * @description Your own data about the message, at most 20 entries. They are in the message and its events, never in the mail
              * @example {
              *       "order": "4711"
              *     }
@@ -3182,20 +3182,20 @@ export interface components {
                 [key: string]: string;
             };
             /**
-             * @description What `body` is: `text` is never taken for HTML; `markdown` (CommonMark with tables and strikethrough) makes the HTML, and goes as it is as the text (unless given: "auto")
+             * @description The format of `body`. `text` is never detected as HTML. `markdown` (CommonMark with tables and strikethrough) is converted to HTML, and is also the plain text (unless given: "auto")
              * @example markdown
              * @enum {string}
              */
             bodyFormat?: "auto" | "text" | "html" | "markdown";
             /**
-             * @description The message of this inbox to answer, in its thread; in place of `threadId`
+             * @description The message of this inbox to answer, instead of `threadId`
              * @example msg_01km7xnw70ejr8hy7ppemk391e
              */
             replyToMessageId?: string;
-            /** @description In a reply: it goes to all whom the answered message names, but not to this inbox. Without `to` (unless given: false) */
+            /** @description In a reply without `to`: sends it to all addresses of the answered message except this inbox (unless given: false) */
             replyAll?: boolean;
             /**
-             * @description Files of the mail. Larger ones come by an upload or in a form
+             * @description Files of the mail. Use an upload or a form for larger files
              * @example [
              *       {
              *         "uploadId": "upl_01km7xnw70ejr8hy7ppemk398a"
@@ -3204,21 +3204,21 @@ export interface components {
              */
             attachments?: components["schemas"]["NewAttachment"][];
             /**
-             * @description A message of any of your inboxes, to be handed on with its attachments. `body` may then be left out
+             * @description A message of any of your inboxes, to be forwarded with its attachments. `body` is then optional
              * @example msg_01km7xnw70ejr8hy7ppemk391e
              */
             forwardOf?: string;
             /**
-             * @description `attachment`: the whole mail as a file, in place of its text under yours (unless given: "inline")
+             * @description `attachment`: the whole mail as a file, instead of its text under yours (unless given: "inline")
              * @example attachment
              * @enum {string}
              */
             forwardAs?: "inline" | "attachment";
-            /** @description With `forwardOf`: `false` leaves its attachments behind (unless given: true) */
+            /** @description With `forwardOf`: `false` leaves out its attachments (unless given: true) */
             includeAttachments?: boolean;
         };
         /**
-         * @description What an inbox shall be: all of it may be left out
+         * @description The new inbox. All fields are optional
          * @example {
          *       "username": "ada",
          *       "externalId": "user-7"
@@ -3254,11 +3254,11 @@ export interface components {
              * @example jane@example.com
              */
             address?: string;
-            /** @description The one inbox that shall not write to it. Null: none of the account shall. Also taken as `inbox_id` */
+            /** @description The inbox that it applies to. Null: the whole account. Also taken as `inbox_id` */
             inboxId?: string | null;
-            /** @description For you */
+            /** @description Your own note */
             detail?: string | null;
-            /** @description Until when; null: it has no end. Left out, a `bounce` ends `BOUNCE_SUPPRESSION_DAYS` after its `createdAt`, and the others have no end. Also taken as `expires_at` */
+            /** @description When it ends; null: never. Default: a `bounce` ends `BOUNCE_SUPPRESSION_DAYS` after its `createdAt`, others never end. Also taken as `expires_at` */
             expiresAt?: string | null;
             /** @description Many at once, in place of the other fields */
             data?: {
@@ -3267,35 +3267,35 @@ export interface components {
                  * @example jane@example.com
                  */
                 address: string;
-                /** @description The one inbox that shall not write to it. Null: none of the account shall. Also taken as `inbox_id` */
+                /** @description The inbox that it applies to. Null: the whole account. Also taken as `inbox_id` */
                 inboxId?: string | null;
-                /** @description For you */
+                /** @description Your own note */
                 detail?: string | null;
-                /** @description Until when; null: it has no end. Left out, a `bounce` ends `BOUNCE_SUPPRESSION_DAYS` after its `createdAt`, and the others have no end. Also taken as `expires_at` */
+                /** @description When it ends; null: never. Default: a `bounce` ends `BOUNCE_SUPPRESSION_DAYS` after its `createdAt`, others never end. Also taken as `expires_at` */
                 expiresAt?: string | null;
                 /**
-                 * @description `manual` where left out
+                 * @description Default: `manual`
                  * @enum {string}
                  */
                 reason?: "bounce" | "complaint" | "unsubscribe" | "manual";
                 /**
-                 * @description Since when; left out: now. Also taken as `created_at`
+                 * @description When it began. Default: now. Also taken as `created_at`
                  * @example 2026-06-19T10:05:00.000Z
                  */
                 createdAt?: string;
             }[];
         };
-        /** @description What the token reaches, and for how long */
+        /** @description What the token reaches, and how long it is valid */
         NewToken: {
             /**
-             * @description The one inbox that the token reaches; all of the account where left out. Also taken as `inbox_id`
+             * @description The only inbox that the token reaches. Without it: all of the account. Also taken as `inbox_id`
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inboxId?: string;
-            /** @description For how long it is good. In an address a token must end within the hour. Also taken as `ttl_seconds` (unless given: 900) */
+            /** @description How long it is valid. A token in a URL must expire within an hour. Also taken as `ttl_seconds` (unless given: 900) */
             ttlSeconds?: number;
         };
-        /** @description Where events shall go, and which */
+        /** @description Where events go, and which events */
         NewWebhookEndpoint: {
             /**
              * @description https, unless private webhooks are allowed
@@ -3303,12 +3303,12 @@ export interface components {
              */
             url: string;
             /**
-             * @description Your own words
+             * @description Your own description
              * @example Order desk
              */
             description?: string | null;
             /**
-             * @description Which events it gets: `message.received` unless given; `*` for all. What is told of domains may be asked for and does not come yet
+             * @description Which events it gets; `*` for all. Without it: only `message.received`. Events about domains do not exist yet
              * @example [
              *       "message.received",
              *       "message.failed"
@@ -3316,53 +3316,53 @@ export interface components {
              */
             eventTypes?: ("*" | "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "suppression.added" | "domain.verified" | "domain.failing" | "domain.failed")[];
             /**
-             * @description Only of these inboxes; null for all
+             * @description Only events of these inboxes; null: all
              * @example [
              *       "inb_01km57j4m0eh7awf6pjemv292z"
              *     ]
              */
             inboxIds?: string[] | null;
             /**
-             * @description Leaves out `message.received` of mail that a program wrote
+             * @description Leaves out `message.received` of automated mail
              * @example true
              */
             skipAutomated?: boolean;
             /**
-             * @description Blocks of fields that its `message` shall have beside the usual ones
+             * @description Groups of fields that its `message` gets beside the usual ones
              * @example [
              *       "extracted"
              *     ]
              */
             include?: ("html" | "extracted" | "automated" | "recipients")[];
         };
-        /** @description Something that is still to be done for the account */
+        /** @description A mail or an event that is still to be sent */
         OutboxItem: {
             /**
-             * @description Of mail that of the message, with `.1`, `.2`, … for its further destinations; of an event its own, with the endpoint's behind a dot where that is not the default one
+             * @description For mail the id of the message, with `.1`, `.2`, … for further destinations; for an event its id, with a dot and the endpoint's id if that is not the default one
              * @example msg_01km7xshd0efrsmm0nxk81y60b
              */
             id: string;
             /**
-             * @description `relay`: mail on its way out; `webhook`: an event for an endpoint
+             * @description `relay`: outbound mail; `webhook`: an event for an endpoint
              * @enum {string}
              */
             kind: "relay" | "webhook";
             /**
-             * @description `ready`: in line; `running`: an attempt is in hand; `waiting`: an attempt has failed, and the next is not due
+             * @description `ready`: queued; `running`: an attempt is running; `waiting`: an attempt failed, and the next is not due yet
              * @example waiting
              * @enum {string}
              */
             state: "ready" | "running" | "waiting";
-            /** @description Of mail: the message */
+            /** @description For mail: the message */
             messageId: string | null;
             /**
-             * @description Of a webhook: the event
+             * @description For a webhook: the event
              * @example null
              */
             eventId: string | null;
-            /** @description Its inbox; null where it belongs to none */
+            /** @description Its inbox; null if it has none */
             inboxId: string | null;
-            /** @description Of mail the recipients of this destination who wait for it; of a webhook its address */
+            /** @description For mail the pending recipients at this destination; for a webhook its URL */
             to: string[];
             /**
              * @description How many attempts there were
@@ -3371,22 +3371,22 @@ export interface components {
             attempt: number;
             /**
              * Format: date-time
-             * @description Since when it is in the outbox
+             * @description When it was added to the outbox
              * @example 2026-03-21T10:05:00.000Z
              */
             createdAt: string;
             /**
              * Format: date-time
-             * @description Of what waits when its next attempt is due. Else a time that has come, or until when an attempt that nobody hears of any more holds it
+             * @description When the next attempt of a waiting item is due. For others a time in the past, or the end of the lease of a running attempt
              * @example 2026-03-21T10:05:00.000Z
              */
             dueAt: string;
-            /** @description Why the last attempt failed, in one line; null before the first has */
+            /** @description Why the last attempt failed, in one line; null if none has failed */
             lastError: string | null;
         };
         /** @description A page of the outbox */
         OutboxPage: {
-            /** @description What is to be done, the oldest first */
+            /** @description Items, oldest first */
             data: components["schemas"]["OutboxItem"][];
             /**
              * @description `cursor` of the next page; null at the end
@@ -3416,7 +3416,7 @@ export interface components {
          */
         Problem: {
             /**
-             * @description Always `about:blank`: the code tells the kind
+             * @description Always `about:blank`: the code is the type
              * @example about:blank
              */
             type: string;
@@ -3442,34 +3442,34 @@ export interface components {
             message: string;
             /** @description The same as the `X-Request-Id` header */
             request_id: string;
-            /** @description With `not_found`: what there is none of */
+            /** @description With `not_found`: the missing resource */
             resource?: string;
-            /** @description With `feature_requires_paid_plan`: what the plan lacks */
+            /** @description With `feature_requires_paid_plan`: the missing feature */
             feature?: string;
-            /** @description With a limit that is reached: how many there may be */
+            /** @description With a reached limit: the limit */
             limit?: number;
-            /** @description With `recipient_suppressed`: the suppression; `DELETE` it to write to him again */
+            /** @description With `recipient_suppressed`: the suppression. `DELETE` it to allow mail again */
             suppression_id?: string;
-            /** @description With `recipient_suppressed`: why nothing is sent to him */
+            /** @description With `recipient_suppressed`: the reason of the suppression */
             reason?: string;
-            /** @description With `recipient_suppressed`: when that ends; null: never */
+            /** @description With `recipient_suppressed`: when it ends; null: never */
             expires_at?: string | null;
             /** @description With `too_many_listeners`: whose limit it is, `account` or `process` */
             scope?: string;
-            /** @description With `not_cancelable`: what has become of the message */
+            /** @description With `not_cancelable`: the status of the message */
             message_status?: string;
-            /** @description With a 429: how many there have been */
+            /** @description With a 429: how many were used */
             used?: number;
             /**
              * Format: date-time
-             * @description With a 429: when there is room again
+             * @description With a 429: when the limit resets
              */
             resets_at?: string;
             /** @description Each fault of a body or a query, all at once */
             errors?: components["schemas"]["Fault"][];
         };
         /**
-         * @description The relay's notification, in its own words
+         * @description The relay's notification, in its own format
          * @example {
          *       "kind": "bounced",
          *       "recipient": "jane@example.com",
@@ -3487,7 +3487,7 @@ export interface components {
              */
             status: "ready";
         };
-        /** @description The mail, in the words of events */
+        /** @description The message, with the field names of events */
         ReceivedMessage: {
             /**
              * @description Id of the message
@@ -3505,40 +3505,40 @@ export interface components {
              */
             from: string;
             /**
-             * @description Address that it came in at, or goes to
+             * @description Address that received it, or that it goes to
              * @example ada@inbox.localhost
              */
             to: string;
             /** @description Addresses of further recipients, as the mail says */
             cc: string[];
             /**
-             * @description Empty where it has none
+             * @description Empty if it has none
              * @example Your order
              */
             subject: string;
             /**
-             * @description Made from the HTML where only HTML came
+             * @description Made from the HTML if the mail has no text
              * @example Where is it?
              */
             body_text: string;
-            /** @description Its files, with fresh addresses */
+            /** @description Its files, with newly signed URLs */
             attachments: components["schemas"]["Attachment"][];
             /**
              * Format: date-time
-             * @description When it was taken in
+             * @description When it was received
              * @example 2026-03-21T10:05:00.000Z
              */
             received_at: string;
             /**
-             * @description With `include` of `html`: as it came, not made safe
+             * @description With `include` of `html`: the HTML as it came, not sanitised
              * @example null
              */
             body_html?: string | null;
             /** @description With `html`: name of the sender */
             from_name?: string | null;
-            /** @description With `html`: where answers shall go */
+            /** @description With `html`: where replies go */
             reply_to?: string | null;
-            /** @description With `extracted`: what is new in a reply */
+            /** @description With `extracted`: the text without quotes and signature */
             extracted_text?: string;
             /**
              * @description With `extracted`: the same of the HTML
@@ -3547,54 +3547,54 @@ export interface components {
             extracted_html?: string | null;
             /** @description With `extracted`: one-time codes, best first */
             codes?: components["schemas"]["Code"][];
-            /** @description With `extracted`: links, in their order */
+            /** @description With `extracted`: links, in order */
             links?: components["schemas"]["Link"][];
             /**
-             * @description With `automated`: by what it shows that no person wrote it; null where it shows nothing
+             * @description With `automated`: the signs that a program wrote it; null if there are none
              * @example null
              */
             automated?: components["schemas"]["Automated"] | null;
             /** @description With `recipients`: the addresses of its To field */
             to_list?: string[];
             /**
-             * @description With `recipients`, of mail that came in: what stands behind the `+` in `to`
+             * @description With `recipients`, of inbound mail: the part behind the `+` in `to`
              * @example null
              */
             tag?: string | null;
         };
-        /** @description One to whom a message goes, and what has become of his copy */
+        /** @description A recipient of a message, and the status of its copy */
         Recipient: {
             /**
-             * @description His address
+             * @description Address of the recipient
              * @example jane@example.com
              */
             address: string;
             /**
-             * @description The name that the mail has beside it
+             * @description The name in the mail
              * @example null
              */
             name: string | null;
             /**
-             * @description In which field he was given
+             * @description The field that has this recipient
              * @example to
              * @enum {string}
              */
             type: "to" | "cc" | "bcc";
             /**
-             * @description What has become of his copy so far
+             * @description Status of this copy
              * @example sent
              * @enum {string}
              */
             status: "pending" | "sent" | "failed";
-            /** @description The relay's own id of his copy */
+            /** @description The relay's id of this copy */
             providerMessageId: string | null;
             /**
-             * @description Why his copy could not be delivered
+             * @description Why this copy could not be delivered
              * @example null
              */
             failure: components["schemas"]["Failure"] | null;
             /**
-             * @description What came back about his copy, the worst that was reported; null until something did
+             * @description The worst report about this copy; null until there is one
              * @example null
              */
             delivery: components["schemas"]["MessageDelivery"] | null;
@@ -3602,27 +3602,27 @@ export interface components {
         /** @description Where to begin */
         Recovery: {
             /**
-             * @description Id of the event behind which it begins, or `start`
+             * @description Id of the event after which to begin, or `start`
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             after: string;
         };
-        /** @description They go out soon, in the order in which they happened */
+        /** @description The queued events. They are delivered soon, in order */
         RecoveryResult: {
             /**
-             * @description How many events were put in line
+             * @description How many events were queued
              * @example 12
              */
             queued: number;
             /**
-             * @description Whether to ask again, with `last` as `after`
+             * @description Whether to call again with `last` as `after`
              * @example false
              */
             hasMore: boolean;
-            /** @description Id of the last event that was looked at; null where there was none behind `start` */
+            /** @description Id of the last event that was read; null if there was none */
             last: string | null;
         };
-        /** @description It is in line */
+        /** @description The queued redelivery */
         Redelivery: {
             /**
              * @description Id of the event
@@ -3630,21 +3630,21 @@ export interface components {
              */
             event_id: string;
             /**
-             * @description It goes out soon
+             * @description It is delivered soon
              * @enum {string}
              */
             status: "queued";
         };
-        /** @description Where to deliver it again */
+        /** @description Where to redeliver it */
         RedeliveryOrder: {
             /**
-             * @description Webhook endpoint; unless given the default one
+             * @description Webhook endpoint. Without it: the default one
              * @example whk_01km57j4m0eh7awf6pjemv2932
              */
             webhookId?: string;
         };
         /**
-         * @description A notice of `generic`, or a list of up to 1,000. Other relays send what they always send
+         * @description A notice of `generic`, or a list of up to 1,000. Other relays use their own formats
          * @example {
          *       "kind": "bounced",
          *       "type": "hard",
@@ -3658,12 +3658,12 @@ export interface components {
          */
         RelayNotice: {
             /**
-             * @description What became of the mail; a notice of another kind is passed over, and counted as ignored
+             * @description The status of the mail. A notice of another kind is skipped and counted as ignored
              * @enum {string}
              */
             kind: "delayed" | "delivered" | "bounced" | "complained" | "unsubscribed";
             /**
-             * @description Of a bounce; without it, and instead of `hard` where it speaks against that, `diagnostic` decides
+             * @description For a bounce. Without it `diagnostic` decides, and also instead of `hard` if it contradicts that
              * @enum {string}
              */
             type?: "hard" | "soft" | "block" | "unknown";
@@ -3671,13 +3671,13 @@ export interface components {
             code?: number;
             /** @description Enhanced code of the server's reply */
             enhanced_code?: string;
-            /** @description What the recipient's server said */
+            /** @description The text of the recipient's server */
             diagnostic?: string;
-            /** @description Whom it is about; without it nobody is suppressed where the message has several recipients */
+            /** @description The recipient. Without it nobody is suppressed if the message has several recipients */
             recipient?: string;
             /**
              * Format: date-time
-             * @description When it was so
+             * @description When it happened
              * @example 2026-03-21T10:05:00.000Z
              */
             occurred_at?: string;
@@ -3685,12 +3685,12 @@ export interface components {
             return_path?: string;
             /** @description Its Message-ID */
             rfc_message_id?: string;
-            /** @description What the relay answered that it calls it */
+            /** @description The id that the relay gave in its answer */
             provider_message_id?: string;
         } & {
             [key: string]: unknown;
         };
-        /** @description What came back about a message that was sent */
+        /** @description A report about a message that was sent */
         Report: {
             /**
              * @description Id of the report
@@ -3703,26 +3703,26 @@ export interface components {
              */
             messageId: string;
             /**
-             * @description What has become of the message
+             * @description What the report says about the message
              * @example bounced
              * @enum {string}
              */
             kind: "delayed" | "delivered" | "bounced" | "complained";
-            /** @description Of a bounce: `hard`: there is no such address; `soft`: not now; `block`: because of what we are or sent; `unknown` */
+            /** @description For a bounce. `hard`: no such address; `soft`: not now; `block`: because of our server or the content; `unknown` */
             type: ("hard" | "soft" | "block" | "unknown") | null;
-            /** @description Whom you wrote to; null where it names nobody of them */
+            /** @description The recipient; null if the report names none of them */
             recipient: string | null;
-            /** @description Whom the reporter names: shown and never trusted */
+            /** @description The recipient in the report. It is shown, but never trusted */
             reportedRecipient: string | null;
-            /** @description The SMTP reply in it, where there is one */
+            /** @description The code of the SMTP reply in it, if there is one */
             code: number | null;
-            /** @description As RFC 3463 has it */
+            /** @description Enhanced status code (RFC 3463) */
             enhancedCode: string | null;
-            /** @description What the other server said, on one line: a stranger's words */
+            /** @description The other server's text in one line. It is a stranger's text */
             diagnostic: string | null;
-            /** @description The server that said it, as the reporter names it */
+            /** @description The server that answered, as the report names it */
             remoteMta: string | null;
-            /** @description Who reports, as it says */
+            /** @description The reporting server, as the report names it */
             reportingMta: string | null;
             /**
              * @description `dsn`: a mail server's report; `arf`: a complaint; `relay`: the relay's notification
@@ -3731,13 +3731,13 @@ export interface components {
              */
             source: "dsn" | "arf" | "relay";
             /**
-             * @description `return_path`: it came to the message's return path; `message_id`: it came to the inbox and names the message; `relay`: the relay said it
+             * @description `return_path`: it came to the message's return path; `message_id`: it came to the inbox and names the message; `relay`: the relay sent it
              * @example return_path
              * @enum {string}
              */
             proof: "return_path" | "message_id" | "relay";
             /**
-             * @description Whether it had the recipient suppressed
+             * @description Whether it suppressed the recipient
              * @example true
              */
             suppressed: boolean;
@@ -3748,18 +3748,18 @@ export interface components {
              */
             receivedAt: string;
         };
-        /** @description What came back about a message */
+        /** @description The reports about a message */
         ReportList: {
             /** @description Reports, oldest first */
             data: components["schemas"]["Report"][];
         };
-        /** @description How the secret is replaced */
+        /** @description How to replace the secret */
         SecretRotation: {
-            /** @description For how long the old secret signs too: 0 when it has leaked (unless given: 86400) */
+            /** @description How long the old secret signs too. Use 0 if it has leaked (unless given: 86400) */
             overlapSeconds?: number;
         };
         /**
-         * @description On disk with its place in the outbox, and what has become of it so far
+         * @description The message, which is stored and in the outbox, and its current status
          * @example {
          *       "messageId": "msg_01km7xshd0efrsmm0nxk81y60b",
          *       "threadId": "thr_01km7xnw70ejr8hy7ppemk390m",
@@ -3779,27 +3779,27 @@ export interface components {
              */
             threadId: string;
             /**
-             * @description The relay's own id once it has taken the mail; until then our `Message-ID`
+             * @description The relay's id once it has accepted the mail; our `Message-ID` until then
              * @example 4F5xQ21zT9
              */
             providerMessageId: string;
             /**
-             * @description `pending` while it is still to be delivered
+             * @description `pending` until it is delivered
              * @example sent
              * @enum {string}
              */
             status: "pending" | "sent" | "failed";
-            /** @description `false` when the thread stayed unread; see `reason` */
+            /** @description `false` if the thread stayed unread; see `reason` */
             isRead?: boolean;
             /**
              * @description Mail newer than `readUpToMessageId` is in the thread
              * @enum {string}
              */
             reason?: "newer_inbound";
-            /** @description What has become of each copy so far, where there are several */
+            /** @description Status of each copy, if there are several recipients */
             recipients?: components["schemas"]["Recipient"][];
         };
-        /** @description The mail, in the words of events */
+        /** @description The message, with the field names of events */
         SentMessage: {
             /**
              * @description Id of the message
@@ -3817,31 +3817,31 @@ export interface components {
              */
             from: string;
             /**
-             * @description Address that it came in at, or goes to
+             * @description Address that received it, or that it goes to
              * @example ada@inbox.localhost
              */
             to: string;
             /** @description Addresses of further recipients, as the mail says */
             cc: string[];
             /**
-             * @description Empty where it has none
+             * @description Empty if it has none
              * @example Your order
              */
             subject: string;
             /**
-             * @description Made from the HTML where only HTML came
+             * @description Made from the HTML if the mail has no text
              * @example Where is it?
              */
             body_text: string;
-            /** @description Its files, with fresh addresses */
+            /** @description Its files, with newly signed URLs */
             attachments: components["schemas"]["Attachment"][];
             /**
-             * @description What has become of it
+             * @description Status of the message
              * @enum {string}
              */
             status: "sent";
             /**
-             * @description What the relay calls it, where it said so
+             * @description The relay's id of the message, if it named one
              * @example <CAF1@mail.example.com>
              */
             provider_message_id: string;
@@ -3853,20 +3853,20 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description When that server took it
+             * @description When that server accepted it
              * @example 2026-03-21T10:05:00.000Z
              */
             sent_at: string;
             /**
-             * @description With `include` of `html`: as it came, not made safe
+             * @description With `include` of `html`: the HTML as it came, not sanitised
              * @example null
              */
             body_html?: string | null;
             /** @description With `html`: name of the sender */
             from_name?: string | null;
-            /** @description With `html`: where answers shall go */
+            /** @description With `html`: where replies go */
             reply_to?: string | null;
-            /** @description With `extracted`: what is new in a reply */
+            /** @description With `extracted`: the text without quotes and signature */
             extracted_text?: string;
             /**
              * @description With `extracted`: the same of the HTML
@@ -3875,62 +3875,62 @@ export interface components {
             extracted_html?: string | null;
             /** @description With `extracted`: one-time codes, best first */
             codes?: components["schemas"]["Code"][];
-            /** @description With `extracted`: links, in their order */
+            /** @description With `extracted`: links, in order */
             links?: components["schemas"]["Link"][];
             /**
-             * @description With `automated`: by what it shows that no person wrote it; null where it shows nothing
+             * @description With `automated`: the signs that a program wrote it; null if there are none
              * @example null
              */
             automated?: components["schemas"]["Automated"] | null;
             /** @description With `recipients`: the addresses of its To field */
             to_list?: string[];
             /**
-             * @description With `recipients`, of mail that came in: what stands behind the `+` in `to`
+             * @description With `recipients`, of inbound mail: the part behind the `+` in `to`
              * @example null
              */
             tag?: string | null;
-            /** @description All to whom it goes, each with what had become of his copy */
+            /** @description All recipients, each with the status of its copy at that time */
             recipients: {
                 /**
-                 * @description His address
+                 * @description Address of the recipient
                  * @example jane@example.com
                  */
                 address: string;
                 /**
-                 * @description As the mail has it
+                 * @description The name in the mail
                  * @example null
                  */
                 name: string | null;
                 /**
-                 * @description In which field he was given
+                 * @description The field that has this recipient
                  * @example to
                  * @enum {string}
                  */
                 type: "to" | "cc" | "bcc";
                 /**
-                 * @description What had become of his copy
+                 * @description Status of this copy at that time
                  * @example sent
                  * @enum {string}
                  */
                 status: "pending" | "sent" | "failed";
-                /** @description What the relay calls his copy, where it said so */
+                /** @description The relay's id of this copy, if it named one */
                 provider_message_id: string | null;
                 /**
-                 * @description Why it could not be delivered to him
+                 * @description Why this copy could not be delivered
                  * @example null
                  */
                 failure: {
-                    /** @description Null where nobody answered */
+                    /** @description Null if no server answered */
                     code: number | null;
-                    /** @description As RFC 3463 has it */
+                    /** @description Enhanced status code (RFC 3463) */
                     enhanced_code: string | null;
                     /**
-                     * @description One line
+                     * @description The answer in one line
                      * @example No such user
                      */
                     message: string;
                     /**
-                     * @description `refused` for good, or `timed_out`
+                     * @description Why it failed
                      * @example refused
                      * @enum {string}
                      */
@@ -3938,14 +3938,14 @@ export interface components {
                 } | null;
             }[];
             /**
-             * @description What was given with it
+             * @description The metadata of the send
              * @example {}
              */
             metadata: {
                 [key: string]: string;
             };
         };
-        /** @description An address that nothing is sent to */
+        /** @description A suppression: an address that nothing is sent to */
         Suppression: {
             /**
              * @description Id of the suppression
@@ -3953,43 +3953,43 @@ export interface components {
              */
             id: string;
             /**
-             * @description In lower case, the domain as A-label
+             * @description In lower case, with the domain as A-label
              * @example jane@example.com
              */
             address: string;
             /**
-             * @description The one inbox that does not write to it; null: none of the account does
+             * @description The inbox that it applies to; null: the whole account
              * @example null
              */
             inboxId: string | null;
             /**
-             * @description `bounce`: there is no such address; `complaint`: the mail was called spam; `unsubscribe`: its reader wants no more; `manual`: you said so
+             * @description `bounce`: no such address; `complaint`: reported as spam; `unsubscribe`: the recipient unsubscribed; `manual`: you added it
              * @example bounce
              * @enum {string}
              */
             reason: "bounce" | "complaint" | "unsubscribe" | "manual";
-            /** @description What is known of it */
+            /** @description Details */
             detail: string | null;
-            /** @description The message that it came of; null where it came of none */
+            /** @description The message that caused it; null if none did */
             messageId: string | null;
             /**
              * Format: date-time
-             * @description Since when
+             * @description When its first message was received or sent
              * @example 2026-03-21T10:05:00.000Z
              */
             createdAt: string;
-            /** @description Until when; null: it has no end */
+            /** @description When it ends; null: never */
             expiresAt: string | null;
         };
-        /** @description Nothing is sent to an address any more, since it bounced, complained or unsubscribed */
+        /** @description An address was suppressed, because it bounced, complained or unsubscribed */
         SuppressionAdded: {
             /**
-             * @description The kind of event (enum property replaced by openapi-typescript)
+             * @description The type of event (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             event: "suppression.added";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -4004,7 +4004,7 @@ export interface components {
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, where it has one */
+            /** @description Your own id of the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -4014,15 +4014,15 @@ export interface components {
             message: components["schemas"]["MessageInShort"];
             suppression: components["schemas"]["AddedSuppression"];
         };
-        /** @description Nothing is sent to an address any more, since it bounced, complained or unsubscribed */
+        /** @description An address was suppressed, because it bounced, complained or unsubscribed */
         SuppressionAddedDelivery: {
             /**
-             * @description The kind of event
+             * @description The type of event
              * @enum {string}
              */
             event: "suppression.added";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -4048,7 +4048,7 @@ export interface components {
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, where it has one */
+            /** @description Your own id of the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -4068,15 +4068,15 @@ export interface components {
              */
             nextCursor: string | null;
         };
-        /** @description Written down */
+        /** @description The notices are stored */
         TakenNotices: {
             /**
-             * @description How many notices were about messages of ours
+             * @description How many notices were about our messages
              * @example 1
              */
             accepted: number;
             /**
-             * @description How many were not, or told of opens, clicks and the like
+             * @description How many were about other mail, or about opens, clicks and the like
              * @example 0
              */
             ignored: number;
@@ -4099,12 +4099,12 @@ export interface components {
              */
             inboxId: string;
             /**
-             * @description Subject of the mail that began it
+             * @description Subject of its first message
              * @example Your order
              */
             subject: string;
             /**
-             * @description False while there is something to do in it
+             * @description False while it has unread mail
              * @example false
              */
             isRead: boolean;
@@ -4115,7 +4115,7 @@ export interface components {
             messageCount: number;
             /**
              * Format: date-time
-             * @description When its last message came or went
+             * @description When its last message was received or sent
              * @example 2026-03-21T10:05:00.000Z
              */
             lastMessageAt: string;
@@ -4126,11 +4126,11 @@ export interface components {
             lastMessageId: string;
             /**
              * Format: date-time
-             * @description When it began
+             * @description When its first message was received or sent
              * @example 2026-03-21T10:05:00.000Z
              */
             createdAt: string;
-            /** @description Addresses of those who write in it */
+            /** @description Addresses of its senders */
             participants: string[];
             /**
              * @description Up to 200 characters of the last message
@@ -4144,7 +4144,7 @@ export interface components {
             hasAttachments: boolean;
         };
         /**
-         * @description How to mark a thread
+         * @description How to mark the thread
          * @example {
          *       "is_read": true
          *     }
@@ -4160,7 +4160,7 @@ export interface components {
              */
             is_read: boolean;
             /**
-             * @description The last message that you have seen: when newer mail has come in, the thread stays unread. Also taken as `upToMessageId`
+             * @description The last message that you have seen. If newer mail has arrived, the thread stays unread. Also taken as `upToMessageId`
              * @example msg_01km7xnw70ejr8hy7ppemk391e
              */
             up_to_message_id?: string;
@@ -4173,12 +4173,12 @@ export interface components {
              */
             threadId: string;
             /**
-             * @description Subject of the mail that began it
+             * @description Subject of its first message
              * @example Your order
              */
             subject: string;
             /**
-             * @description False while there is something to do in it
+             * @description False while it has unread mail
              * @example false
              */
             isRead: boolean;
@@ -4200,21 +4200,21 @@ export interface components {
              */
             total: number;
         };
-        /** @description A token that reads, dead with the key that made it */
+        /** @description A token that can only read, and that ends with the key that made it */
         Token: {
             /**
-             * @description Goes wherever a key goes, as Bearer; stored nowhere
+             * @description Use it as Bearer token in place of a key. It is not stored
              * @example ibt_eyJ2IjoxLCJrZXkiOiJrZXlfMDFrbTU3ajRtMGVoN2F3ZjZwamVtdjI5MzAiLCJhY2Nlc3MiOiJyZWFkIiwiaW5ib3giOiJpbmJfMDFrbTU3ajRtMGVoN2F3ZjZwamVtdjI5MnoiLCJleHAiOjE3NzQwODg0MDB9.PN6XqmAdAChjEmTNJusiiRgcFpql3tgpKJ4Rd8KrqWo
              */
             token: string;
             /**
              * Format: date-time
-             * @description When it ends
+             * @description When it expires
              * @example 2026-03-21T10:20:00.000Z
              */
             expiresAt: string;
         };
-        /** @description What came back, in the words of events */
+        /** @description The report, with the field names of events */
         ToldReport: {
             /**
              * @description Id of the report
@@ -4222,20 +4222,20 @@ export interface components {
              */
             id: string;
             /**
-             * @description What has become of the message
+             * @description What the report says about the message
              * @example bounced
              * @enum {string}
              */
             kind: "delayed" | "delivered" | "bounced" | "complained";
-            /** @description Of a bounce: `hard`: there is no such address; `soft`: not now; `block`: because of what we are or sent; `unknown` */
+            /** @description For a bounce. `hard`: no such address; `soft`: not now; `block`: because of our server or the content; `unknown` */
             type: ("hard" | "soft" | "block" | "unknown") | null;
-            /** @description Whom you wrote to; null where it names nobody of them */
+            /** @description The recipient; null if the report names none of them */
             recipient: string | null;
-            /** @description The SMTP reply in it, where there is one */
+            /** @description The code of the SMTP reply in it, if there is one */
             code: number | null;
-            /** @description As RFC 3463 has it */
+            /** @description Enhanced status code (RFC 3463) */
             enhanced_code: string | null;
-            /** @description What the other server said, on one line: a stranger's words */
+            /** @description The other server's text in one line. It is a stranger's text */
             diagnostic: string | null;
             /**
              * @description `dsn`: a mail server's report; `arf`: a complaint; `relay`: the relay's notification
@@ -4244,19 +4244,19 @@ export interface components {
              */
             source: "dsn" | "arf" | "relay";
             /**
-             * @description `return_path`: it came to the message's return path; `message_id`: it came to the inbox and names the message; `relay`: the relay said it
+             * @description `return_path`: it came to the message's return path; `message_id`: it came to the inbox and names the message; `relay`: the relay sent it
              * @example return_path
              * @enum {string}
              */
             proof: "return_path" | "message_id" | "relay";
             /**
-             * @description Whether it had the recipient suppressed
+             * @description Whether it suppressed the recipient
              * @example true
              */
             suppressed: boolean;
         };
         /**
-         * @description A file that came before the mail that will bear it
+         * @description A file that can be attached to mail
          * @example {
          *       "id": "upl_01km7xnw70ejr8hy7ppemk398a",
          *       "filename": "invoice.pdf",
@@ -4269,42 +4269,42 @@ export interface components {
          */
         Upload: {
             /**
-             * @description To be named as `uploadId` of an attachment
+             * @description The `uploadId` of an attachment
              * @example upl_01km7xnw70ejr8hy7ppemk398a
              */
             id: string;
-            /** @description Under which it is attached unless the send says otherwise */
+            /** @description The default name of the attachment */
             filename: string;
-            /** @description As it was sent, else by the extension */
+            /** @description The `Content-Type` of the request, or by the extension */
             contentType: string;
-            /** @description Of the file */
+            /** @description Size of the file */
             sizeBytes: number;
-            /** @description In hex */
+            /** @description SHA-256 of the file in hex */
             sha256: string;
             /**
              * Format: date-time
-             * @description When it began to come
+             * @description When the upload began
              * @example 2026-03-21T10:05:00.000Z
              */
             createdAt: string;
             /**
              * Format: date-time
-             * @description Until when it can be named
+             * @description When it expires
              * @example 2026-03-21T10:05:00.000Z
              */
             expiresAt: string;
         };
-        /** @description What a wait came to */
+        /** @description The result of a wait */
         WaitAnswer: {
-            /** @description The mail; null when the time was over */
+            /** @description The mail; null after the time-out */
             message: components["schemas"]["Message"] | null;
             /**
-             * @description The place up to which the inbox has been looked through: the next wait goes on `after` it
+             * @description The position up to which the inbox was searched. Pass it as `after` to the next wait
              * @example MS45NTEuOWYyYzAxYTRlN2I4ZDM2MA
              */
             cursor: string;
         };
-        /** @description Where the account's events go: all null where nothing was ever set */
+        /** @description Where the account's events go. All fields are null if none was ever set */
         Webhook: {
             /** @description Where events go */
             url: string | null;
@@ -4313,12 +4313,12 @@ export interface components {
             /** @description When it was first set */
             createdAt: string | null;
             /**
-             * @description Since when nothing is delivered, because the receiver answered 410
+             * @description When the receiver answered 410; nothing is delivered since
              * @example null
              */
             disabledAt: string | null;
         };
-        /** @description Where events shall go */
+        /** @description Where events go */
         WebhookAddress: {
             /**
              * @description https, unless private webhooks are allowed
@@ -4326,15 +4326,15 @@ export interface components {
              */
             url: string;
         };
-        /** @description A webhook endpoint gets nothing any more until it is enabled */
+        /** @description A webhook endpoint was disabled: it gets no events until it is enabled */
         WebhookDisabled: {
             /**
-             * @description The kind of event (enum property replaced by openapi-typescript)
+             * @description The type of event (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             event: "webhook.disabled";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -4356,15 +4356,15 @@ export interface components {
             external_id: string | null;
             webhook: components["schemas"]["DisabledWebhook"];
         };
-        /** @description A webhook endpoint gets nothing any more until it is enabled */
+        /** @description A webhook endpoint was disabled: it gets no events until it is enabled */
         WebhookDisabledDelivery: {
             /**
-             * @description The kind of event
+             * @description The type of event
              * @enum {string}
              */
             event: "webhook.disabled";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -4397,19 +4397,19 @@ export interface components {
             external_id: string | null;
             webhook: components["schemas"]["DisabledWebhook"];
         };
-        /** @description A webhook endpoint: where events of an account go, and which */
+        /** @description A webhook endpoint: where events of an account go, and which events events */
         WebhookEndpoint: {
             /**
              * @description Id of the endpoint
              * @example whk_01km57j4m0eh7awf6pjemv2932
              */
             id: string;
-            /** @description Where its events go. Null of a default endpoint that has a secret and no address yet: the list leaves it out */
+            /** @description Where its events go. Null for a default endpoint that has a secret but no URL yet; the list leaves it out */
             url: string | null;
-            /** @description Your own words */
+            /** @description Your own description */
             description: string | null;
             /**
-             * @description Which events it gets; `*` for all. What can be asked for already may be yet to come
+             * @description Which events it gets; `*` for all. Some types do not exist yet
              * @example [
              *       "message.received",
              *       "message.failed"
@@ -4417,24 +4417,24 @@ export interface components {
              */
             eventTypes: string[];
             /**
-             * @description Only of these inboxes; null for all, and for what belongs to none
+             * @description Only events of these inboxes; null: all events, also those about no inbox
              * @example null
              */
             inboxIds: string[] | null;
             /**
-             * @description Whether `message.received` of mail that a program wrote is left out
+             * @description Whether `message.received` of automated mail is left out
              * @example false
              */
             skipAutomated: boolean;
             /**
-             * @description Blocks of fields that its `message` has beside the usual ones
+             * @description Groups of fields that its `message` has beside the usual ones
              * @example [
              *       "extracted"
              *     ]
              */
             include: string[];
             /**
-             * @description Whether it is the one that `/v1/webhook` means
+             * @description Whether it is the endpoint of `/v1/webhook`
              * @example false
              */
             isDefault: boolean;
@@ -4445,27 +4445,27 @@ export interface components {
             secretLast4: string;
             /**
              * Format: date-time
-             * @description When it was made
+             * @description When it was created
              * @example 2026-03-20T09:00:00.000Z
              */
             createdAt: string;
             /**
-             * @description Since when nothing is promised to it
+             * @description When it was disabled; it gets no events since
              * @example null
              */
             disabledAt: string | null;
             /**
-             * @description `gone`: it answered 410; `failing`: nothing but failures for days; `manual`: by a request
+             * @description `gone`: it answered 410; `failing`: all deliveries failed for days; `manual`: a request disabled it
              * @example null
              */
             disabledReason: ("gone" | "failing" | "manual") | null;
             /**
-             * @description The first failed attempt since the last that was answered with 2xx
+             * @description The first failed attempt since the last 2xx answer
              * @example null
              */
             failingSince: string | null;
         };
-        /** @description What shall be different; what is left out stays */
+        /** @description The changes. Missing fields stay as they are */
         WebhookEndpointChange: {
             /**
              * @description https, unless private webhooks are allowed
@@ -4473,12 +4473,12 @@ export interface components {
              */
             url?: string;
             /**
-             * @description Your own words
+             * @description Your own description
              * @example Order desk
              */
             description?: string | null;
             /**
-             * @description Which events it gets: `message.received` unless given; `*` for all. What is told of domains may be asked for and does not come yet
+             * @description Which events it gets; `*` for all. Without it: only `message.received`. Events about domains do not exist yet
              * @example [
              *       "message.received",
              *       "message.failed"
@@ -4486,26 +4486,26 @@ export interface components {
              */
             eventTypes?: ("*" | "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "suppression.added" | "domain.verified" | "domain.failing" | "domain.failed")[];
             /**
-             * @description Only of these inboxes; null for all
+             * @description Only events of these inboxes; null: all
              * @example [
              *       "inb_01km57j4m0eh7awf6pjemv292z"
              *     ]
              */
             inboxIds?: string[] | null;
             /**
-             * @description Leaves out `message.received` of mail that a program wrote
+             * @description Leaves out `message.received` of automated mail
              * @example true
              */
             skipAutomated?: boolean;
             /**
-             * @description Blocks of fields that its `message` shall have beside the usual ones
+             * @description Groups of fields that its `message` gets beside the usual ones
              * @example [
              *       "extracted"
              *     ]
              */
             include?: ("html" | "extracted" | "automated" | "recipients")[];
             /**
-             * @description True: nothing is promised to it any more. False: again
+             * @description True: it gets no more events. False: it gets events again
              * @example false
              */
             disabled?: boolean;
@@ -4518,20 +4518,20 @@ export interface components {
         /** @description The new secret, shown once */
         WebhookSecret: {
             /**
-             * @description Keys the signatures. Shown once: keep it
+             * @description The key of the signatures. It is shown once: store it
              * @example whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD4VOGAZ0ExAm=
              */
             secret: string;
         };
-        /** @description You asked for a test: it tells of nothing, is in no log, and is not repeated */
+        /** @description A test that you requested. It is not in the log and is not retried */
         WebhookTestDelivery: {
             /**
-             * @description The kind of event
+             * @description The type of event
              * @enum {string}
              */
             event: "webhook.test";
             /**
-             * @description The same at each attempt: a delivery that came twice is known by it
+             * @description The same at each attempt, so that you notice a delivery that comes twice
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -4553,14 +4553,14 @@ export interface components {
              */
             attempt: number;
         };
-        /** @description What came of the test */
+        /** @description The result of the test */
         WebhookTestResult: {
             /**
              * @description Whether it was answered with 2xx
              * @example true
              */
             delivered: boolean;
-            /** @description Null when nobody answered */
+            /** @description Null if nobody answered */
             status: number | null;
             /**
              * @description How long it took
@@ -4568,12 +4568,12 @@ export interface components {
              */
             latencyMs: number;
             /**
-             * @description Null when it was delivered
+             * @description Null if it was delivered
              * @example null
              */
             error: string | null;
         };
-        /** @description The webhook, and its secret where it was made just now */
+        /** @description The webhook, and its secret if it was created just now */
         WebhookWithSecret: {
             /** @description Where events go */
             url: string | null;
@@ -4582,12 +4582,12 @@ export interface components {
             /** @description When it was first set */
             createdAt: string | null;
             /**
-             * @description Since when nothing is delivered, because the receiver answered 410
+             * @description When the receiver answered 410; nothing is delivered since
              * @example null
              */
             disabledAt: string | null;
             /**
-             * @description Keys the signatures. Shown once: keep it
+             * @description The key of the signatures. It is shown once: store it
              * @example whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD4VOGAZ0ExAm=
              */
             secret?: string;
@@ -4606,11 +4606,11 @@ export interface operations {
             query?: {
                 /** @description How many to return */
                 limit?: number;
-                /** @description How many to pass over */
+                /** @description How many to skip */
                 offset?: number;
                 /** @description Only inboxes with this `externalId`. Also taken as `external_id` */
                 externalId?: string;
-                /** @description Only the inbox with this address; what stands before the @ will do */
+                /** @description Only the inbox with this address. The part before the @ is enough */
                 address?: string;
             };
             header?: never;
@@ -4622,7 +4622,7 @@ export interface operations {
             /** @description A page of inboxes, and how many there are in all */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -4646,7 +4646,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -4658,7 +4658,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -4672,7 +4672,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -4684,7 +4684,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -4696,7 +4696,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -4708,9 +4708,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -4726,7 +4726,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A request that comes again with its key is answered as before and not carried out twice (24 h)
+                 * @description A repeated request with the same key is answered as before and not carried out again (24 h)
                  * @example order-4711
                  */
                 "Idempotency-Key"?: string;
@@ -4749,7 +4749,7 @@ export interface operations {
             /** @description An inbox: an email address that sends and receives */
             201: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description Path of the inbox */
                     Location?: string;
@@ -4772,7 +4772,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known; `invalid_idempotency_key`: the header Idempotency-Key is not 1 to 255 visible ASCII characters; `invalid_username`: the name is not one that an address can have */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -4784,7 +4784,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -4798,7 +4798,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -4810,7 +4810,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -4822,9 +4822,9 @@ export interface operations {
             /** @description `idempotency_in_progress`: the first request with this key still runs; `address_taken`: the address is taken; `address_reserved`: the address is reserved */
             409: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -4836,7 +4836,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -4848,7 +4848,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -4860,7 +4860,7 @@ export interface operations {
             /** @description `idempotency_key_reused`: the key was used for another request */
             422: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -4872,9 +4872,9 @@ export interface operations {
             /** @description `inbox_creation_limit`: too many inboxes today */
             429: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -4886,7 +4886,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -4898,9 +4898,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -4929,7 +4929,7 @@ export interface operations {
             /** @description An inbox: an email address that sends and receives */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -4948,7 +4948,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -4960,7 +4960,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -4974,7 +4974,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -4986,7 +4986,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -4998,7 +4998,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5010,7 +5010,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5022,9 +5022,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -5053,7 +5053,7 @@ export interface operations {
             /** @description Deleted */
             204: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5062,7 +5062,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5074,7 +5074,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -5088,7 +5088,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5100,7 +5100,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5112,7 +5112,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5124,7 +5124,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5136,7 +5136,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5148,9 +5148,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -5166,12 +5166,12 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description A request that comes again with its key is answered as before and not carried out twice (24 h)
+                 * @description A repeated request with the same key is answered as before and not carried out again (24 h)
                  * @example order-4711
                  */
                 "Idempotency-Key": string;
                 /**
-                 * @description `respond-async` answers at once with `pending`
+                 * @description `respond-async`: the answer does not wait, and is `pending`
                  * @example respond-async
                  */
                 Prefer?: string;
@@ -5204,10 +5204,10 @@ export interface operations {
             };
         };
         responses: {
-            /** @description On disk with its place in the outbox, and what has become of it so far */
+            /** @description The message, which is stored and in the outbox, and its current status */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `true` when an earlier request with this key sent it */
                     "Idempotent-Replayed"?: string;
@@ -5232,7 +5232,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known; `missing_idempotency_key`: the header Idempotency-Key is required; `invalid_idempotency_key`: the header Idempotency-Key is not 1 to 255 visible ASCII characters; `invalid_form`: the body is not a whole form of RFC 7578 */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5244,7 +5244,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -5258,7 +5258,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events; `feature_requires_paid_plan`: the account's plan does not include it */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5270,7 +5270,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5282,9 +5282,9 @@ export interface operations {
             /** @description `idempotency_in_progress`: the first request with this key still runs */
             409: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -5296,7 +5296,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5308,7 +5308,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5320,7 +5320,7 @@ export interface operations {
             /** @description `idempotency_key_reused`: the key was used for another request; `recipient_suppressed`: nothing is sent to this address: it bounced, complained, unsubscribed, or you said so; `no_recipient`: the message that is answered names nobody else to answer */
             422: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5332,9 +5332,9 @@ export interface operations {
             /** @description `rate_limit_exceeded`: too many within a minute; `daily_limit_exceeded`: too many today; `cold_outreach_limit`: too many to a recipient who has not answered yet; `loop_detected`: the answers come from a robot that answers every mail; `upload_limit`: the account's uploads have no room for it */
             429: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     /** @description What is left of each limit */
                     RateLimit?: string;
@@ -5350,7 +5350,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5362,9 +5362,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -5390,10 +5390,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description An email, as it came in or goes out */
+            /** @description An inbound or outbound email */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5476,7 +5476,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5488,7 +5488,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -5502,7 +5502,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5514,7 +5514,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5526,9 +5526,9 @@ export interface operations {
             /** @description `send_in_progress`: an attempt is in hand; `not_cancelable`: all of it is sent, or has failed */
             409: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -5540,7 +5540,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5552,7 +5552,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5564,7 +5564,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5576,9 +5576,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -5594,17 +5594,17 @@ export interface operations {
             query?: {
                 /** @description How many to return */
                 limit?: number;
-                /** @description How many to pass over */
+                /** @description How many to skip */
                 offset?: number;
                 /** @description Only mail that came in, or only mail that went out */
                 direction?: "inbound" | "outbound";
-                /** @description Searches subject, addresses and text: words that must all be there, `"a phrase"`, `or`, `-not` */
+                /** @description Searches subject, addresses and text. All words must match; `"a phrase"`, `or`, `-not` */
                 q?: string;
-                /** @description The same, in the sender's address and name alone */
+                /** @description The same, only in the sender's address and name */
                 from?: string;
-                /** @description The same, in the recipients' addresses alone */
+                /** @description The same, only in the recipients' addresses */
                 to?: string;
-                /** @description The same, in the subject alone */
+                /** @description The same, only in the subject */
                 subject?: string;
                 /** @description Only messages with attachments (`true`) or without (`false`) */
                 has_attachment?: boolean;
@@ -5614,7 +5614,7 @@ export interface operations {
                 until?: string;
                 /** @description Only messages of this thread. Also taken as `threadId` */
                 thread_id?: string;
-                /** @description `nextCursor` of the page before: goes on behind it, whatever has arrived meanwhile */
+                /** @description `nextCursor` of the page before: continues after it, whatever has arrived meanwhile */
                 cursor?: string;
                 /** @description Adds fields, as a comma list. `extracted`: `codes`, `links`, `extractedText` and `extractedHtml` of each message */
                 include?: string;
@@ -5634,7 +5634,7 @@ export interface operations {
             /** @description A page of messages, and how many there are in all */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5723,7 +5723,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5735,7 +5735,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -5749,7 +5749,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5761,7 +5761,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5773,7 +5773,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5785,7 +5785,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5797,9 +5797,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -5813,23 +5813,23 @@ export interface operations {
     waitForMail: {
         parameters: {
             query?: {
-                /** @description Only mail behind this message, or behind the `cursor` of an earlier wait: the first that fits. Without it the newest that fits and came since `since`, else the next that comes */
+                /** @description Only mail after this message, or after the `cursor` of an earlier wait: the first that matches. Without it: the newest match since `since`, or else the next that arrives */
                 after?: string;
                 /** @description Without `after`: not older than this, instead of a minute before the request: a day (UTC) or an RFC 3339 date-time */
                 since?: string;
-                /** @description The sender: a whole address, `@example.com` for a domain and all below it, else a part of the address or name. Case does not count */
+                /** @description The sender: a whole address, `@example.com` for a domain and its subdomains, or a part of the address or name. Case-insensitive */
                 from?: string;
-                /** @description The address that the mail was sent to, with its `+tag`. Case does not count */
+                /** @description The address that the mail was sent to, with its `+tag`. Case-insensitive */
                 to?: string;
-                /** @description A part of the subject. Case does not count */
+                /** @description A part of the subject. Case-insensitive */
                 subject?: string;
                 /** @description Only mail of this thread. Also taken as `threadId` */
                 thread_id?: string;
                 /** @description Only mail that has all of these: `code`, `link`, `attachment`, with commas between */
                 has?: string;
-                /** @description Only mail that shows signs of a robot (`true`), or none (`false`) */
+                /** @description Only automated mail (`true`), or only other mail (`false`) */
                 automated?: boolean;
-                /** @description Seconds to wait; 0 looks at what is there. Keep it below the time-out of your proxy */
+                /** @description Seconds to wait; 0 only checks for existing mail. Keep it below the time-out of your proxy */
                 timeout?: number;
             };
             header?: never;
@@ -5844,10 +5844,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What a wait came to */
+            /** @description The result of a wait */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5933,7 +5933,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5945,7 +5945,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -5959,7 +5959,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5971,7 +5971,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5983,7 +5983,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5995,9 +5995,9 @@ export interface operations {
             /** @description `too_many_listeners`: too many requests of this account, or of this process, wait or stream */
             429: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -6009,7 +6009,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6021,9 +6021,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -6049,10 +6049,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description An email, as it came in or goes out */
+            /** @description An inbound or outbound email */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6135,7 +6135,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6147,7 +6147,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -6161,7 +6161,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6173,7 +6173,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6185,7 +6185,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6197,7 +6197,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6209,9 +6209,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -6243,7 +6243,7 @@ export interface operations {
             /** @description The page */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6255,7 +6255,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6267,7 +6267,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -6281,7 +6281,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6293,7 +6293,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6305,7 +6305,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6317,7 +6317,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6329,9 +6329,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -6360,7 +6360,7 @@ export interface operations {
             /** @description The mail */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6376,7 +6376,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6388,7 +6388,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -6402,7 +6402,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6414,7 +6414,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6426,7 +6426,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6438,7 +6438,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6450,9 +6450,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -6478,10 +6478,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What came back about a message */
+            /** @description The reports about a message */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6515,7 +6515,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6527,7 +6527,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -6541,7 +6541,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6553,7 +6553,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6565,7 +6565,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6577,7 +6577,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6589,9 +6589,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -6625,7 +6625,7 @@ export interface operations {
             /** @description The report */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6649,7 +6649,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6661,7 +6661,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -6675,7 +6675,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6687,7 +6687,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6699,7 +6699,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6711,7 +6711,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6723,9 +6723,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -6741,7 +6741,7 @@ export interface operations {
             query?: {
                 /** @description How many to return */
                 limit?: number;
-                /** @description How many to pass over */
+                /** @description How many to skip */
                 offset?: number;
                 /** @description Only read threads (`true`) or unread ones (`false`). Also taken as `isRead` */
                 is_read?: boolean;
@@ -6761,7 +6761,7 @@ export interface operations {
             /** @description A page of threads, and how many there are in all */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6795,7 +6795,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6807,7 +6807,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -6821,7 +6821,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6833,7 +6833,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6845,7 +6845,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6857,7 +6857,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6869,9 +6869,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -6909,7 +6909,7 @@ export interface operations {
             /** @description The thread as it is now */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6940,7 +6940,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6952,7 +6952,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -6966,7 +6966,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6978,7 +6978,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6990,7 +6990,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7002,7 +7002,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7014,7 +7014,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7026,9 +7026,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -7044,7 +7044,7 @@ export interface operations {
             query?: {
                 /** @description How many to return */
                 limit?: number;
-                /** @description How many to pass over */
+                /** @description How many to skip */
                 offset?: number;
                 /** @description Adds fields, as a comma list. `extracted`: `codes`, `links`, `extractedText` and `extractedHtml` of each message */
                 include?: string;
@@ -7064,7 +7064,7 @@ export interface operations {
             /** @description A page of the thread's messages, and how many there are in all */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7155,7 +7155,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7167,7 +7167,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -7181,7 +7181,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7193,7 +7193,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7205,7 +7205,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7217,7 +7217,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7229,9 +7229,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -7246,12 +7246,12 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Unix seconds until which the address holds
+                 * @description Unix seconds until which the URL is valid
                  * @example 1774088400
                  */
                 expires?: string;
                 /**
-                 * @description Signature of the address, in place of a key
+                 * @description Signature of the URL, in place of a key
                  * @example 9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3
                  */
                 signature?: string;
@@ -7263,12 +7263,12 @@ export interface operations {
                  */
                 Range?: string;
                 /**
-                 * @description Entity tags that you have
+                 * @description Entity tags of your copies
                  * @example "9f2c01a4e7b8d360"
                  */
                 "If-None-Match"?: string;
                 /**
-                 * @description Entity tag of what you have a part of: else all of it comes
+                 * @description Entity tag of the part that you have. If it differs, the whole file is sent
                  * @example "9f2c01a4e7b8d360"
                  */
                 "If-Range"?: string;
@@ -7292,7 +7292,7 @@ export interface operations {
             /** @description The bytes */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description Entity tag of the bytes */
                     ETag?: string;
@@ -7308,11 +7308,11 @@ export interface operations {
             /** @description The range */
             206: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description Entity tag of the bytes */
                     ETag?: string;
-                    /** @description Which bytes, of how many */
+                    /** @description The range and the size of the file */
                     "Content-Range"?: string;
                     [name: string]: unknown;
                 };
@@ -7321,10 +7321,10 @@ export interface operations {
                     "*/*": string;
                 };
             };
-            /** @description You have it already */
+            /** @description Your copy is current */
             304: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description Entity tag of the bytes */
                     ETag?: string;
@@ -7335,7 +7335,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -7349,7 +7349,7 @@ export interface operations {
             /** @description `invalid_signature`: the signature of the address is wrong; `link_expired`: the address has expired */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7361,7 +7361,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7373,7 +7373,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7382,12 +7382,12 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No byte lies in the range; `Content-Range` tells the size */
+            /** @description The range is outside the file; `Content-Range` has the size */
             416: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Of how many bytes */
+                    /** @description The size of the file */
                     "Content-Range"?: string;
                     [name: string]: unknown;
                 };
@@ -7396,7 +7396,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7408,9 +7408,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -7438,10 +7438,10 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A file that came before the mail that will bear it */
+            /** @description A file that can be attached to mail */
             201: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description Path of the upload */
                     Location?: string;
@@ -7465,7 +7465,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7477,7 +7477,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -7491,7 +7491,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7503,7 +7503,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7515,7 +7515,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7527,9 +7527,9 @@ export interface operations {
             /** @description `upload_limit`: the account's uploads have no room for it */
             429: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -7541,7 +7541,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7553,9 +7553,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -7581,10 +7581,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A file that came before the mail that will bear it */
+            /** @description A file that can be attached to mail */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7606,7 +7606,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7618,7 +7618,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -7632,7 +7632,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7644,7 +7644,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7656,7 +7656,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7668,7 +7668,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7680,7 +7680,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7692,9 +7692,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -7723,7 +7723,7 @@ export interface operations {
             /** @description Deleted */
             204: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7732,7 +7732,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7744,7 +7744,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -7758,7 +7758,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7770,7 +7770,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7782,7 +7782,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7794,7 +7794,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7806,7 +7806,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7818,9 +7818,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -7840,10 +7840,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Where the account's events go: all null where nothing was ever set */
+            /** @description Where the account's events go. All fields are null if none was ever set */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7862,7 +7862,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7874,7 +7874,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -7888,7 +7888,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7900,7 +7900,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7912,7 +7912,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7924,7 +7924,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7936,9 +7936,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -7967,10 +7967,10 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The webhook, and its secret where it was made just now */
+            /** @description The webhook, and its secret if it was created just now */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7990,7 +7990,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8002,7 +8002,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -8016,7 +8016,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8028,7 +8028,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8040,7 +8040,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8052,7 +8052,7 @@ export interface operations {
             /** @description `invalid_webhook_url`: the URL is not one that events may go to */
             422: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8064,7 +8064,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8076,9 +8076,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -8101,7 +8101,7 @@ export interface operations {
             /** @description Deleted */
             204: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8110,7 +8110,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8122,7 +8122,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -8136,7 +8136,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8148,7 +8148,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8160,7 +8160,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8172,7 +8172,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8184,9 +8184,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -8218,7 +8218,7 @@ export interface operations {
             /** @description The new secret, shown once */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8234,7 +8234,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known; `no_webhook_url`: no webhook URL is set */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8246,7 +8246,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -8260,7 +8260,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8272,7 +8272,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8284,7 +8284,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8296,7 +8296,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8308,9 +8308,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -8330,10 +8330,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What came of the test */
+            /** @description The result of the test */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8352,7 +8352,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known; `no_webhook_url`: no webhook URL is set */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8364,7 +8364,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -8378,7 +8378,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8390,7 +8390,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8402,7 +8402,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8414,9 +8414,9 @@ export interface operations {
             /** @description `rate_limit_exceeded`: too many within a minute */
             429: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -8428,7 +8428,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8440,9 +8440,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -8465,7 +8465,7 @@ export interface operations {
             /** @description All endpoints of the account */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8502,7 +8502,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8514,7 +8514,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -8528,7 +8528,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8540,7 +8540,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8552,7 +8552,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8564,7 +8564,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8576,9 +8576,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -8594,7 +8594,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A request that comes again with its key is answered as before and not carried out twice (24 h)
+                 * @description A repeated request with the same key is answered as before and not carried out again (24 h)
                  * @example order-4711
                  */
                 "Idempotency-Key"?: string;
@@ -8625,10 +8625,10 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint, and its secret where it was made just now */
+            /** @description The endpoint, and its secret if it was created just now */
             201: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description Path of the endpoint */
                     Location?: string;
@@ -8666,7 +8666,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known; `invalid_idempotency_key`: the header Idempotency-Key is not 1 to 255 visible ASCII characters */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8678,7 +8678,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -8692,7 +8692,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8704,7 +8704,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8716,9 +8716,9 @@ export interface operations {
             /** @description `idempotency_in_progress`: the first request with this key still runs */
             409: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -8730,7 +8730,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8742,7 +8742,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8754,7 +8754,7 @@ export interface operations {
             /** @description `idempotency_key_reused`: the key was used for another request; `invalid_webhook_url`: the URL is not one that events may go to; `webhook_limit_reached`: the account has as many webhook endpoints as it may have */
             422: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8766,9 +8766,9 @@ export interface operations {
             /** @description `rate_limit_exceeded`: too many within a minute */
             429: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -8780,7 +8780,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8792,9 +8792,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -8820,10 +8820,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A webhook endpoint: where events of an account go, and which */
+            /** @description A webhook endpoint: where events of an account go, and which events events */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8856,7 +8856,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8868,7 +8868,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -8882,7 +8882,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8894,7 +8894,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8906,7 +8906,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8918,7 +8918,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8930,7 +8930,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8942,9 +8942,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -8973,7 +8973,7 @@ export interface operations {
             /** @description Deleted */
             204: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8982,7 +8982,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -8994,7 +8994,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -9008,7 +9008,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9020,7 +9020,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9032,7 +9032,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9044,7 +9044,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9056,7 +9056,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9068,9 +9068,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -9118,10 +9118,10 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A webhook endpoint: where events of an account go, and which */
+            /** @description A webhook endpoint: where events of an account go, and which events events */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9154,7 +9154,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9166,7 +9166,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -9180,7 +9180,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9192,7 +9192,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9204,7 +9204,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9216,7 +9216,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9228,7 +9228,7 @@ export interface operations {
             /** @description `invalid_webhook_url`: the URL is not one that events may go to */
             422: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9240,7 +9240,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9252,9 +9252,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -9270,7 +9270,7 @@ export interface operations {
             query?: {
                 /** @description How many to return */
                 limit?: number;
-                /** @description `nextCursor` of the page before: goes on behind it, whatever has arrived meanwhile */
+                /** @description `nextCursor` of the page before: continues after it, whatever has arrived meanwhile */
                 cursor?: string;
                 /** @description Only events in this state */
                 state?: "pending" | "delivered" | "failed" | "none";
@@ -9287,10 +9287,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of events, and what became of them at one endpoint */
+            /** @description A page of events, and their states at one endpoint */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9318,7 +9318,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9330,7 +9330,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -9344,7 +9344,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9356,7 +9356,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9368,7 +9368,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9380,7 +9380,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9392,7 +9392,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9404,9 +9404,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -9441,10 +9441,10 @@ export interface operations {
             };
         };
         responses: {
-            /** @description They go out soon, in the order in which they happened */
+            /** @description The queued events. They are delivered soon, in order */
             202: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9462,7 +9462,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known; `no_webhook_url`: no webhook URL is set */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9474,7 +9474,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -9488,7 +9488,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9500,7 +9500,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9512,7 +9512,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9524,7 +9524,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9536,9 +9536,9 @@ export interface operations {
             /** @description `rate_limit_exceeded`: too many within a minute */
             429: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -9550,7 +9550,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9562,9 +9562,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -9602,7 +9602,7 @@ export interface operations {
             /** @description The new secret, shown once */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9618,7 +9618,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9630,7 +9630,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -9644,7 +9644,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9656,7 +9656,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9668,7 +9668,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9680,7 +9680,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9692,7 +9692,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9704,9 +9704,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -9732,10 +9732,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What came of the test */
+            /** @description The result of the test */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9754,7 +9754,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known; `no_webhook_url`: no webhook URL is set */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9766,7 +9766,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -9780,7 +9780,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9792,7 +9792,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9804,7 +9804,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9816,7 +9816,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9828,9 +9828,9 @@ export interface operations {
             /** @description `rate_limit_exceeded`: too many within a minute */
             429: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -9842,7 +9842,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9854,9 +9854,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -9874,11 +9874,11 @@ export interface operations {
                 after?: string;
                 /** @description How many to return */
                 limit?: number;
-                /** @description Which events: a comma list of types, or `*` for all. Without it `message.received` alone */
+                /** @description Which events: a comma list of types, or `*` for all. Without it: only `message.received` */
                 types?: string;
                 /** @description Only events of these inboxes: a comma list, at most 100. Also taken as `inboxId` */
                 inbox_id?: string;
-                /** @description Of mail that came in: `false` leaves out what no person wrote, `true` all else */
+                /** @description For inbound mail: `false` leaves out automated mail, `true` leaves out all other mail */
                 automated?: "true" | "false";
                 /** @description Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag) */
                 include?: string;
@@ -9889,10 +9889,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of events, and whether there are more behind it */
+            /** @description A page of events, and whether there are more after it */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9969,7 +9969,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -9981,7 +9981,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -9995,7 +9995,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10007,7 +10007,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10019,7 +10019,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10031,7 +10031,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10043,9 +10043,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -10059,22 +10059,22 @@ export interface operations {
     streamEvents: {
         parameters: {
             query?: {
-                /** @description Which events: a comma list of types, or `*` for all. Without it `message.received` alone */
+                /** @description Which events: a comma list of types, or `*` for all. Without it: only `message.received` */
                 types?: string;
                 /** @description Only events of these inboxes: a comma list, at most 100. Also taken as `inboxId` */
                 inbox_id?: string;
-                /** @description Of mail that came in: `false` leaves out what no person wrote, `true` all else */
+                /** @description For inbound mail: `false` leaves out automated mail, `true` leaves out all other mail */
                 automated?: "true" | "false";
                 /** @description Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag) */
                 include?: string;
-                /** @description Id of the last event that you have, or `start`; from now on where left out */
+                /** @description Id of the last event that you have, or `start`. Without it: new events only */
                 after?: string;
-                /** @description A token in place of the header, for browsers: one that ends within the hour, and no key */
+                /** @description A token in place of the header, for browsers. It must expire within an hour; a key is not accepted */
                 token?: string;
             };
             header?: {
                 /**
-                 * @description Id of the last frame that you have: wins over `after`
+                 * @description Id of the last frame that you have. It wins over `after`
                  * @example evt_01km7xnw70ejr8hy7ppemk397f
                  */
                 "Last-Event-ID"?: string;
@@ -10084,10 +10084,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Frames, for as long as you listen */
+            /** @description Frames, as long as you listen */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10105,7 +10105,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10117,7 +10117,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -10131,7 +10131,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10143,7 +10143,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10155,7 +10155,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10167,9 +10167,9 @@ export interface operations {
             /** @description `too_many_listeners`: too many requests of this account, or of this process, wait or stream */
             429: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -10181,7 +10181,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10193,9 +10193,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -10211,7 +10211,7 @@ export interface operations {
             query?: {
                 /** @description How many to return */
                 limit?: number;
-                /** @description `nextCursor` of the page before: goes on behind it, whatever has arrived meanwhile */
+                /** @description `nextCursor` of the page before: continues after it, whatever has arrived meanwhile */
                 cursor?: string;
             };
             header?: never;
@@ -10229,7 +10229,7 @@ export interface operations {
             /** @description A page of the attempts */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10256,7 +10256,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10268,7 +10268,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -10282,7 +10282,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10294,7 +10294,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10306,7 +10306,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10318,7 +10318,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10330,7 +10330,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10342,9 +10342,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -10379,10 +10379,10 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is in line */
+            /** @description The queued redelivery */
             202: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10399,7 +10399,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known; `no_webhook_url`: no webhook URL is set */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10411,7 +10411,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -10425,7 +10425,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10437,7 +10437,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10449,7 +10449,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10461,7 +10461,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10473,9 +10473,9 @@ export interface operations {
             /** @description `rate_limit_exceeded`: too many within a minute */
             429: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -10487,7 +10487,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10499,9 +10499,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -10517,13 +10517,13 @@ export interface operations {
             query?: {
                 /** @description Only mail, or only events for webhooks */
                 kind?: "relay" | "webhook";
-                /** @description Only what is in this state */
+                /** @description Only items in this state */
                 state?: "ready" | "running" | "waiting";
-                /** @description Only what belongs to this inbox. Also taken as `inboxId` */
+                /** @description Only items of this inbox. Also taken as `inboxId` */
                 inbox_id?: string;
                 /** @description How many to return */
                 limit?: number;
-                /** @description `nextCursor` of the page before: goes on behind it, whatever has arrived meanwhile */
+                /** @description `nextCursor` of the page before: continues after it, whatever has arrived meanwhile */
                 cursor?: string;
             };
             header?: never;
@@ -10535,7 +10535,7 @@ export interface operations {
             /** @description A page of the outbox */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10568,7 +10568,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10580,7 +10580,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -10594,7 +10594,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10606,7 +10606,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10618,7 +10618,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10630,7 +10630,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10642,7 +10642,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10654,9 +10654,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -10685,7 +10685,7 @@ export interface operations {
             /** @description Canceled */
             204: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10694,7 +10694,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10706,7 +10706,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -10720,7 +10720,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10732,7 +10732,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10744,9 +10744,9 @@ export interface operations {
             /** @description `send_in_progress`: an attempt is in hand; `not_cancelable`: all of it is sent, or has failed */
             409: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -10758,7 +10758,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10770,7 +10770,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10782,7 +10782,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10794,9 +10794,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -10822,10 +10822,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Something that is still to be done for the account */
+            /** @description A mail or an event that is still to be sent */
             202: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10853,7 +10853,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10865,7 +10865,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -10879,7 +10879,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10891,7 +10891,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10903,9 +10903,9 @@ export interface operations {
             /** @description `send_in_progress`: an attempt is in hand */
             409: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -10917,7 +10917,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10929,7 +10929,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10941,7 +10941,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -10953,9 +10953,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -10971,13 +10971,13 @@ export interface operations {
             query?: {
                 /** @description Only of this address */
                 address?: string;
-                /** @description Only those of this inbox alone. Also taken as `inboxId` */
+                /** @description Only those of this inbox. Also taken as `inboxId` */
                 inbox_id?: string;
                 /** @description Only of this reason */
                 reason?: "bounce" | "complaint" | "unsubscribe" | "manual";
                 /** @description How many to return */
                 limit?: number;
-                /** @description `nextCursor` of the page before: goes on behind it, whatever has arrived meanwhile */
+                /** @description `nextCursor` of the page before: continues after it, whatever has arrived meanwhile */
                 cursor?: string;
             };
             header?: never;
@@ -10989,7 +10989,7 @@ export interface operations {
             /** @description A page of suppressions */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11017,7 +11017,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11029,7 +11029,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -11043,7 +11043,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11055,7 +11055,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11067,7 +11067,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11079,7 +11079,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11091,7 +11091,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11103,9 +11103,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -11135,10 +11135,10 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The one that is there already, or of a list how many are new */
+            /** @description The existing suppression, or the result of adding a list */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11158,10 +11158,10 @@ export interface operations {
                     "application/json": components["schemas"]["AddedOrThere"];
                 };
             };
-            /** @description An address that nothing is sent to */
+            /** @description A suppression: an address that nothing is sent to */
             201: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description Path of the suppression */
                     Location?: string;
@@ -11186,7 +11186,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11198,7 +11198,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -11212,7 +11212,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11224,7 +11224,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11236,7 +11236,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11248,7 +11248,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11260,7 +11260,7 @@ export interface operations {
             /** @description `suppression_limit_reached`: the account has as many suppressions as it may have */
             422: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11272,7 +11272,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11284,9 +11284,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -11312,10 +11312,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description An address that nothing is sent to */
+            /** @description A suppression: an address that nothing is sent to */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11338,7 +11338,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11350,7 +11350,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -11364,7 +11364,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11376,7 +11376,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11388,7 +11388,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11400,7 +11400,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11412,7 +11412,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11424,9 +11424,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -11455,7 +11455,7 @@ export interface operations {
             /** @description Deleted */
             204: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11464,7 +11464,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11476,7 +11476,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -11490,7 +11490,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11502,7 +11502,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11514,7 +11514,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11526,7 +11526,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11538,7 +11538,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11550,9 +11550,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -11575,7 +11575,7 @@ export interface operations {
             /** @description The account of the caller, its limits, and what the caller may do in it */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11617,7 +11617,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11629,7 +11629,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -11643,7 +11643,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11655,7 +11655,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11667,7 +11667,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11679,9 +11679,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -11711,10 +11711,10 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A token that reads, dead with the key that made it */
+            /** @description A token that can only read, and that ends with the key that made it */
             201: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11731,7 +11731,7 @@ export interface operations {
             /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11743,7 +11743,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -11757,7 +11757,7 @@ export interface operations {
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11769,7 +11769,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11781,7 +11781,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11793,7 +11793,7 @@ export interface operations {
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11805,7 +11805,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11817,9 +11817,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -11855,10 +11855,10 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Written down */
+            /** @description The notices are stored */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11875,7 +11875,7 @@ export interface operations {
             /** @description `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11887,7 +11887,7 @@ export interface operations {
             /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
             401: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
@@ -11901,7 +11901,7 @@ export interface operations {
             /** @description `not_found`: there is no such thing in this account */
             404: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11913,7 +11913,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11925,7 +11925,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11937,9 +11937,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -11955,7 +11955,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Entity tag of the page that you have
+                 * @description Entity tag of your copy
                  * @example "9f2c01a4e7b8d360"
                  */
                 "If-None-Match"?: string;
@@ -11968,7 +11968,7 @@ export interface operations {
             /** @description The page */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11977,10 +11977,10 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description You have it already */
+            /** @description Your copy is current */
             304: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11989,7 +11989,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -12001,7 +12001,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -12013,9 +12013,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -12038,9 +12038,9 @@ export interface operations {
             /** @description The process answers */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Which service it is: the same for all processes on one database */
+                    /** @description Id of the service: the same for all processes on one database */
                     "X-Inboxd-Service"?: string;
                     [name: string]: unknown;
                 };
@@ -12056,7 +12056,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -12068,7 +12068,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -12080,9 +12080,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -12105,7 +12105,7 @@ export interface operations {
             /** @description The document, as OpenAPI 3.1 */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -12129,7 +12129,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -12141,7 +12141,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -12153,9 +12153,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -12178,7 +12178,7 @@ export interface operations {
             /** @description Ready for traffic */
             200: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -12194,7 +12194,7 @@ export interface operations {
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -12206,7 +12206,7 @@ export interface operations {
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -12218,9 +12218,9 @@ export interface operations {
             /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
             503: {
                 headers: {
-                    /** @description Id of this request, the caller's own where one was sent */
+                    /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
-                    /** @description Whole seconds until another try makes sense */
+                    /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -12337,21 +12337,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Nothing is delivered here any more: the webhook is disabled */
+            /** @description Disables the webhook: it gets no more events */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Received: any 2xx within 15 seconds. What is in the body does not matter */
+            /** @description Received: any 2xx within 15 seconds. The body does not matter */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Not received, as a redirect or no answer is: delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is minded */
+            /** @description Not received, also if there is a redirect or no answer. The event is delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is respected */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12480,21 +12480,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Nothing is delivered here any more: the webhook is disabled */
+            /** @description Disables the webhook: it gets no more events */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Received: any 2xx within 15 seconds. What is in the body does not matter */
+            /** @description Received: any 2xx within 15 seconds. The body does not matter */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Not received, as a redirect or no answer is: delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is minded */
+            /** @description Not received, also if there is a redirect or no answer. The event is delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is respected */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12629,21 +12629,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Nothing is delivered here any more: the webhook is disabled */
+            /** @description Disables the webhook: it gets no more events */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Received: any 2xx within 15 seconds. What is in the body does not matter */
+            /** @description Received: any 2xx within 15 seconds. The body does not matter */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Not received, as a redirect or no answer is: delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is minded */
+            /** @description Not received, also if there is a redirect or no answer. The event is delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is respected */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12713,21 +12713,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Nothing is delivered here any more: the webhook is disabled */
+            /** @description Disables the webhook: it gets no more events */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Received: any 2xx within 15 seconds. What is in the body does not matter */
+            /** @description Received: any 2xx within 15 seconds. The body does not matter */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Not received, as a redirect or no answer is: delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is minded */
+            /** @description Not received, also if there is a redirect or no answer. The event is delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is respected */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12798,21 +12798,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Nothing is delivered here any more: the webhook is disabled */
+            /** @description Disables the webhook: it gets no more events */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Received: any 2xx within 15 seconds. What is in the body does not matter */
+            /** @description Received: any 2xx within 15 seconds. The body does not matter */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Not received, as a redirect or no answer is: delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is minded */
+            /** @description Not received, also if there is a redirect or no answer. The event is delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is respected */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12882,21 +12882,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Nothing is delivered here any more: the webhook is disabled */
+            /** @description Disables the webhook: it gets no more events */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Received: any 2xx within 15 seconds. What is in the body does not matter */
+            /** @description Received: any 2xx within 15 seconds. The body does not matter */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Not received, as a redirect or no answer is: delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is minded */
+            /** @description Not received, also if there is a redirect or no answer. The event is delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is respected */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12981,21 +12981,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Nothing is delivered here any more: the webhook is disabled */
+            /** @description Disables the webhook: it gets no more events */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Received: any 2xx within 15 seconds. What is in the body does not matter */
+            /** @description Received: any 2xx within 15 seconds. The body does not matter */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Not received, as a redirect or no answer is: delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is minded */
+            /** @description Not received, also if there is a redirect or no answer. The event is delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is respected */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -13080,21 +13080,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Nothing is delivered here any more: the webhook is disabled */
+            /** @description Disables the webhook: it gets no more events */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Received: any 2xx within 15 seconds. What is in the body does not matter */
+            /** @description Received: any 2xx within 15 seconds. The body does not matter */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Not received, as a redirect or no answer is: delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is minded */
+            /** @description Not received, also if there is a redirect or no answer. The event is delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is respected */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -13179,21 +13179,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Nothing is delivered here any more: the webhook is disabled */
+            /** @description Disables the webhook: it gets no more events */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Received: any 2xx within 15 seconds. What is in the body does not matter */
+            /** @description Received: any 2xx within 15 seconds. The body does not matter */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Not received, as a redirect or no answer is: delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is minded */
+            /** @description Not received, also if there is a redirect or no answer. The event is delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is respected */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -13278,21 +13278,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Nothing is delivered here any more: the webhook is disabled */
+            /** @description Disables the webhook: it gets no more events */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Received: any 2xx within 15 seconds. What is in the body does not matter */
+            /** @description Received: any 2xx within 15 seconds. The body does not matter */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Not received, as a redirect or no answer is: delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is minded */
+            /** @description Not received, also if there is a redirect or no answer. The event is delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is respected */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -13372,21 +13372,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Nothing is delivered here any more: the webhook is disabled */
+            /** @description Disables the webhook: it gets no more events */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Received: any 2xx within 15 seconds. What is in the body does not matter */
+            /** @description Received: any 2xx within 15 seconds. The body does not matter */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Not received, as a redirect or no answer is: delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is minded */
+            /** @description Not received, also if there is a redirect or no answer. The event is delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is respected */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -13448,21 +13448,21 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Nothing is delivered here any more: the webhook is disabled */
+            /** @description Disables the webhook: it gets no more events */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Received: any 2xx within 15 seconds. What is in the body does not matter */
+            /** @description Received: any 2xx within 15 seconds. The body does not matter */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Not received, as a redirect or no answer is: delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is minded */
+            /** @description Not received, also if there is a redirect or no answer. The event is delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is respected */
             default: {
                 headers: {
                     [name: string]: unknown;

@@ -22,9 +22,9 @@ export function eventOf<const Event extends string, Fields extends TProperties>(
   { name, description, fields }: EventParts<Fields>,
 ) {
   const head = {
-    event: oneOf([event], { description: "The kind of event" }),
+    event: oneOf([event], { description: "The type of event" }),
     event_id: Type.String({
-      description: "The same at each attempt: a delivery that came twice is known by it",
+      description: "The same at each attempt, so that you notice a delivery that comes twice",
       examples: [examples.eventId],
     }),
     occurred_at: instant({ description: "When it happened" }),

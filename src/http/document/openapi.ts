@@ -44,26 +44,26 @@ const about = `Inboxes that send and receive real email over JSON.
 
 - Failures are problem details (RFC 9457), as \`application/json\` where \`Accept\` names only that: branch on \`code\`.
 - \`HEAD\` is answered wherever \`GET\` is, with the same status and headers. \`OPTIONS\` answers 204, and every other method that a path does not take 405 \`method_not_allowed\`, both with \`Allow\`.
-- \`GET /v1/ws\` is a WebSocket that tells events, and whose client changes on the way what it is told: /docs/streams.md has its messages.
-- A token (\`POST /v1/tokens\`) goes wherever a key goes. What it may not do is 403 \`forbidden\`, what it does not reach 404.
+- \`GET /v1/ws\` is a WebSocket that sends events. Its client can change the subscription at any time: /docs/streams.md has the messages.
+- A token (\`POST /v1/tokens\`) can be used in place of a key. What it may not do is 403 \`forbidden\`, what it does not reach is 404.
 - Instants are ISO 8601 in UTC. Ids are opaque, and sort by time.
 - Each answer has \`X-Request-Id\`: send one of your own, or quote ours when you ask for help.`;
 
 /** The groups of operations, in the order in which a new user meets them. */
 const tags = [
-  { name: "Inboxes", description: "Real email addresses, made and removed by you" },
-  { name: "Sending", description: "New mail and replies, each sent once however often it is asked" },
-  { name: "Messages", description: "All mail of an inbox, by page or by search" },
-  { name: "Threads", description: "Conversations, and what is to be done in them" },
-  { name: "Attachments", description: "Files of messages, by addresses that need no key" },
+  { name: "Inboxes", description: "Real email addresses, which you create and delete" },
+  { name: "Sending", description: "New mail and replies, each sent exactly once" },
+  { name: "Messages", description: "Mail of an inbox, by page or by search" },
+  { name: "Threads", description: "Conversations, and their read flags" },
+  { name: "Attachments", description: "Files of messages, by signed URLs that need no key" },
   { name: "Webhooks", description: "Where your events go, and the secret that signs them" },
-  { name: "Events", description: "What has happened: the log, its deliveries, and what your webhook is sent" },
-  { name: "Outbox", description: "What is still to be sent and delivered, and taking it back" },
-  { name: "Suppressions", description: "Addresses that nothing is sent to, and why" },
-  { name: "Account", description: "What your key opens, with its limits" },
-  { name: "Tokens", description: "Short-lived children of your key, for browsers and for one task" },
-  { name: "Relay", description: "For the operator's relay: what became of the mail that it took" },
-  { name: "Health", description: "Whether the service works, and what it says of itself" },
+  { name: "Events", description: "Events: the log, its deliveries, and the payloads of webhooks" },
+  { name: "Outbox", description: "Mail and events that are still to be sent, and how to cancel them" },
+  { name: "Suppressions", description: "Addresses that nothing is sent to, and the reasons" },
+  { name: "Account", description: "The account of your key, with its limits" },
+  { name: "Tokens", description: "Short-lived tokens of your key, for browsers and for one task" },
+  { name: "Relay", description: "For the operator's relay: notices about mail that it accepted" },
+  { name: "Health", description: "Health of the service, and its documentation" },
 ] as const;
 
 /** The index of a group in the document. An unknown group comes last. */
@@ -147,7 +147,7 @@ const ownOperations: readonly { path: string; of: AnyOperation }[] = [
       description: "A page for browsers that shows this document. It loads nothing from elsewhere.",
       open: true,
       headers: {
-        "If-None-Match": { description: "Entity tag of the page that you have", example: '"9f2c01a4e7b8d360"' },
+        "If-None-Match": { description: "Entity tag of your copy", example: '"9f2c01a4e7b8d360"' },
       },
       answers: {
         200: Type.String({
@@ -155,7 +155,7 @@ const ownOperations: readonly { path: string; of: AnyOperation }[] = [
           contentMediaType: "text/html",
           examples: ["<!doctype html>"],
         }),
-        304: Type.Void({ description: "You have it already" }),
+        304: Type.Void({ description: "Your copy is current" }),
       },
     },
   },

@@ -81,7 +81,7 @@ function headerParameters(of: AnyOperation) {
 
 function keyHeader({ idempotencyKey }: AnyOperation) {
   if (idempotencyKey === undefined) return {};
-  const description = "A request that comes again with its key is answered as before and not carried out twice (24 h)";
+  const description = "A repeated request with the same key is answered as before and not carried out again (24 h)";
   return { "Idempotency-Key": { description, required: idempotencyKey === "required", example: "order-4711" } };
 }
 

@@ -62,7 +62,7 @@ function headersOf(codes: readonly Reason[]): ShownHeaders {
   const waits = codes.some((code) => waitingReasons.has(code));
   return {
     ...(codes.includes("unauthorized") && { "WWW-Authenticate": "`Bearer`" }),
-    ...(waits && { "Retry-After": "Whole seconds until another try makes sense" }),
+    ...(waits && { "Retry-After": "Whole seconds to wait before the next try" }),
   };
 }
 
@@ -71,7 +71,7 @@ type ShownHeaders = Readonly<Record<string, string>>;
 
 /** The headers of an answer as the document has them, with the one that every answer has. */
 export function headerObjects(own: ShownHeaders) {
-  const all = { "X-Request-Id": "Id of this request, the caller's own where one was sent", ...own };
+  const all = { "X-Request-Id": "Id of this request, or the one that the caller sent", ...own };
   return Object.fromEntries(
     Object.entries(all).map(([name, description]) => [name, { description, schema: schemaOf(name) }]),
   );

@@ -6,7 +6,7 @@ export const securitySchemes = {
     in: "header",
     name: "webhook-signature",
     description:
-      "How the relay of `RELAY_NOTICES` signs: `webhook-signature` or `svix-signature` (Resend), `X-Twilio-Email-Event-Webhook-Signature` (SendGrid), or within the body (Amazon SNS, Mailgun)",
+      "The signature of the relay of `RELAY_NOTICES`: `webhook-signature` or `svix-signature` (Resend), `X-Twilio-Email-Event-Webhook-Signature` (SendGrid), or within the body (Amazon SNS, Mailgun)",
   },
   relayPassword: { type: "http", scheme: "basic", description: "User and password of `RELAY_NOTICES=postmark:…`" },
   relayToken: { type: "http", scheme: "bearer", description: "The token of `RELAY_NOTICES=generic:…`" },

@@ -41,11 +41,11 @@ function deliveryOperation({ event, summary, description, delivery }: EventKind,
       content: { "application/json": { schema: writer.write(delivery), example: exampleOf(delivery) } },
     },
     responses: {
-      "2XX": { description: "Received: any 2xx within 15 seconds. What is in the body does not matter" },
-      "410": { description: "Nothing is delivered here any more: the webhook is disabled" },
+      "2XX": { description: "Received: any 2xx within 15 seconds. The body does not matter" },
+      "410": { description: "Disables the webhook: it gets no more events" },
       default: {
         description:
-          "Not received, as a redirect or no answer is: delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is minded",
+          "Not received, also if there is a redirect or no answer. The event is delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is respected",
       },
     },
   };

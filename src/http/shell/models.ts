@@ -80,7 +80,7 @@ export function pageQuery(defaultLimit = 50) {
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
       default: 0,
-      description: "How many to pass over",
+      description: "How many to skip",
     }),
   };
 }
@@ -122,7 +122,7 @@ export const Problem = named(
   "Problem",
   Type.Object(
     {
-      type: Type.String({ description: "Always `about:blank`: the code tells the kind", examples: ["about:blank"] }),
+      type: Type.String({ description: "Always `about:blank`: the code is the type", examples: ["about:blank"] }),
       title: Type.String({ description: "The status in words", examples: ["Bad Request"] }),
       status: Type.Integer({ description: "The status of the answer", examples: [400] }),
       detail: Type.String({ description: "What could not be done, and why" }),
@@ -131,27 +131,25 @@ export const Problem = named(
       error: Type.String({ description: "The same as `code`" }),
       message: Type.String({ description: "The same as `detail`" }),
       request_id: Type.String({ description: "The same as the `X-Request-Id` header" }),
-      resource: Type.Optional(Type.String({ description: "With `not_found`: what there is none of" })),
-      feature: Type.Optional(Type.String({ description: "With `feature_requires_paid_plan`: what the plan lacks" })),
-      limit: Type.Optional(Type.Integer({ description: "With a limit that is reached: how many there may be" })),
+      resource: Type.Optional(Type.String({ description: "With `not_found`: the missing resource" })),
+      feature: Type.Optional(Type.String({ description: "With `feature_requires_paid_plan`: the missing feature" })),
+      limit: Type.Optional(Type.Integer({ description: "With a reached limit: the limit" })),
       suppression_id: Type.Optional(
-        Type.String({ description: "With `recipient_suppressed`: the suppression; `DELETE` it to write to him again" }),
+        Type.String({ description: "With `recipient_suppressed`: the suppression. `DELETE` it to allow mail again" }),
       ),
-      reason: Type.Optional(Type.String({ description: "With `recipient_suppressed`: why nothing is sent to him" })),
+      reason: Type.Optional(Type.String({ description: "With `recipient_suppressed`: the reason of the suppression" })),
       expires_at: Type.Optional(
         nullable(shownWith(Type.String(), { format: "date-time" }), {
-          description: "With `recipient_suppressed`: when that ends; null: never",
+          description: "With `recipient_suppressed`: when it ends; null: never",
         }),
       ),
       scope: Type.Optional(
         Type.String({ description: "With `too_many_listeners`: whose limit it is, `account` or `process`" }),
       ),
-      message_status: Type.Optional(
-        Type.String({ description: "With `not_cancelable`: what has become of the message" }),
-      ),
-      used: Type.Optional(Type.Integer({ description: "With a 429: how many there have been" })),
+      message_status: Type.Optional(Type.String({ description: "With `not_cancelable`: the status of the message" })),
+      used: Type.Optional(Type.Integer({ description: "With a 429: how many were used" })),
       resets_at: Type.Optional(
-        shownWith(Type.String({ description: "With a 429: when there is room again" }), { format: "date-time" }),
+        shownWith(Type.String({ description: "With a 429: when the limit resets" }), { format: "date-time" }),
       ),
       errors: Type.Optional(Type.Array(Fault, { description: "Each fault of a body or a query, all at once" })),
     },

@@ -59,7 +59,7 @@ export function placeParameter(description: string) {
 export function cursorParameter() {
   return parameter(isCursor, {
     error: "must be the `nextCursor` of a page of this list",
-    description: "`nextCursor` of the page before: goes on behind it, whatever has arrived meanwhile",
+    description: "`nextCursor` of the page before: continues after it, whatever has arrived meanwhile",
     examples: [examples.cursor],
   });
 }

@@ -31,7 +31,7 @@ const Limits = named(
       storageBytes: most("Bytes that all mail of the account takes", 0),
       inboxBytes: most("Bytes that the mail of one inbox takes", 0),
     },
-    { description: "How much of each there may be" },
+    { description: "The limits of the account" },
   ),
 );
 
@@ -40,30 +40,30 @@ const CallingKey = named(
   Type.Object(
     {
       id: Type.String({
-        description: "Id of the key; with a token that of the key that made it",
+        description: "Id of the key. With a token, the id of the key that made it",
         examples: [examples.keyId],
       }),
       name: nullable(Type.String(), {
-        description: "What the key is called, where it is called anything",
+        description: "Name of the key, if it has one",
         examples: ["first start"],
       }),
       access: oneOf(["full", "read"], {
-        description: "What the caller may do: `full`: all; `read`: read, as a token does",
+        description: "What the caller may do. `full`: everything; `read`: only read, as with a token",
       }),
       inboxId: nullable(Type.String(), {
-        description: "The one inbox that the caller reaches; null: not narrowed to one",
+        description: "The only inbox that the caller reaches; null: all inboxes",
         examples: [null],
       }),
       externalId: nullable(Type.String(), {
-        description: "The one tenant that the caller reaches; null: not narrowed to one",
+        description: "The only tenant that the caller reaches; null: all tenants",
         examples: [null],
       }),
       expiresAt: nullable(instant(), {
-        description: "When the caller's key, token or session ends; null: it does not end by itself",
+        description: "When the caller's key, token or session expires; null: never",
         examples: [null],
       }),
     },
-    { description: "Who asks: a key, or what was made by it" },
+    { description: "The caller: a key, or a token or session of it" },
   ),
 );
 
@@ -72,22 +72,23 @@ const Account = named(
   Type.Object(
     {
       id: Type.String({ description: "Id of the account", examples: [examples.accountId] }),
-      name: nullable(Type.String(), { description: "What the account is called", examples: ["default"] }),
-      plan: oneOf(plans, { description: "What its limits go by", examples: ["developer"] }),
+      name: nullable(Type.String(), { description: "Name of the account", examples: ["default"] }),
+      plan: oneOf(plans, { description: "The plan, which decides the limits", examples: ["developer"] }),
       limits: Limits,
       suspended: nullable(oneOf(["sending", "all"]), {
-        description: "What the operator has closed; null: nothing",
+        description: "What the operator has suspended; null: nothing",
         examples: [null],
       }),
       retentionDays: nullable(Type.Integer({ minimum: 0 }), {
-        description: "After how many days mail is removed; null: as the service has it",
+        description: "Days after which mail is removed; null: the default of the service",
         examples: [null],
       }),
       mailDomain: Type.String({ description: "Domain of the addresses", examples: ["inbox.localhost"] }),
       outbound: oneOf(["sandbox", "relay", "direct"], {
-        description: "Where mail goes: nowhere but here (`sandbox`), to a relay, or straight to the recipients' hosts",
+        description:
+          "Where mail goes: it stays here (`sandbox`), it goes to a relay, or directly to the recipients' servers",
       }),
-      createdAt: instant({ description: "When it was made", examples: ["2026-03-20T08:59:00.000Z"] }),
+      createdAt: instant({ description: "When it was created", examples: ["2026-03-20T08:59:00.000Z"] }),
       key: CallingKey,
     },
     { description: "The account of the caller, its limits, and what the caller may do in it" },
@@ -128,7 +129,7 @@ export function account(deps: AccountDeps) {
     operation({
       summary: "Get account",
       description:
-        "The account that the key opens: its limits (0: no limit), where its mail goes, and what the key, token or session that asks may do. Every key and token may ask this.",
+        "The account of the key: its limits (0: no limit), where its mail goes, and what the key, token or session may do. Every key and token may call this.",
       answers: { 200: Account },
     }),
   );

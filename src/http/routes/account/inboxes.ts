@@ -22,9 +22,9 @@ const InboxShape = named(
       id: Type.String({ description: "Id of the inbox", examples: [examples.inboxId] }),
       address: Type.String({ description: "Its email address", examples: [examples.address] }),
       externalId: nullable(Type.String({ examples: [examples.externalId] }), {
-        description: "Your own id of its owner, where you gave one",
+        description: "Your own id of its owner, if you gave one",
       }),
-      createdAt: instant({ description: "When it was made", examples: [examples.inboxCreatedAt] }),
+      createdAt: instant({ description: "When it was created", examples: [examples.inboxCreatedAt] }),
     },
     { description: "An inbox: an email address that sends and receives" },
   ),
@@ -57,7 +57,7 @@ const NewInbox = named(
       ),
     },
     {
-      description: "What an inbox shall be: all of it may be left out",
+      description: "The new inbox. All fields are optional",
       examples: [{ username: "ada", externalId: examples.externalId }],
     },
   ),
@@ -91,7 +91,7 @@ const InboxQuery = Type.Object({
     text({
       min: 1,
       max: 320,
-      description: "Only the inbox with this address; what stands before the @ will do",
+      description: "Only the inbox with this address. The part before the @ is enough",
       examples: [examples.address],
     }),
   ),
@@ -133,7 +133,7 @@ export function inboxes(deps: Deps) {
       operation({
         summary: "Create inbox",
         description:
-          "Makes an address that receives at once. Without `username` one is drawn. A name is lower-cased; the name of a deleted inbox is kept for 30 days.",
+          "Creates an address that receives mail at once. Without `username` a random one is chosen. Names become lower case. The name of a deleted inbox is reserved for 30 days.",
         idempotencyKey: "optional",
         body: NewInbox,
         bodyMayBeEmpty: true,
@@ -194,7 +194,7 @@ export function inboxes(deps: Deps) {
       operation({
         summary: "Delete inbox",
         description:
-          "Its mail is refused and its messages are out of reach from now on. The address is kept from others for 30 days.",
+          "From now on its mail is refused and its messages cannot be read. Nobody else can get the address for 30 days.",
         path: inboxPath,
         whenRefused: whetherThere((accountId, id) => ownedInbox(deps, accountId, id)),
         answers: { 204: nothing("Deleted") },

@@ -22,7 +22,7 @@ const NewToken = named(
         "inbox_id",
         Type.Optional(
           text({
-            description: "The one inbox that the token reaches; all of the account where left out",
+            description: "The only inbox that the token reaches. Without it: all of the account",
             examples: [examples.inboxId],
           }),
         ),
@@ -34,12 +34,12 @@ const NewToken = named(
             minimum: tokenSeconds.least,
             maximum: tokenSeconds.most,
             default: tokenSeconds.usual,
-            description: "For how long it is good. In an address a token must end within the hour",
+            description: "How long it is valid. A token in a URL must expire within an hour",
           }),
         ),
       ),
     },
-    { description: "What the token reaches, and for how long" },
+    { description: "What the token reaches, and how long it is valid" },
   ),
 );
 
@@ -48,12 +48,12 @@ const Token = named(
   Type.Object(
     {
       token: Type.String({
-        description: "Goes wherever a key goes, as Bearer; stored nowhere",
+        description: "Use it as Bearer token in place of a key. It is not stored",
         examples: [examples.token],
       }),
-      expiresAt: instant({ description: "When it ends", examples: ["2026-03-21T10:20:00.000Z"] }),
+      expiresAt: instant({ description: "When it expires", examples: ["2026-03-21T10:20:00.000Z"] }),
     },
-    { description: "A token that reads, dead with the key that made it" },
+    { description: "A token that can only read, and that ends with the key that made it" },
   ),
 );
 
@@ -73,7 +73,7 @@ export function tokens(deps: TokenDeps) {
     operation({
       summary: "Create token",
       description:
-        "Makes a token for a browser, or for an agent with one task. It reads inboxes, mail and events, of the account or of one inbox, and does nothing else: what it does not reach is 404, what it may not do 403. It ends by itself, and with the key that made it.",
+        "Creates a token for a browser, or for an agent with one task. It can only read: inboxes, mail and events of the account or of one inbox. What it does not reach is 404, what it may not do is 403. It expires by itself, and ends with the key that made it.",
       body: NewToken,
       bodyMayBeEmpty: true,
       answers: { 201: Token },

@@ -14,7 +14,7 @@ import { reportFields } from "../mail/report-shapes.ts";
 const ofInbox = {
   inbox_id: Type.String({ description: "Inbox that it is about", examples: [examples.inboxId] }),
   external_id: nullable(Type.String({ examples: [examples.externalId] }), {
-    description: "Your own id of the inbox's owner, where it has one",
+    description: "Your own id of the inbox's owner, if it has one",
   }),
 };
 
@@ -28,38 +28,43 @@ const messageFields = {
   id: Type.String({ description: "Id of the message", examples: [examples.messageId] }),
   rfc_message_id: Type.String({ description: "Its `Message-ID`", examples: [examples.rfcMessageId] }),
   from: Type.String({ description: "Address of the sender, as the mail says", examples: [examples.sender] }),
-  to: Type.String({ description: "Address that it came in at, or goes to", examples: [examples.address] }),
+  to: Type.String({ description: "Address that received it, or that it goes to", examples: [examples.address] }),
   cc: Type.Array(Type.String({ examples: ["joe@example.com"] }), {
     description: "Addresses of further recipients, as the mail says",
   }),
-  subject: Type.String({ description: "Empty where it has none", examples: [examples.subject] }),
+  subject: Type.String({ description: "Empty if it has none", examples: [examples.subject] }),
   body_text: Type.String({
-    description: "Made from the HTML where only HTML came",
+    description: "Made from the HTML if the mail has no text",
     examples: [examples.question],
   }),
-  attachments: Type.Array(Attachment, { description: "Its files, with fresh addresses" }),
+  attachments: Type.Array(Attachment, { description: "Its files, with newly signed URLs" }),
 };
 
 /** Fields that an event has only with `include`. */
 const includedFields = {
   body_html: Type.Optional(
-    nullable(Type.String(), { description: "With `include` of `html`: as it came, not made safe", examples: [null] }),
+    nullable(Type.String(), {
+      description: "With `include` of `html`: the HTML as it came, not sanitised",
+      examples: [null],
+    }),
   ),
   from_name: Type.Optional(
     nullable(Type.String({ examples: ["Ada Lovelace"] }), { description: "With `html`: name of the sender" }),
   ),
   reply_to: Type.Optional(
-    nullable(Type.String({ examples: [examples.sender] }), { description: "With `html`: where answers shall go" }),
+    nullable(Type.String({ examples: [examples.sender] }), { description: "With `html`: where replies go" }),
   ),
-  extracted_text: Type.Optional(Type.String({ description: "With `extracted`: what is new in a reply" })),
+  extracted_text: Type.Optional(
+    Type.String({ description: "With `extracted`: the text without quotes and signature" }),
+  ),
   extracted_html: Type.Optional(
     nullable(Type.String(), { description: "With `extracted`: the same of the HTML", examples: [null] }),
   ),
   codes: Type.Optional(Type.Array(Code, { description: "With `extracted`: one-time codes, best first" })),
-  links: Type.Optional(Type.Array(Link, { description: "With `extracted`: links, in their order" })),
+  links: Type.Optional(Type.Array(Link, { description: "With `extracted`: links, in order" })),
   automated: Type.Optional(
     nullable(Automated, {
-      description: "With `automated`: by what it shows that no person wrote it; null where it shows nothing",
+      description: "With `automated`: the signs that a program wrote it; null if there are none",
       examples: [null],
     }),
   ),
@@ -70,7 +75,7 @@ const includedFields = {
   ),
   tag: Type.Optional(
     nullable(Type.String({ examples: ["orders"] }), {
-      description: "With `recipients`, of mail that came in: what stands behind the `+` in `to`",
+      description: "With `recipients`, of inbound mail: the part behind the `+` in `to`",
       examples: [null],
     }),
   ),
@@ -78,7 +83,7 @@ const includedFields = {
 
 const acceptedFields = {
   provider_message_id: Type.String({
-    description: "What the relay calls it, where it said so",
+    description: "The relay's id of the message, if it named one",
     examples: [examples.rfcMessageId],
   }),
   created_at: instant({ description: "When it was accepted for sending" }),
@@ -86,40 +91,43 @@ const acceptedFields = {
 
 const failure = Type.Object(
   {
-    code: nullable(Type.Integer({ examples: [550] }), { description: "Null where nobody answered" }),
-    enhanced_code: nullable(Type.String({ examples: ["5.1.1"] }), { description: "As RFC 3463 has it" }),
-    message: Type.String({ description: "One line", examples: ["No such user"] }),
-    reason: oneOf(failureReasons, { description: "`refused` for good, or `timed_out`", examples: ["refused"] }),
+    code: nullable(Type.Integer({ examples: [550] }), { description: "Null if no server answered" }),
+    enhanced_code: nullable(Type.String({ examples: ["5.1.1"] }), { description: "Enhanced status code (RFC 3463)" }),
+    message: Type.String({ description: "The answer in one line", examples: ["No such user"] }),
+    reason: oneOf(failureReasons, { description: "Why it failed", examples: ["refused"] }),
   },
-  { description: "Why" },
+  { description: "Why it failed" },
 );
 
 /** Recipients and metadata, which come last. */
 const addressingFields = {
   recipients: Type.Array(
     Type.Object({
-      address: Type.String({ description: "His address", examples: [examples.sender] }),
+      address: Type.String({ description: "Address of the recipient", examples: [examples.sender] }),
       name: nullable(Type.String({ examples: [examples.senderName] }), {
-        description: "As the mail has it",
+        description: "The name in the mail",
         examples: [null],
       }),
-      type: oneOf(recipientTypes, { description: "In which field he was given", examples: ["to"] }),
-      status: oneOf(["pending", "sent", "failed"], { description: "What had become of his copy", examples: ["sent"] }),
-      provider_message_id: nullable(Type.String({ examples: [examples.providerMessageId] }), {
-        description: "What the relay calls his copy, where it said so",
+      type: oneOf(recipientTypes, { description: "The field that has this recipient", examples: ["to"] }),
+      status: oneOf(["pending", "sent", "failed"], {
+        description: "Status of this copy at that time",
+        examples: ["sent"],
       }),
-      failure: nullable(failure, { description: "Why it could not be delivered to him", examples: [null] }),
+      provider_message_id: nullable(Type.String({ examples: [examples.providerMessageId] }), {
+        description: "The relay's id of this copy, if it named one",
+      }),
+      failure: nullable(failure, { description: "Why this copy could not be delivered", examples: [null] }),
     }),
-    { description: "All to whom it goes, each with what had become of his copy" },
+    { description: "All recipients, each with the status of its copy at that time" },
   ),
-  metadata: Type.Record(Type.String(), Type.String(), { description: "What was given with it", examples: [{}] }),
+  metadata: Type.Record(Type.String(), Type.String(), { description: "The metadata of the send", examples: [{}] }),
 };
 
 const inbox = {
   id: Type.String({ description: "Id of the inbox", examples: [examples.inboxId] }),
   address: Type.String({ description: "Its address", examples: [examples.address] }),
   external_id: ofInbox.external_id,
-  created_at: instant({ description: "When it was made", examples: [examples.inboxCreatedAt] }),
+  created_at: instant({ description: "When it was created", examples: [examples.inboxCreatedAt] }),
 };
 
 /** A message of the account, in the events about a report or a suppression. */
@@ -130,14 +138,14 @@ const MessageInShort = named(
       id: Type.String({ description: "Id of the message", examples: [examples.answerId] }),
       rfc_message_id: Type.String({ description: "Its `Message-ID`", examples: [examples.rfcMessageId] }),
       provider_message_id: Type.String({
-        description: "What the relay calls it, where it said so",
+        description: "The relay's id of the message, if it named one",
         examples: [examples.providerMessageId],
       }),
       to: Type.String({ description: "Address that it went to", examples: [examples.sender] }),
-      subject: Type.String({ description: "Empty where it has none", examples: [examples.subject] }),
+      subject: Type.String({ description: "Empty if it has none", examples: [examples.subject] }),
       created_at: instant({ description: "When it was accepted for sending" }),
     },
-    { description: "The mail of yours that it came of" },
+    { description: "The message of yours that it is about" },
   ),
 );
 
@@ -146,19 +154,19 @@ const ToldReport = named(
   Type.Object(
     {
       id: Type.String({ description: "Id of the report", examples: [examples.reportId] }),
-      kind: oneOf(reportKinds, { description: "What has become of the message", examples: ["bounced"] }),
+      kind: oneOf(reportKinds, { description: "What the report says about the message", examples: ["bounced"] }),
       type: reportFields.type,
       recipient: nullable(Type.String({ examples: [examples.sender] }), {
-        description: "Whom you wrote to; null where it names nobody of them",
+        description: "The recipient; null if the report names none of them",
       }),
       code: reportFields.code,
       enhanced_code: reportFields.enhancedCode,
       diagnostic: reportFields.diagnostic,
       source: reportFields.source,
       proof: reportFields.proof,
-      suppressed: Type.Boolean({ description: "Whether it had the recipient suppressed", examples: [true] }),
+      suppressed: Type.Boolean({ description: "Whether it suppressed the recipient", examples: [true] }),
     },
-    { description: "What came back, in the words of events" },
+    { description: "The report, with the field names of events" },
   ),
 );
 
@@ -167,15 +175,17 @@ const AddedSuppression = named(
   Type.Object(
     {
       id: Type.String({ description: "Id of the suppression", examples: [examples.suppressionId] }),
-      address: Type.String({ description: "Address that nothing is sent to any more", examples: [examples.sender] }),
+      address: Type.String({ description: "The suppressed address", examples: [examples.sender] }),
       inbox_id: nullable(Type.String(), {
-        description: "The inbox that it holds for; null: all of them",
+        description: "The inbox that it applies to; null: all inboxes",
         examples: [null],
       }),
       reason: oneOf(["bounce", "complaint", "unsubscribe"], { description: "Why", examples: ["bounce"] }),
-      expires_at: nullable(instant({ examples: [examples.suppressedUntil] }), { description: "Null: it has no end" }),
+      expires_at: nullable(instant({ examples: [examples.suppressedUntil] }), {
+        description: "When it ends; null: never",
+      }),
     },
-    { description: "The suppression, in the words of events" },
+    { description: "The suppression, with the field names of events" },
   ),
 );
 
@@ -185,21 +195,21 @@ const reportEvent = { ...ofThread, message: MessageInShort, report: ToldReport }
 const logged = [
   eventOf("message.received", {
     name: "MessageReceived",
-    description: "Mail has come in at an inbox",
+    description: "Mail arrived at an inbox",
     fields: {
       ...ofThread,
       message: named(
         "ReceivedMessage",
         Type.Object(
-          { ...messageFields, received_at: instant({ description: "When it was taken in" }), ...includedFields },
-          { description: "The mail, in the words of events" },
+          { ...messageFields, received_at: instant({ description: "When it was received" }), ...includedFields },
+          { description: "The message, with the field names of events" },
         ),
       ),
     },
   }),
   eventOf("message.sent", {
     name: "MessageSent",
-    description: "The next server has taken a mail of yours",
+    description: "The next server accepted a message of yours",
     fields: {
       ...ofThread,
       message: named(
@@ -207,20 +217,20 @@ const logged = [
         Type.Object(
           {
             ...messageFields,
-            status: oneOf(["sent"], { description: "What has become of it" }),
+            status: oneOf(["sent"], { description: "Status of the message" }),
             ...acceptedFields,
-            sent_at: instant({ description: "When that server took it" }),
+            sent_at: instant({ description: "When that server accepted it" }),
             ...includedFields,
             ...addressingFields,
           },
-          { description: "The mail, in the words of events" },
+          { description: "The message, with the field names of events" },
         ),
       ),
     },
   }),
   eventOf("message.failed", {
     name: "MessageFailed",
-    description: "A mail of yours was refused for good, or given up",
+    description: "A message of yours was refused, or given up",
     fields: {
       ...ofThread,
       message: named(
@@ -228,24 +238,27 @@ const logged = [
         Type.Object(
           {
             ...messageFields,
-            status: oneOf(["failed", "sent"], { description: "`sent` where it reached others: it failed in part" }),
+            status: oneOf(["failed", "sent"], { description: "`sent` if other recipients got it" }),
             ...acceptedFields,
-            failed_at: instant({ description: "When it was given up" }),
+            failed_at: instant({ description: "When it failed" }),
             failure,
             ...includedFields,
             ...addressingFields,
           },
-          { description: "The mail, in the words of events" },
+          { description: "The message, with the field names of events" },
         ),
       ),
     },
   }),
   eventOf("inbox.created", {
     name: "InboxCreated",
-    description: "An inbox was made",
+    description: "An inbox was created",
     fields: {
       ...ofInbox,
-      inbox: named("CreatedInboxOfEvent", Type.Object(inbox, { description: "The inbox, in the words of events" })),
+      inbox: named(
+        "CreatedInboxOfEvent",
+        Type.Object(inbox, { description: "The inbox, with the field names of events" }),
+      ),
     },
   }),
   eventOf("inbox.deleted", {
@@ -257,14 +270,14 @@ const logged = [
         "DeletedInboxOfEvent",
         Type.Object(
           { ...inbox, deleted_at: instant({ description: "When it was deleted" }) },
-          { description: "The inbox, in the words of events" },
+          { description: "The inbox, with the field names of events" },
         ),
       ),
     },
   }),
   eventOf("webhook.disabled", {
     name: "WebhookDisabled",
-    description: "A webhook endpoint gets nothing any more until it is enabled",
+    description: "A webhook endpoint was disabled: it gets no events until it is enabled",
     fields: {
       inbox_id: nullable(Type.String(), { description: "Null: it is about no inbox", examples: [null] }),
       external_id: nullable(Type.String(), { description: "Null: it is about no inbox", examples: [null] }),
@@ -273,41 +286,42 @@ const logged = [
         Type.Object(
           {
             id: Type.String({ description: "Id of the endpoint", examples: [examples.webhookId] }),
-            url: Type.String({ description: "Where it was", examples: [examples.webhookUrl] }),
+            url: Type.String({ description: "URL of the endpoint", examples: [examples.webhookUrl] }),
             reason: oneOf(["gone", "failing", "manual"], {
-              description: "`gone`: it answered 410; `failing`: it took nothing for days; `manual`: you asked for it",
+              description:
+                "`gone`: it answered 410; `failing`: all deliveries failed for days; `manual`: you disabled it",
               examples: ["failing"],
             }),
-            disabled_at: instant({ description: "Since when" }),
+            disabled_at: instant({ description: "When it was disabled" }),
           },
-          { description: "The endpoint, in the words of events" },
+          { description: "The endpoint, with the field names of events" },
         ),
       ),
     },
   }),
   eventOf("message.delayed", {
     name: "MessageDelayed",
-    description: "A server still tries to deliver a mail of yours",
+    description: "A server is still trying to deliver a message of yours",
     fields: reportEvent,
   }),
   eventOf("message.delivered", {
     name: "MessageDelivered",
-    description: "A mail of yours has arrived, as its recipient's server says",
+    description: "A message of yours was delivered, as the recipient's server reports",
     fields: reportEvent,
   }),
   eventOf("message.bounced", {
     name: "MessageBounced",
-    description: "A mail of yours, which the next server had taken, came back",
+    description: "A message of yours bounced after the next server had accepted it",
     fields: reportEvent,
   }),
   eventOf("message.complained", {
     name: "MessageComplained",
-    description: "The recipient of a mail of yours calls it unwanted",
+    description: "The recipient of a message of yours reported it as spam",
     fields: reportEvent,
   }),
   eventOf("suppression.added", {
     name: "SuppressionAdded",
-    description: "Nothing is sent to an address any more, since it bounced, complained or unsubscribed",
+    description: "An address was suppressed, because it bounced, complained or unsubscribed",
     fields: { ...ofThread, message: MessageInShort, suppression: AddedSuppression },
   }),
 ];
@@ -315,14 +329,14 @@ const logged = [
 /** Any event of the log. */
 export const Event = eventUnion(
   "Event",
-  "What has happened, told apart by `event`",
+  "An event of any type. `event` is its type",
   logged.map((event) => event.logged),
 );
 
 /** Sent to an endpoint when its owner asks for a test, and never in the log. */
 const webhookTest = eventOf("webhook.test", {
   name: "WebhookTest",
-  description: "You asked for a test: it tells of nothing, is in no log, and is not repeated",
+  description: "A test that you requested. It is not in the log and is not retried",
   fields: {},
 });
 
@@ -330,6 +344,6 @@ const webhookTest = eventOf("webhook.test", {
 export const eventKinds: readonly EventKind[] = [...logged, webhookTest].map(({ event, description, delivery }) => ({
   event,
   delivery,
-  summary: `Be told: ${event}`,
-  description: `${description}. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; \`event_id\` tells a delivery that came twice.`,
+  summary: `Receive ${event}`,
+  description: `${description}. Verify the signature, answer with any 2xx within 15 seconds, and do the work afterwards. \`event_id\` shows whether a delivery came twice.`,
 }));

@@ -29,18 +29,18 @@ const Delivery = named(
   Type.Object(
     {
       attempt: Type.Integer({ minimum: 1, description: "The number of the attempt", examples: [1] }),
-      attemptedAt: instant({ description: "When it was made", examples: ["2026-03-21T10:05:01.000Z"] }),
-      status: nullable(Type.Integer({ examples: [200] }), { description: "Null when nobody answered" }),
+      attemptedAt: instant({ description: "When the attempt was made", examples: ["2026-03-21T10:05:01.000Z"] }),
+      status: nullable(Type.Integer({ examples: [200] }), { description: "Null if nobody answered" }),
       latencyMs: nullable(Type.Integer({ examples: [42] }), {
-        description: "How long it took; null while it is not known",
+        description: "How long it took; null until it is known",
       }),
       error: nullable(Type.String({ examples: ["answered 500"] }), {
-        description: "Null when it was delivered",
+        description: "Null if it was delivered",
         examples: [null],
       }),
       response: nullable(Type.String({ examples: ["ok"] }), { description: "At most 4 KiB of the answer" }),
       webhookId: nullable(Type.String({ examples: [examples.webhookId] }), {
-        description: "Webhook endpoint that it went to; null where it was a default one that is deleted since",
+        description: "Webhook endpoint that it went to; null if it was a default one that is deleted",
       }),
     },
     { description: "One attempt to deliver an event" },
@@ -52,7 +52,7 @@ const DeliveryPage = named(
   Type.Object(
     {
       data: Type.Array(Delivery, {
-        description: "Attempts by endpoint, the default one first; of each the first first",
+        description: "Attempts by endpoint, the default one first; for each endpoint the oldest first",
       }),
       nextCursor: nextCursor(),
     },
@@ -65,9 +65,9 @@ const Redelivery = named(
   Type.Object(
     {
       event_id: Type.String({ description: "Id of the event", examples: [examples.eventId] }),
-      status: oneOf(["queued"], { description: "It goes out soon" }),
+      status: oneOf(["queued"], { description: "It is delivered soon" }),
     },
-    { description: "It is in line" },
+    { description: "The queued redelivery" },
   ),
 );
 
@@ -76,10 +76,10 @@ const RedeliveryOrder = named(
   Type.Object(
     {
       webhookId: Type.Optional(
-        text({ description: "Webhook endpoint; unless given the default one", examples: [examples.webhookId] }),
+        text({ description: "Webhook endpoint. Without it: the default one", examples: [examples.webhookId] }),
       ),
     },
-    { description: "Where to deliver it again" },
+    { description: "Where to redeliver it" },
   ),
 );
 
@@ -88,15 +88,15 @@ const EventPage = named(
   Type.Object(
     {
       data: Type.Array(Event, { description: "Events, oldest first" }),
-      hasMore: Type.Boolean({ description: "Whether there are more behind this page", examples: [false] }),
+      hasMore: Type.Boolean({ description: "Whether there are more after this page", examples: [false] }),
       last: Type.Optional(
         nullable(Type.String({ examples: [examples.eventId] }), {
           description:
-            "With `types`, `automated` or several inboxes: the event up to which was looked, the next `after`; null where there was none",
+            "With `types`, `automated` or several inboxes: the last event that was read, to be passed as `after`; null if there was none",
         }),
       ),
     },
-    { description: "A page of events, and whether there are more behind it" },
+    { description: "A page of events, and whether there are more after it" },
   ),
 );
 
@@ -135,7 +135,7 @@ export function events(deps: EventDeps) {
       operation({
         summary: "List events",
         description:
-          "In the order in which they were written, none ever appearing before one that you have seen: pass the last `event_id` as `after` to get what is new. Each is shown as a delivery would tell it, with fresh links, but without `delivered_at` and `attempt`: what was tried stands in the list of its deliveries. A page ends early where it is more than about 8 MiB. With `types`, `automated` or several inboxes one call looks at 10,000 events at most: it may find fewer than `limit`, or none, and go on; `last` says where, as `after`.",
+          "In the order in which they were written. No event ever appears before one that you have seen: pass the last `event_id` as `after` to get new ones. Each has the fields of a delivery, with newly signed URLs, except `delivered_at` and `attempt`; the list of its deliveries has the attempts. A page ends early at about 8 MiB. With `types`, `automated` or several inboxes one call reads at most 10,000 events: it may return fewer than `limit`, or none, although `hasMore` is true. Pass `last` as `after` to continue.",
         query: EventQuery,
         answers: { 200: EventPage },
         refuses: ["not_found"],
@@ -159,7 +159,7 @@ export function events(deps: EventDeps) {
       operation({
         summary: "List deliveries",
         description:
-          "The attempts to deliver the event, endpoint by endpoint, the first first. The last 100 attempts at each are kept. For keys alone: a token gets 403, since the list shows what your receivers answered.",
+          "The attempts to deliver the event, endpoint by endpoint, the oldest first. The last 100 attempts at each endpoint are kept. Needs a key: a token gets 403, because the list shows what your receivers answered.",
         path: eventPath,
         whenRefused: isThere,
         query: Type.Object({ limit: pageQuery(100).limit, cursor: Type.Optional(cursorParameter()) }),
@@ -176,7 +176,7 @@ export function events(deps: EventDeps) {
       operation({
         summary: "Redeliver event",
         description:
-          "Delivers the event again, soon: with the same `event_id` and the next `attempt`, to the default webhook endpoint unless another is named. An account may ask for it 60 times in 60 seconds.",
+          "Delivers the event again soon, with the same `event_id` and the next `attempt`, to the default webhook endpoint or to the one that is named. An account may do this 60 times in 60 seconds.",
         path: eventPath,
         whenRefused: isThere,
         body: RedeliveryOrder,

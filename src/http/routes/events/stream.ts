@@ -45,13 +45,13 @@ const StreamQuery = Type.Object({
   ...subscriptionQuery,
   after: Type.Optional(
     text({
-      description: "Id of the last event that you have, or `start`; from now on where left out",
+      description: "Id of the last event that you have, or `start`. Without it: new events only",
       examples: [examples.eventId],
     }),
   ),
   token: Type.Optional(
     text({
-      description: "A token in place of the header, for browsers: one that ends within the hour, and no key",
+      description: "A token in place of the header, for browsers. It must expire within an hour; a key is not accepted",
       examples: [examples.token],
     }),
   ),
@@ -74,13 +74,13 @@ export function eventStream(deps: EventStreamDeps) {
       query: StreamQuery,
       headers: {
         "Last-Event-ID": {
-          description: "Id of the last frame that you have: wins over `after`",
+          description: "Id of the last frame that you have. It wins over `after`",
           example: examples.eventId,
         },
       },
       answers: {
         200: Type.String({
-          description: "Frames, for as long as you listen",
+          description: "Frames, as long as you listen",
           contentMediaType: "text/event-stream",
           examples: [`retry: 1000\n\nevent: ready\nid: ${examples.eventId}\ndata: {"after":"${examples.eventId}"}\n\n`],
         }),
@@ -91,7 +91,7 @@ export function eventStream(deps: EventStreamDeps) {
 }
 
 const about =
-  "Server-sent events: each event of the log in its order, as soon as it is there, none left out and none twice. First comes `retry`, then a frame `ready` whose id is the place that it begins behind. Each event is a frame of its type, its id, and in one line of `data` what a webhook would be told. Every 15 s comes a comment with the time, and where events have passed that you did not ask for, a frame with an id alone. A frame `end` says why it is over (`shutting_down`, `unauthorized`, `slow`, `expired`). Come again with the last id as `Last-Event-ID`, which browsers do by themselves: after a second or after a week, it goes on there. An id that the log does not have is 404. Browsers, which can give a stream no header, pass a token as `token`.";
+  "Server-sent events: the events of the log in order, as soon as they are written, each exactly once. First comes `retry`, then a frame `ready` with the id after which the stream begins. Each event is a frame with its type, its id, and the payload of a webhook in one line of `data`. Every 15 s comes a comment with the time, and, if events were skipped that you did not subscribe to, a frame with only an id. A frame `end` says why the stream ends (`shutting_down`, `unauthorized`, `slow`, `expired`). Reconnect with the last id as `Last-Event-ID`, as browsers do by themselves: the stream continues there, after a second or after a week. An id that the log does not have is 404. Browsers cannot set headers of a stream, so they pass a token as `token`.";
 
 interface Asked {
   account: Account;

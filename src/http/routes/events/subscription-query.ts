@@ -18,7 +18,7 @@ export const subscriptionQuery = {
   types: Type.Optional(
     parameter((list) => wordsOf(list).every(isAskableType), {
       error: `must be a comma list of event types (${eventTypes.join(", ")}), or *`,
-      description: "Which events: a comma list of types, or `*` for all. Without it `message.received` alone",
+      description: "Which events: a comma list of types, or `*` for all. Without it: only `message.received`",
       examples: ["message.received,message.failed"],
     }),
   ),
@@ -33,7 +33,7 @@ export const subscriptionQuery = {
   ),
   automated: Type.Optional(
     oneOf(["true", "false"], {
-      description: "Of mail that came in: `false` leaves out what no person wrote, `true` all else",
+      description: "For inbound mail: `false` leaves out automated mail, `true` leaves out all other mail",
       examples: ["false"],
     }),
   ),

@@ -17,7 +17,7 @@ export const webhookUrl = text({
 });
 
 export const webhookSecret = Type.String({
-  description: "Keys the signatures. Shown once: keep it",
+  description: "The key of the signatures. It is shown once: store it",
   examples: [examples.secret],
 });
 
@@ -30,11 +30,11 @@ export const SecretRotation = named(
           minimum: 0,
           maximum: 7 * defaultOverlapSeconds,
           default: defaultOverlapSeconds,
-          description: "For how long the old secret signs too: 0 when it has leaked",
+          description: "How long the old secret signs too. Use 0 if it has leaked",
         }),
       ),
     },
-    { description: "How the secret is replaced" },
+    { description: "How to replace the secret" },
   ),
 );
 
@@ -43,14 +43,14 @@ export const WebhookTestResult = named(
   Type.Object(
     {
       delivered: Type.Boolean({ description: "Whether it was answered with 2xx", examples: [true] }),
-      status: nullable(Type.Integer({ examples: [200] }), { description: "Null when nobody answered" }),
+      status: nullable(Type.Integer({ examples: [200] }), { description: "Null if nobody answered" }),
       latencyMs: Type.Integer({ minimum: 0, description: "How long it took", examples: [42] }),
       error: nullable(Type.String({ examples: ["connection refused"] }), {
-        description: "Null when it was delivered",
+        description: "Null if it was delivered",
         examples: [null],
       }),
     },
-    { description: "What came of the test" },
+    { description: "The result of the test" },
   ),
 );
 
@@ -65,46 +65,46 @@ const endpointFields = {
   id: Type.String({ description: "Id of the endpoint", examples: [examples.webhookId] }),
   url: nullable(Type.String({ examples: [examples.webhookUrl] }), {
     description:
-      "Where its events go. Null of a default endpoint that has a secret and no address yet: the list leaves it out",
+      "Where its events go. Null for a default endpoint that has a secret but no URL yet; the list leaves it out",
   }),
-  description: nullable(Type.String({ examples: ["Order desk"] }), { description: "Your own words" }),
+  description: nullable(Type.String({ examples: ["Order desk"] }), { description: "Your own description" }),
   eventTypes: Type.Array(Type.String({ examples: ["message.received"] }), {
-    description: "Which events it gets; `*` for all. What can be asked for already may be yet to come",
+    description: "Which events it gets; `*` for all. Some types do not exist yet",
     examples: [["message.received", "message.failed"]],
   }),
   inboxIds: nullable(Type.Array(Type.String({ examples: [examples.inboxId] })), {
-    description: "Only of these inboxes; null for all, and for what belongs to none",
+    description: "Only events of these inboxes; null: all events, also those about no inbox",
     examples: [null],
   }),
   skipAutomated: Type.Boolean({
-    description: "Whether `message.received` of mail that a program wrote is left out",
+    description: "Whether `message.received` of automated mail is left out",
     examples: [false],
   }),
   include: Type.Array(Type.String({ examples: ["extracted"] }), {
-    description: "Blocks of fields that its `message` has beside the usual ones",
+    description: "Groups of fields that its `message` has beside the usual ones",
     examples: [["extracted"]],
   }),
   isDefault: Type.Boolean({
-    description: "Whether it is the one that `/v1/webhook` means",
+    description: "Whether it is the endpoint of `/v1/webhook`",
     examples: [false],
   }),
   secretLast4: Type.String({
     description: "The end of its secret, to tell secrets apart",
     examples: [examples.secret.slice(-4)],
   }),
-  createdAt: instant({ description: "When it was made", examples: [examples.inboxCreatedAt] }),
-  disabledAt: nullable(instant(), { description: "Since when nothing is promised to it", examples: [null] }),
+  createdAt: instant({ description: "When it was created", examples: [examples.inboxCreatedAt] }),
+  disabledAt: nullable(instant(), { description: "When it was disabled; it gets no events since", examples: [null] }),
   disabledReason: nullable(oneOf(["gone", "failing", "manual"]), {
-    description: "`gone`: it answered 410; `failing`: nothing but failures for days; `manual`: by a request",
+    description: "`gone`: it answered 410; `failing`: all deliveries failed for days; `manual`: a request disabled it",
     examples: [null],
   }),
   failingSince: nullable(instant(), {
-    description: "The first failed attempt since the last that was answered with 2xx",
+    description: "The first failed attempt since the last 2xx answer",
     examples: [null],
   }),
 };
 
-const aboutEndpoint = { description: "A webhook endpoint: where events of an account go, and which" };
+const aboutEndpoint = { description: "A webhook endpoint: where events of an account go, and which events events" };
 
 export const WebhookEndpoint = named("WebhookEndpoint", Type.Object(endpointFields, aboutEndpoint));
 
@@ -112,7 +112,7 @@ export const CreatedWebhookEndpoint = named(
   "CreatedWebhookEndpoint",
   Type.Object(
     { ...endpointFields, secret: Type.Optional(webhookSecret) },
-    { description: "The endpoint, and its secret where it was made just now" },
+    { description: "The endpoint, and its secret if it was created just now" },
   ),
 );
 
@@ -127,7 +127,7 @@ export const WebhookEndpointList = named(
 const wanted = {
   description: Type.Optional(
     nullable(text({ max: 200 }), {
-      description: "Your own words",
+      description: "Your own description",
       error: "must be null or a string of at most 200 characters",
       examples: ["Order desk"],
     }),
@@ -137,24 +137,24 @@ const wanted = {
       minItems: 1,
       maxItems: 50,
       description:
-        "Which events it gets: `message.received` unless given; `*` for all. What is told of domains may be asked for and does not come yet",
+        "Which events it gets; `*` for all. Without it: only `message.received`. Events about domains do not exist yet",
       examples: [["message.received", "message.failed"]],
     }),
   ),
   inboxIds: Type.Optional(
     nullable(Type.Array(text(), { minItems: 1, maxItems: 100 }), {
-      description: "Only of these inboxes; null for all",
+      description: "Only events of these inboxes; null: all",
       error: "must be null or an array of 1 to 100 ids of inboxes",
       examples: [[examples.inboxId]],
     }),
   ),
   skipAutomated: Type.Optional(
-    Type.Boolean({ description: "Leaves out `message.received` of mail that a program wrote", examples: [true] }),
+    Type.Boolean({ description: "Leaves out `message.received` of automated mail", examples: [true] }),
   ),
   include: Type.Optional(
     Type.Array(oneOf(includeWords), {
       maxItems: 50,
-      description: "Blocks of fields that its `message` shall have beside the usual ones",
+      description: "Groups of fields that its `message` gets beside the usual ones",
       examples: [["extracted"]],
     }),
   ),
@@ -162,7 +162,7 @@ const wanted = {
 
 export const NewWebhookEndpoint = named(
   "NewWebhookEndpoint",
-  Type.Object({ url: webhookUrl, ...wanted }, { description: "Where events shall go, and which" }),
+  Type.Object({ url: webhookUrl, ...wanted }, { description: "Where events go, and which events" }),
 );
 
 export const WebhookEndpointChange = named(
@@ -172,10 +172,10 @@ export const WebhookEndpointChange = named(
       url: Type.Optional(webhookUrl),
       ...wanted,
       disabled: Type.Optional(
-        Type.Boolean({ description: "True: nothing is promised to it any more. False: again", examples: [false] }),
+        Type.Boolean({ description: "True: it gets no more events. False: it gets events again", examples: [false] }),
       ),
     },
-    { description: "What shall be different; what is left out stays" },
+    { description: "The changes. Missing fields stay as they are" },
   ),
 );
 
@@ -197,34 +197,34 @@ export const EndpointDeliveryPage = named(
           Type.Object(
             {
               event_id: Type.String({ description: "Id of the event", examples: [examples.eventId] }),
-              event: oneOf(eventTypes, { description: "Its kind" }),
+              event: oneOf(eventTypes, { description: "Its type" }),
               state: oneOf(states, {
                 description:
-                  "`pending`: in line; `delivered`: answered with 2xx once; `failed`: given up; `none`: the endpoint wants it, and it was never promised",
+                  "`pending`: queued; `delivered`: answered with 2xx; `failed`: given up; `none`: the endpoint subscribes to it, but it was never queued",
                 examples: ["delivered"],
               }),
-              attempts: Type.Integer({ minimum: 0, description: "How many there have been", examples: [1] }),
+              attempts: Type.Integer({ minimum: 0, description: "How many attempts there were", examples: [1] }),
               lastAttemptAt: nullable(instant({ examples: ["2026-03-21T10:05:01.000Z"] }), {
-                description: "When the last was made",
+                description: "When the last attempt was made",
               }),
-              lastStatus: nullable(Type.Integer({ examples: [200] }), { description: "Null when nobody answered" }),
+              lastStatus: nullable(Type.Integer({ examples: [200] }), { description: "Null if nobody answered" }),
               lastError: nullable(Type.String({ examples: ["answered 500"] }), {
-                description: "Null when it was delivered",
+                description: "Null if it was delivered",
                 examples: [null],
               }),
               nextAttemptAt: nullable(instant(), {
-                description: "When the next is due; null where none is, and where one is in line or under way",
+                description: "When the next attempt is due; null if there is none, or if it is queued or running",
                 examples: [null],
               }),
             },
-            { description: "What became of an event at one endpoint" },
+            { description: "The state of an event at one endpoint" },
           ),
         ),
         { description: "Events, newest first" },
       ),
       nextCursor: nextCursor(),
     },
-    { description: "A page of events, and what became of them at one endpoint" },
+    { description: "A page of events, and their states at one endpoint" },
   ),
 );
 
@@ -234,7 +234,7 @@ export const Recovery = named(
     {
       after: text({
         min: 1,
-        description: "Id of the event behind which it begins, or `start`",
+        description: "Id of the event after which to begin, or `start`",
         examples: [examples.eventId],
       }),
     },
@@ -246,12 +246,12 @@ export const RecoveryResult = named(
   "RecoveryResult",
   Type.Object(
     {
-      queued: Type.Integer({ minimum: 0, description: "How many events were put in line", examples: [12] }),
-      hasMore: Type.Boolean({ description: "Whether to ask again, with `last` as `after`", examples: [false] }),
+      queued: Type.Integer({ minimum: 0, description: "How many events were queued", examples: [12] }),
+      hasMore: Type.Boolean({ description: "Whether to call again with `last` as `after`", examples: [false] }),
       last: nullable(Type.String({ examples: [examples.eventId] }), {
-        description: "Id of the last event that was looked at; null where there was none behind `start`",
+        description: "Id of the last event that was read; null if there was none",
       }),
     },
-    { description: "They go out soon, in the order in which they happened" },
+    { description: "The queued events. They are delivered soon, in order" },
   ),
 );

@@ -33,21 +33,23 @@ const webhookFields = {
   }),
   createdAt: nullable(instant({ examples: [examples.inboxCreatedAt] }), { description: "When it was first set" }),
   disabledAt: nullable(instant(), {
-    description: "Since when nothing is delivered, because the receiver answered 410",
+    description: "When the receiver answered 410; nothing is delivered since",
     examples: [null],
   }),
 };
 
 const WebhookShape = named(
   "Webhook",
-  Type.Object(webhookFields, { description: "Where the account's events go: all null where nothing was ever set" }),
+  Type.Object(webhookFields, {
+    description: "Where the account's events go. All fields are null if none was ever set",
+  }),
 );
 
 const WebhookWithSecret = named(
   "WebhookWithSecret",
   Type.Object(
     { ...webhookFields, secret: Type.Optional(webhookSecret) },
-    { description: "The webhook, and its secret where it was made just now" },
+    { description: "The webhook, and its secret if it was created just now" },
   ),
 );
 
@@ -57,7 +59,7 @@ const WebhookAddress = named(
     {
       url: webhookUrl,
     },
-    { description: "Where events shall go" },
+    { description: "Where events go" },
   ),
 );
 
@@ -69,7 +71,7 @@ export function webhook(deps: WebhookDeps) {
       async ({ account }) => toWebhook(await findEndpoint(deps.db.api, { accountId: account.id, isDefault: true })),
       operation({
         summary: "Get webhook",
-        description: "Where the account's events go. Every field is null where nothing was ever set.",
+        description: "Where the account's events go. Every field is null if none was ever set.",
         answers: { 200: WebhookShape },
       }),
     )
@@ -82,7 +84,7 @@ export function webhook(deps: WebhookDeps) {
       operation({
         summary: "Set webhook",
         description:
-          "Sets where events go from now on; a webhook that was disabled is enabled. The first time the answer has the secret.",
+          "Sets where events go from now on, and enables a disabled webhook. The first time the answer has the secret.",
         body: WebhookAddress,
         answers: {
           200: WebhookWithSecret,
@@ -98,7 +100,7 @@ export function webhook(deps: WebhookDeps) {
       },
       operation({
         summary: "Delete webhook",
-        description: "Nothing is delivered from now on, and the secret is forgotten. Events stay in the log.",
+        description: "From now on nothing is delivered, and the secret is deleted. Events stay in the log.",
         answers: { 204: nothing("Deleted") },
       }),
     )
@@ -110,7 +112,7 @@ export function webhook(deps: WebhookDeps) {
       operation({
         summary: "Rotate webhook secret",
         description:
-          "Makes a new secret. For the overlap `webhook-signature` carries signatures by both, and `X-Signature` is by the old one.",
+          "Creates a new secret. During the overlap `webhook-signature` has signatures by both, and `X-Signature` is by the old one.",
         body: SecretRotation,
         bodyMayBeEmpty: true,
         answers: {
@@ -125,7 +127,7 @@ export function webhook(deps: WebhookDeps) {
       operation({
         summary: "Test webhook",
         description:
-          "Delivers one signed `webhook.test` event now, and tells what came of it. An account may ask for it 10 times in 60 seconds.",
+          "Delivers one signed `webhook.test` event now, and returns the result. An account may do this 10 times in 60 seconds.",
         answers: {
           200: WebhookTestResult,
         },

@@ -53,7 +53,7 @@ function collection(deps: WebhooksDeps) {
       async ({ account }) => ({ data: (await listEndpoints(deps.db.api, account.id)).map(toEndpoint) }),
       operation({
         summary: "List webhook endpoints",
-        description: "Oldest first. The one that `/v1/webhook` means is among them as soon as it has an address.",
+        description: "Oldest first. The endpoint of `/v1/webhook` is among them as soon as it has a URL.",
         answers: { 200: WebhookEndpointList },
       }),
     )
@@ -73,7 +73,7 @@ function collection(deps: WebhooksDeps) {
       operation({
         summary: "Create webhook endpoint",
         description:
-          "One more place for events of the account, with a subscription, a secret and a line of its own. An account may have 20, unless the operator says otherwise, and make 20 in an hour. Repeated with the same `Idempotency-Key` it makes no second one, and shows no secret.",
+          "Creates another endpoint for events of the account, with its own subscription, secret and queue. An account may have 20 (`WEBHOOKS_PER_ACCOUNT`), and create 20 in an hour. A repeated request with the same `Idempotency-Key` creates no second one, and does not show the secret.",
         idempotencyKey: "optional",
         body: NewWebhookEndpoint,
         answers: { 201: CreatedWebhookEndpoint },
@@ -112,7 +112,7 @@ function endpoint(deps: WebhooksDeps) {
       operation({
         summary: "Change webhook endpoint",
         description:
-          "Takes the fields of a new one, and `disabled`. A new `url`, like `disabled: false`, enables it and forgets its failures. What is in line already goes where the endpoint then is.",
+          "Takes the fields of a new endpoint, and `disabled`. A new `url`, like `disabled: false`, enables it and forgets its failures. Queued events go to the new URL.",
         path: endpointPath,
         whenRefused,
         body: WebhookEndpointChange,
@@ -129,7 +129,7 @@ function endpoint(deps: WebhooksDeps) {
       operation({
         summary: "Delete webhook endpoint",
         description:
-          "What is in line for it is dropped, and its secret forgotten; what was tried stays in the log. Of the default one it is what `DELETE /v1/webhook` does.",
+          "Drops its queued events and deletes its secret. Its attempts stay in the log. For the default endpoint this is the same as `DELETE /v1/webhook`.",
         path: endpointPath,
         whenRefused,
         answers: { 204: nothing("Deleted") },
@@ -144,7 +144,7 @@ function endpoint(deps: WebhooksDeps) {
       operation({
         summary: "Rotate webhook endpoint secret",
         description:
-          "Makes a new secret. For the overlap `webhook-signature` carries signatures by both, and `X-Signature` is by the old one.",
+          "Creates a new secret. During the overlap `webhook-signature` has signatures by both, and `X-Signature` is by the old one.",
         path: endpointPath,
         whenRefused,
         body: SecretRotation,
@@ -163,7 +163,7 @@ function deliveriesTo(deps: WebhooksDeps) {
       operation({
         summary: "Test webhook endpoint",
         description:
-          "Delivers one signed `webhook.test` event now, and tells what came of it. An account may ask for it 10 times in 60 seconds.",
+          "Delivers one signed `webhook.test` event now, and returns the result. An account may do this 10 times in 60 seconds.",
         path: endpointPath,
         whenRefused,
         answers: { 200: WebhookTestResult },
@@ -185,7 +185,7 @@ function deliveriesTo(deps: WebhooksDeps) {
       operation({
         summary: "List webhook endpoint deliveries",
         description:
-          "What became of events at this endpoint, the newest event first: of those that it wants, and of others that it was promised. One call looks at 1,000 events of the account at most, so it may have fewer than `limit`, or none, with a `nextCursor`.",
+          "The states of events at this endpoint, the newest event first: events that it subscribes to, and others that were queued for it. One call reads at most 1,000 events of the account, so it may return fewer than `limit`, or none, with a `nextCursor`.",
         path: endpointPath,
         whenRefused,
         query: EndpointDeliveryQuery,
@@ -203,7 +203,7 @@ function deliveriesTo(deps: WebhooksDeps) {
       operation({
         summary: "Recover webhook endpoint events",
         description:
-          "Puts in line, in order, the events behind `after` that the endpoint wants and has never answered with 2xx; what is in line already stays as it is. One call looks at 1,000 events: while `hasMore`, go on from `last`. An endpoint that has answered nothing with 2xx yet gets one event, and no other before that one has ended. An account may ask for it 10 times in 60 seconds.",
+          "Queues, in order, the events after `after` that the endpoint subscribes to and never answered with 2xx. Events that are queued already stay as they are. One call reads 1,000 events: while `hasMore` is true, call again with `last`. An endpoint that never answered with 2xx gets one event, and no other before that one has ended. An account may do this 10 times in 60 seconds.",
         path: endpointPath,
         whenRefused,
         body: Recovery,

@@ -30,21 +30,21 @@ export function attachments(deps: AttachmentDeps) {
     operation({
       summary: "Download attachment",
       description:
-        "The address comes with each message and holds for `ATTACHMENT_URL_TTL` seconds for whoever has it. Without `signature` the key of the attachment's account is needed. One byte range is served. HTML, SVG, XML and JavaScript come as `application/octet-stream`.",
+        "Each message has the signed URL of its attachments. It is valid for `ATTACHMENT_URL_TTL` seconds and needs no key. Without `signature` it needs the key of the account. One byte range is supported. HTML, SVG, XML and JavaScript are sent as `application/octet-stream`.",
       open: true,
       path: {
         message_id: { description: "Id of the message", example: examples.messageId },
         filename: { description: "Name of the attachment", example: examples.filename },
       },
       link: {
-        expires: { description: "Unix seconds until which the address holds", example: examples.linkExpires },
-        signature: { description: "Signature of the address, in place of a key", example: examples.signature },
+        expires: { description: "Unix seconds until which the URL is valid", example: examples.linkExpires },
+        signature: { description: "Signature of the URL, in place of a key", example: examples.signature },
       },
       headers: {
         Range: { description: "One range of bytes", example: "bytes=0-1023" },
-        "If-None-Match": { description: "Entity tags that you have", example: '"9f2c01a4e7b8d360"' },
+        "If-None-Match": { description: "Entity tags of your copies", example: '"9f2c01a4e7b8d360"' },
         "If-Range": {
-          description: "Entity tag of what you have a part of: else all of it comes",
+          description: "Entity tag of the part that you have. If it differs, the whole file is sent",
           example: '"9f2c01a4e7b8d360"',
         },
       },
@@ -60,14 +60,14 @@ export function attachments(deps: AttachmentDeps) {
           contentMediaType: "*/*",
           examples: ["%PDF"],
         }),
-        304: Type.Void({ description: "You have it already" }),
-        416: Type.Void({ description: "No byte lies in the range; `Content-Range` tells the size" }),
+        304: Type.Void({ description: "Your copy is current" }),
+        416: Type.Void({ description: "The range is outside the file; `Content-Range` has the size" }),
       },
       answerHeaders: {
         200: { ETag: "Entity tag of the bytes", "Content-Disposition": "`attachment` with the name" },
-        206: { ETag: "Entity tag of the bytes", "Content-Range": "Which bytes, of how many" },
+        206: { ETag: "Entity tag of the bytes", "Content-Range": "The range and the size of the file" },
         304: { ETag: "Entity tag of the bytes" },
-        416: { "Content-Range": "Of how many bytes" },
+        416: { "Content-Range": "The size of the file" },
       },
     }),
   );

@@ -8,10 +8,10 @@ export const Code = named(
   "Code",
   Type.Object(
     {
-      code: Type.String({ description: "As one types it", examples: ["482913"] }),
-      text: Type.String({ description: "As it stands in the mail", examples: ["482 913"] }),
+      code: Type.String({ description: "The code as one types it", examples: ["482913"] }),
+      text: Type.String({ description: "The code as the mail spells it", examples: ["482 913"] }),
       domain: nullable(Type.String({ examples: ["example.com"] }), {
-        description: "The host that it is for, where the mail binds it to one",
+        description: "The host that it is for, if the mail names one",
         examples: [null],
       }),
       source: oneOf(["subject", "text", "html"], { description: "Where it was found", examples: ["text"] }),
@@ -25,20 +25,20 @@ export const Link = named(
   Type.Object(
     {
       url: Type.String({
-        description: "Absolute, http or https. It has not been fetched",
+        description: "Absolute, http or https. The service never fetches it",
         examples: ["https://example.com/verify?token=4f1c"],
       }),
       text: Type.String({
-        description: 'The visible words of the link, `""` of a bare address',
+        description: 'The visible text of the link, `""` for a bare URL',
         examples: ["Verify your address"],
       }),
       kind: nullable(oneOf(linkKinds, { examples: ["verify"] }), {
-        description: "What it is for, by its words and its path, where they tell",
+        description: "Its purpose, if its text or path shows it",
         examples: ["verify"],
       }),
       misleading: Type.Boolean({
         description:
-          "Whether it is not what it looks like: its words name another host, or its address has user information, an IP address or mixed scripts",
+          "Whether it is not what it looks like: its text names another host, or its URL has user information, an IP address or mixed scripts",
         examples: [false],
       }),
     },
@@ -49,17 +49,16 @@ export const Link = named(
 /** Fields that are extracted from a message whenever it is shown. */
 export const extractedFields = {
   codes: Type.Array(Code, {
-    description: "Codes to type in, the best first, 5 at most; none of outbound mail. Made from the mail each time",
+    description: "Codes to type in, the best first, at most 5; none for outbound mail. Extracted at each request",
   }),
   links: Type.Array(Link, {
-    description: "Links in their order, 50 at most, each address once; none of outbound mail",
+    description: "Links in order, at most 50, each URL once; none for outbound mail",
   }),
   extractedText: Type.String({
-    description: "`bodyText` without what it quotes and without the signature",
+    description: "`bodyText` without quotes and signature",
     examples: [examples.question],
   }),
   extractedHtml: nullable(Type.String({ examples: [`<p>${examples.question}</p>`] }), {
-    description:
-      "`bodyHtml` without what it quotes and without the signature; null where that is. As a stranger wrote it",
+    description: "`bodyHtml` without quotes and signature; null if `bodyHtml` is null. Not sanitised",
   }),
 };

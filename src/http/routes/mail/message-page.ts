@@ -19,7 +19,7 @@ export function messagePage(deps: ReadingDeps) {
     operation({
       summary: "Show message",
       description:
-        "The message as a page that is safe to show in a frame: its HTML, or its text with links, without script, frame, form, meta, base, object and whatever else acts; `cid:` pictures by signed addresses. Other hosts' pictures are left out unless `images=remote`, since each tells its host who reads. Links whose words name another host are listed above the mail with where they lead. Lengths that follow the height of the window are taken from one of 800 pixels. At most 2 MiB: what is longer is cut, and says so. Its policy lets nothing run and nothing be fetched; a frame for it is sandboxed with `allow-popups allow-popups-to-escape-sandbox allow-same-origin`, and never with `allow-scripts`.",
+        "The message as a page that is safe to show in a frame: its HTML, or its text with links, without scripts, frames, forms and other active elements; `cid:` pictures have signed URLs. Pictures of other hosts are left out unless `images=remote`, because each tells its host that the mail is read. Links whose text names another host are listed above the mail with their real target. Lengths relative to the window's height assume 800 pixels. A page has at most 2 MiB; a longer one is cut, and says so. Its policy lets nothing run and load. Use a frame with the sandbox `allow-popups allow-popups-to-escape-sandbox allow-same-origin`, and never with `allow-scripts`.",
       path: idPath("message"),
       query: Type.Object({
         images: Type.Optional(

@@ -19,22 +19,22 @@ export const Attachment = named(
   "Attachment",
   Type.Object(
     {
-      filename: Type.String({ description: "Its name, safe to store", examples: [examples.filename] }),
-      contentType: Type.String({ description: "Its kind, as the mail says", examples: ["application/pdf"] }),
+      filename: Type.String({ description: "Its name, safe to use as a file name", examples: [examples.filename] }),
+      contentType: Type.String({ description: "Its media type, as the mail says", examples: ["application/pdf"] }),
       sizeBytes: Type.Integer({ minimum: 0, description: "Its size", examples: [48213] }),
       url: Type.String({
-        description: "Fetches the bytes without a key until `expiresAt`",
+        description: "Downloads the file without a key until `expiresAt`",
         examples: [
           `http://127.0.0.1:3000/v1/attachments/${examples.messageId}/${examples.filename}?expires=${examples.linkExpires}&signature=${examples.signature}`,
         ],
       }),
       id: Type.String({ description: "Id of the attachment", examples: [examples.attachmentId] }),
       contentId: nullable(Type.String({ examples: ["logo@example.com"] }), {
-        description: "By which HTML refers to it, as `cid:`",
+        description: "The id by which the HTML refers to it, as `cid:`",
         examples: [null],
       }),
       inline: Type.Boolean({ description: "Whether it is shown within the text", examples: [false] }),
-      expiresAt: instant({ description: "Until when `url` holds", examples: [examples.linkExpiresAt] }),
+      expiresAt: instant({ description: "When `url` expires", examples: [examples.linkExpiresAt] }),
     },
     { description: "A file of a message" },
   ),
@@ -46,14 +46,14 @@ export const Automated = named(
     {
       kind: oneOf(automatedKinds, {
         description:
-          "The first that fits: a report of a mail server, of who has read, or of a complaint; an automatic answer; mail of a list, or to many; what a service tells by itself",
+          "The first that fits: a report of a mail server, of a reader, or of a complaint; an automatic reply; mail of a list, or to many; a notification of a service",
         examples: ["notification"],
       }),
       reasons: Type.Array(Type.String({ examples: ["auto-submitted"] }), {
-        description: "What told: fields of the head, `report-type`, `from`, `subject`, `null-reverse-path`, `no-reply`",
+        description: "The signs: header fields, `report-type`, `from`, `subject`, `null-reverse-path`, `no-reply`",
       }),
     },
-    { description: "What tells that no person wrote a mail" },
+    { description: "Signs that a program wrote a mail" },
   ),
 );
 
@@ -66,33 +66,33 @@ const messageFields = {
     examples: ["inbound"],
   }),
   status: oneOf(["received", "pending", "sent", "failed"], {
-    description: "`received` of inbound mail; what has become of outbound mail so far",
+    description: "`received` for inbound mail; the current status of outbound mail",
     examples: ["received"],
   }),
   fromAddr: Type.String({ description: "Address of the sender", examples: [examples.sender] }),
   fromName: nullable(Type.String({ examples: [examples.senderName] }), {
-    description: "Name of the sender, where the mail has one",
+    description: "Name of the sender, if the mail has one",
   }),
   toAddr: Type.String({ description: "Address of the recipient", examples: [examples.address] }),
   cc: Type.Array(Type.String({ examples: ["joe@example.com"] }), {
     description: "Addresses of further recipients, as the mail says",
   }),
   replyTo: nullable(Type.String({ examples: ["team@example.com"] }), {
-    description: "Where answers go, if elsewhere",
+    description: "Where replies go, if not to the sender",
     examples: [null],
   }),
-  subject: Type.String({ description: "Empty where it has none", examples: [examples.subject] }),
+  subject: Type.String({ description: "Empty if it has none", examples: [examples.subject] }),
   bodyText: Type.String({
-    description: "Made from the HTML where only HTML came",
+    description: "Made from the HTML if the mail has no text",
     examples: [examples.question],
   }),
   bodyHtml: nullable(Type.String({ examples: [`<p>${examples.question}</p>`] }), {
-    description: "Null where no HTML came. As a stranger wrote it: make it harmless before you show it",
+    description: "Null if the mail has no HTML. Not sanitised: do so before you show it",
   }),
-  attachments: Type.Array(Attachment, { description: "Its files, with fresh addresses" }),
+  attachments: Type.Array(Attachment, { description: "Its files, with newly signed URLs" }),
   rfcMessageId: Type.String({ description: "Its `Message-ID`", examples: [examples.rfcMessageId] }),
   providerMessageId: nullable(Type.String({ examples: [examples.providerMessageId] }), {
-    description: "Of outbound mail: the relay's own id, until it is known our `Message-ID`",
+    description: "For outbound mail: the relay's id, or our `Message-ID` until the relay names one",
     examples: [null],
   }),
   failure: nullable(Failure, {
@@ -102,52 +102,52 @@ const messageFields = {
   mayHaveBeenSent: Type.Optional(
     Type.Literal(true, {
       description:
-        "Of a canceled message: an attempt before that ended without an answer, so that it may have been sent",
+        "For a canceled message: an earlier attempt ended without an answer, so the message may have been sent",
     }),
   ),
-  createdAt: instant({ description: "When it was taken in or accepted for sending" }),
+  createdAt: instant({ description: "When it was received, or accepted for sending" }),
   envelopeFrom: nullable(Type.String({ examples: [examples.sender] }), {
-    description: 'The sender that the delivering server named (`MAIL FROM`), `""` for a bounce; null for outbound mail',
+    description: 'The sender in `MAIL FROM` of the delivering server, `""` for a bounce; null for outbound mail',
   }),
   truncated: Type.Boolean({
     description:
-      "True where the mail could not be read whole (the raw source has all of it), and in a list where a body is cut at 256 KiB",
+      "True if the mail could not be parsed completely (the raw mail has everything), or if a list cut a body at 256 KiB",
     examples: [false],
   }),
   automated: nullable(Automated, {
     description:
-      "What tells that no person wrote it; null where nothing does, and for outbound mail. Codes and links to sign in come from robots too",
+      "Signs that a program wrote it; null if there are none, and for outbound mail. Codes and sign-in links come from programs too",
     examples: [{ kind: "notification", reasons: ["auto-submitted"] }],
   }),
   to: Type.Array(Type.String({ examples: [examples.address] }), {
-    description: "Addresses of its To field; of inbound mail that has none `toAddr`",
+    description: "Addresses of its To field; `toAddr` for inbound mail without one",
   }),
   bcc: Type.Array(Type.String({ examples: ["archive@example.com"] }), {
-    description: "Of outbound mail: who gets a copy that nobody else sees",
+    description: "For outbound mail: hidden recipients",
     examples: [[]],
   }),
   recipients: Type.Array(Recipient, {
-    description: "Of outbound mail: all to whom it goes, each with what has become of his copy",
+    description: "For outbound mail: all recipients, each with the status of its copy",
     examples: [[]],
   }),
   metadata: Type.Record(Type.String(), Type.String(), {
-    description: "Of outbound mail: what was given with it",
+    description: "For outbound mail: the metadata of the send",
     examples: [{}],
   }),
   tag: nullable(Type.String({ examples: ["orders"] }), {
-    description: "Of inbound mail: what stands behind the `+` in `toAddr`",
+    description: "For inbound mail: the part behind the `+` in `toAddr`",
     examples: [null],
   }),
   forwardOf: nullable(Type.String({ examples: [examples.messageId] }), {
-    description: "Of outbound mail: the message that it hands on",
+    description: "For outbound mail: the message that it forwards",
     examples: [null],
   }),
   state: nullable(oneOf(["scheduled", "awaiting_approval"]), {
-    description: "Why it is not sent yet, where it waits for its time or for a person",
+    description: "Why it is not sent yet, if it waits for its time or for approval",
     examples: [null],
   }),
   delivery: nullable(Delivery, {
-    description: "Of outbound mail: what came back about it, the worst that was reported; null until something did",
+    description: "For outbound mail: the worst report about it; null until there is one",
     examples: [null],
   }),
 };
@@ -155,14 +155,14 @@ const messageFields = {
 /** A single message always has the extracted fields. */
 export const Message = named(
   "Message",
-  Type.Object({ ...messageFields, ...extractedFields }, { description: "An email, as it came in or goes out" }),
+  Type.Object({ ...messageFields, ...extractedFields }, { description: "An inbound or outbound email" }),
 );
 
 export const ListedMessage = named(
   "ListedMessage",
   Type.Object(
     { ...messageFields, ...Type.Partial(Type.Object(extractedFields)).properties },
-    { description: "An email of a list, with `include=extracted` also what is extracted from it" },
+    { description: "An email in a list. `include=extracted` adds the extracted fields" },
   ),
 );
 

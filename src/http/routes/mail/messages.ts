@@ -56,13 +56,13 @@ const MessagesParameters = Type.Object({
   ),
   q: Type.Optional(
     wordsParameter(
-      'Searches subject, addresses and text: words that must all be there, `"a phrase"`, `or`, `-not`',
+      'Searches subject, addresses and text. All words must match; `"a phrase"`, `or`, `-not`',
       'invoice "order 4711" -draft',
     ),
   ),
-  from: Type.Optional(wordsParameter("The same, in the sender's address and name alone", examples.sender)),
-  to: Type.Optional(wordsParameter("The same, in the recipients' addresses alone", examples.address)),
-  subject: Type.Optional(wordsParameter("The same, in the subject alone", "invoice")),
+  from: Type.Optional(wordsParameter("The same, only in the sender's address and name", examples.sender)),
+  to: Type.Optional(wordsParameter("The same, only in the recipients' addresses", examples.address)),
+  subject: Type.Optional(wordsParameter("The same, only in the subject", "invoice")),
   has_attachment: Type.Optional(
     Type.Boolean({ description: "Only messages with attachments (`true`) or without (`false`)" }),
   ),
@@ -98,7 +98,7 @@ export function messages(deps: MessagesDeps) {
       operation({
         summary: "Get message",
         description:
-          "One message, with fresh addresses for its attachments, and with what it says to who has to act on it: codes, links, and what is new in a reply. These are made from the mail each time; no link is ever fetched.",
+          "One message, with newly signed URLs of its attachments, and with its codes, links, and text without quotes. These are extracted at each request; no link is ever fetched.",
         path: idPath("message"),
         whenRefused: whetherThere((accountId, id) => ownedMessage(deps, accountId, id)),
         answers: { 200: Message },
@@ -111,7 +111,7 @@ export function messages(deps: MessagesDeps) {
       operation({
         summary: "Download raw message",
         description:
-          "The mail itself. Of inbound mail the bytes that came in; of outbound mail those that are handed to the relay, without a DKIM signature, which is put on top on the way out.",
+          "The mail itself. For inbound mail the received bytes. For outbound mail the bytes for the relay, without the DKIM signature, which is added when the mail is sent.",
         path: idPath("message"),
         whenRefused: whetherThere((accountId, id) => ownedMessage(deps, accountId, id)),
         answers: {
@@ -146,7 +146,7 @@ export function messages(deps: MessagesDeps) {
       operation({
         summary: "List messages",
         description:
-          "Newest first. A page costs the same at any `offset`; `cursor` goes on where a page ended and neither skips nor repeats a message while mail arrives. A page ends early where its bodies are more than about 8 MiB. A body over 256 KiB is cut (`truncated`) and at most 50 attachments of a message are shown: the single message has all. Filters all apply at once. Of a search `total` is exact up to 10,000, which stands for that many or more.",
+          "Newest first. A page costs the same at any `offset`. `cursor` continues after a page and neither skips nor repeats a message while mail arrives. A page ends early at about 8 MiB of bodies. A body over 256 KiB is cut (`truncated`), and at most 50 attachments of a message are shown; the single message has everything. All filters apply together. The `total` of a search is exact up to 10,000, which means that many or more.",
         path: inboxPath,
         query: MessagesParameters,
         whenRefused: whetherThere((accountId, id) => ownedTotals(deps, accountId, id)),
@@ -156,9 +156,7 @@ export function messages(deps: MessagesDeps) {
             Type.Object(
               {
                 data: Type.Array(ListedMessage, { description: "Messages, newest first" }),
-                total: totalCount(
-                  "How many messages there are in all; of a search 10,000 stands for that many or more",
-                ),
+                total: totalCount("How many messages there are in all; for a search 10,000 means that many or more"),
                 nextCursor: nextCursor(),
               },
               { description: "A page of messages, and how many there are in all" },

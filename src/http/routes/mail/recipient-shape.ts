@@ -12,18 +12,20 @@ export const Failure = named(
   "Failure",
   Type.Object(
     {
-      code: nullable(Type.Integer({ examples: [550] }), { description: "The SMTP reply, where a server gave one" }),
-      enhancedCode: nullable(Type.String({ examples: ["5.1.1"] }), {
-        description: "The enhanced status code in it (RFC 3463)",
+      code: nullable(Type.Integer({ examples: [550] }), {
+        description: "The code of the SMTP reply, if a server answered",
       }),
-      message: Type.String({ description: "What was said", examples: ["No such user"] }),
+      enhancedCode: nullable(Type.String({ examples: ["5.1.1"] }), {
+        description: "Enhanced status code (RFC 3463)",
+      }),
+      message: Type.String({ description: "The text of the answer", examples: ["No such user"] }),
       reason: oneOf(failureReasons, {
-        description: "`refused` for good, or `timed_out` after attempts that were all put off",
+        description: "`refused` permanently, or `timed_out` after temporary failures",
         examples: ["refused"],
       }),
       type: nullable(oneOf([...bounceTypes, "suppressed"], { examples: ["hard"] }), {
         description:
-          "What kind of answer that was, in the words of bounces: `hard`, there is no such address; `soft`, not now; `block`, because of what we are or sent; `unknown`. `suppressed`: nothing is sent to him. Null where no server answered",
+          "The kind of failure, as for bounces. `hard`: no such address; `soft`: not now; `block`: because of our server or the content; `unknown`. `suppressed`: the recipient is suppressed. Null if no server answered",
       }),
     },
     { description: "Why a message could not be delivered" },
@@ -40,26 +42,26 @@ export const Recipient = named(
   "Recipient",
   Type.Object(
     {
-      address: Type.String({ description: "His address", examples: [examples.sender] }),
+      address: Type.String({ description: "Address of the recipient", examples: [examples.sender] }),
       name: nullable(Type.String({ examples: [examples.senderName] }), {
-        description: "The name that the mail has beside it",
+        description: "The name in the mail",
         examples: [null],
       }),
-      type: oneOf(recipientTypes, { description: "In which field he was given", examples: ["to"] }),
+      type: oneOf(recipientTypes, { description: "The field that has this recipient", examples: ["to"] }),
       status: oneOf(["pending", "sent", "failed"], {
-        description: "What has become of his copy so far",
+        description: "Status of this copy",
         examples: ["sent"],
       }),
       providerMessageId: nullable(Type.String({ examples: [examples.providerMessageId] }), {
-        description: "The relay's own id of his copy",
+        description: "The relay's id of this copy",
       }),
-      failure: nullable(Failure, { description: "Why his copy could not be delivered", examples: [null] }),
+      failure: nullable(Failure, { description: "Why this copy could not be delivered", examples: [null] }),
       delivery: nullable(Delivery, {
-        description: "What came back about his copy, the worst that was reported; null until something did",
+        description: "The worst report about this copy; null until there is one",
         examples: [null],
       }),
     },
-    { description: "One to whom a message goes, and what has become of his copy" },
+    { description: "A recipient of a message, and the status of its copy" },
   ),
 );
 

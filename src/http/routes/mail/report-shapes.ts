@@ -11,12 +11,14 @@ const diagnostic = "smtp; 550 5.1.1 User unknown";
 export const reportFields = {
   type: nullable(oneOf(bounceTypes, { examples: ["hard"] }), {
     description:
-      "Of a bounce: `hard`: there is no such address; `soft`: not now; `block`: because of what we are or sent; `unknown`",
+      "For a bounce. `hard`: no such address; `soft`: not now; `block`: because of our server or the content; `unknown`",
   }),
-  code: nullable(Type.Integer({ examples: [550] }), { description: "The SMTP reply in it, where there is one" }),
-  enhancedCode: nullable(Type.String({ examples: ["5.1.1"] }), { description: "As RFC 3463 has it" }),
+  code: nullable(Type.Integer({ examples: [550] }), {
+    description: "The code of the SMTP reply in it, if there is one",
+  }),
+  enhancedCode: nullable(Type.String({ examples: ["5.1.1"] }), { description: "Enhanced status code (RFC 3463)" }),
   diagnostic: nullable(Type.String({ examples: [diagnostic] }), {
-    description: "What the other server said, on one line: a stranger's words",
+    description: "The other server's text in one line. It is a stranger's text",
   }),
   source: oneOf(reportSources, {
     description: "`dsn`: a mail server's report; `arf`: a complaint; `relay`: the relay's notification",
@@ -24,13 +26,13 @@ export const reportFields = {
   }),
   proof: oneOf(reportProofs, {
     description:
-      "`return_path`: it came to the message's return path; `message_id`: it came to the inbox and names the message; `relay`: the relay said it",
+      "`return_path`: it came to the message's return path; `message_id`: it came to the inbox and names the message; `relay`: the relay sent it",
     examples: ["return_path"],
   }),
 };
 
 const remoteMta = nullable(Type.String({ examples: ["mx.example.com"] }), {
-  description: "The server that said it, as the reporter names it",
+  description: "The server that answered, as the report names it",
 });
 
 export const Delivery = named(
@@ -48,10 +50,10 @@ export const Delivery = named(
       remoteMta,
       source: reportFields.source,
       proof: reportFields.proof,
-      reportId: Type.String({ description: "The report that says so", examples: [examples.reportId] }),
-      at: instant({ description: "When that came" }),
+      reportId: Type.String({ description: "The report", examples: [examples.reportId] }),
+      at: instant({ description: "When the report came" }),
     },
-    { description: "What came back about a message" },
+    { description: "The reports about a message" },
   ),
 );
 
@@ -61,24 +63,26 @@ export const Report = named(
     {
       id: Type.String({ description: "Id of the report", examples: [examples.reportId] }),
       messageId: Type.String({ description: "The message that it is about", examples: [examples.answerId] }),
-      kind: oneOf(reportKinds, { description: "What has become of the message", examples: ["bounced"] }),
+      kind: oneOf(reportKinds, { description: "What the report says about the message", examples: ["bounced"] }),
       type: reportFields.type,
       recipient: nullable(Type.String({ examples: [examples.sender] }), {
-        description: "Whom you wrote to; null where it names nobody of them",
+        description: "The recipient; null if the report names none of them",
       }),
       reportedRecipient: nullable(Type.String({ examples: [examples.sender] }), {
-        description: "Whom the reporter names: shown and never trusted",
+        description: "The recipient in the report. It is shown, but never trusted",
       }),
       code: reportFields.code,
       enhancedCode: reportFields.enhancedCode,
       diagnostic: reportFields.diagnostic,
       remoteMta,
-      reportingMta: nullable(Type.String({ examples: ["relay.example"] }), { description: "Who reports, as it says" }),
+      reportingMta: nullable(Type.String({ examples: ["relay.example"] }), {
+        description: "The reporting server, as the report names it",
+      }),
       source: reportFields.source,
       proof: reportFields.proof,
-      suppressed: Type.Boolean({ description: "Whether it had the recipient suppressed", examples: [true] }),
+      suppressed: Type.Boolean({ description: "Whether it suppressed the recipient", examples: [true] }),
       receivedAt: instant({ description: "When it came" }),
     },
-    { description: "What came back about a message that was sent" },
+    { description: "A report about a message that was sent" },
   ),
 );

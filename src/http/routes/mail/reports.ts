@@ -30,7 +30,7 @@ export function reports(deps: ReportsDeps) {
       operation({
         summary: "List reports",
         description:
-          "What came back about a message, oldest first: delays, deliveries, bounces and complaints, one of each kind for each recipient. `delivery` of the message shows the one that counts.",
+          "Reports about a message, oldest first: delays, deliveries, bounces and complaints, one of each kind for each recipient. The message's `delivery` shows the worst.",
         path: idPath("message"),
         whenRefused,
         answers: {
@@ -38,7 +38,7 @@ export function reports(deps: ReportsDeps) {
             "ReportList",
             Type.Object(
               { data: Type.Array(Report, { description: "Reports, oldest first" }) },
-              { description: "What came back about a message" },
+              { description: "The reports about a message" },
             ),
           ),
         },
@@ -74,7 +74,7 @@ const RawNotice = named(
   Type.Object(
     {},
     {
-      description: "The relay's notification, in its own words",
+      description: "The relay's notification, in its own format",
       additionalProperties: true,
       examples: [{ kind: "bounced", recipient: examples.sender, diagnostic: "550 5.1.1 User unknown" }],
     },

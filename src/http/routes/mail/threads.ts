@@ -22,14 +22,14 @@ const threadFields = {
   threadId: Type.String({ description: "Id of the thread", examples: [examples.threadId] }),
   id: Type.String({ description: "The same as `threadId`", examples: [examples.threadId] }),
   inboxId: Type.String({ description: "Inbox that it is in", examples: [examples.inboxId] }),
-  subject: Type.String({ description: "Subject of the mail that began it", examples: [examples.subject] }),
-  isRead: Type.Boolean({ description: "False while there is something to do in it", examples: [false] }),
+  subject: Type.String({ description: "Subject of its first message", examples: [examples.subject] }),
+  isRead: Type.Boolean({ description: "False while it has unread mail", examples: [false] }),
   messageCount: Type.Integer({ minimum: 1, description: "How many messages it has", examples: [1] }),
-  lastMessageAt: instant({ description: "When its last message came or went" }),
+  lastMessageAt: instant({ description: "When its last message was received or sent" }),
   lastMessageId: Type.String({ description: "Id of its last message", examples: [examples.messageId] }),
-  createdAt: instant({ description: "When it began" }),
+  createdAt: instant({ description: "When its first message was received or sent" }),
   participants: Type.Array(Type.String({ examples: [examples.sender] }), {
-    description: "Addresses of those who write in it",
+    description: "Addresses of its senders",
   }),
   preview: Type.String({
     description: "Up to 200 characters of the last message",
@@ -49,14 +49,14 @@ const ThreadMark = named(
         "upToMessageId",
         Type.Optional(
           text({
-            description: "The last message that you have seen: when newer mail has come in, the thread stays unread",
+            description: "The last message that you have seen. If newer mail has arrived, the thread stays unread",
             examples: [examples.messageId],
           }),
         ),
       ),
     },
     {
-      description: "How to mark a thread",
+      description: "How to mark the thread",
       examples: [{ is_read: true }, { is_read: true, up_to_message_id: examples.messageId }],
     },
   ),
@@ -69,7 +69,7 @@ const MarkedThread = named(
       ok: Type.Boolean({ description: "Always true", examples: [true] }),
       ...threadFields,
       isRead: { ...threadFields.isRead, examples: [true] },
-      reason: Type.Optional(oneOf(["newer_inbound"], { description: "Why the thread stayed unread, where it did" })),
+      reason: Type.Optional(oneOf(["newer_inbound"], { description: "Why the thread stayed unread, if it did" })),
     },
     { description: "The thread as it is now" },
   ),
@@ -107,7 +107,7 @@ export function threads(deps: ReadingDeps) {
       operation({
         summary: "List messages of thread",
         description:
-          "Oldest first. Reading a thread does not mark it as read. A page ends early where its bodies are more than about 8 MiB: go on at `offset` and as many as came. A body over 256 KiB is cut there (`truncated`) and at most 50 attachments of a message are shown: the single message has all.",
+          "Oldest first. Reading a thread does not mark it as read. A page ends early at about 8 MiB of bodies: continue at `offset` plus the number of messages that came. A body over 256 KiB is cut (`truncated`), and at most 50 attachments of a message are shown; the single message has everything.",
         path: idPath("thread"),
         query: Type.Object({ ...pageQuery(100), include: Type.Optional(includeParameter(messageIncludes)) }),
         answers: {
@@ -129,7 +129,7 @@ export function threads(deps: ReadingDeps) {
       operation({
         summary: "Mark thread",
         description:
-          "Marks the thread as read or unread. With `up_to_message_id` mail that came in behind that message is not missed: the thread then stays unread, and the answer says `newer_inbound`.",
+          "Marks the thread as read or unread. With `up_to_message_id`, the thread stays unread if newer mail has arrived, and `reason` is `newer_inbound`.",
         path: idPath("thread"),
         body: ThreadMark,
         answers: {

@@ -27,7 +27,7 @@ const defaultSinceMs = 60_000;
 const WaitParameters = Type.Object({
   after: Type.Optional(
     placeParameter(
-      "Only mail behind this message, or behind the `cursor` of an earlier wait: the first that fits. Without it the newest that fits and came since `since`, else the next that comes",
+      "Only mail after this message, or after the `cursor` of an earlier wait: the first that matches. Without it: the newest match since `since`, or else the next that arrives",
     ),
   ),
   since: Type.Optional(
@@ -35,7 +35,7 @@ const WaitParameters = Type.Object({
   ),
   from: Type.Optional(
     filterText(
-      "The sender: a whole address, `@example.com` for a domain and all below it, else a part of the address or name",
+      "The sender: a whole address, `@example.com` for a domain and its subdomains, or a part of the address or name",
       examples.sender,
     ),
   ),
@@ -46,14 +46,12 @@ const WaitParameters = Type.Object({
     Type.Optional(text({ description: "Only mail of this thread", examples: [examples.threadId] })),
   ),
   has: Type.Optional(wordListParameter("Only mail that has all of these", ["code", "link", "attachment"])),
-  automated: Type.Optional(
-    Type.Boolean({ description: "Only mail that shows signs of a robot (`true`), or none (`false`)" }),
-  ),
+  automated: Type.Optional(Type.Boolean({ description: "Only automated mail (`true`), or only other mail (`false`)" })),
   timeout: Type.Integer({
     minimum: 0,
     maximum: 60,
     default: 30,
-    description: "Seconds to wait; 0 looks at what is there. Keep it below the time-out of your proxy",
+    description: "Seconds to wait; 0 only checks for existing mail. Keep it below the time-out of your proxy",
   }),
 });
 
@@ -61,18 +59,18 @@ const WaitAnswer = named(
   "WaitAnswer",
   Type.Object(
     {
-      message: nullable(Message, { description: "The mail; null when the time was over" }),
+      message: nullable(Message, { description: "The mail; null after the time-out" }),
       cursor: Type.String({
-        description: "The place up to which the inbox has been looked through: the next wait goes on `after` it",
+        description: "The position up to which the inbox was searched. Pass it as `after` to the next wait",
         examples: [examples.cursor],
       }),
     },
-    { description: "What a wait came to" },
+    { description: "The result of a wait" },
   ),
 );
 
 function filterText(description: string, example: string) {
-  return text({ min: 1, max: 500, description: `${description}. Case does not count`, examples: [example] });
+  return text({ min: 1, max: 500, description: `${description}. Case-insensitive`, examples: [example] });
 }
 
 export function waiting(deps: WaitingDeps) {
@@ -101,7 +99,7 @@ export function waiting(deps: WaitingDeps) {
     operation({
       summary: "Wait for mail",
       description:
-        "Answers as soon as a mail that fits has come, or with `null` when the time is over; either is 200, with the `cursor` to go on `after`. Who does so misses no mail and gets none twice. With `timeout=0` the answer is the present place: take it before you have somebody send, then wait `after` it. Inbound mail only. A wait marks and consumes nothing.",
+        "Answers as soon as a matching mail arrives, or with `null` after the time-out. Both are 200 and have a `cursor`: pass it as `after` to the next wait, and you miss no mail and get none twice. With `timeout=0` the answer has the current `cursor`: get it before you trigger a mail, then wait `after` it. Inbound mail only. A wait changes nothing.",
       path: inboxPath,
       query: WaitParameters,
       whenRefused: whetherThere((accountId, id) => ownedTotals(deps, accountId, id)),

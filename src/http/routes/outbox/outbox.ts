@@ -24,46 +24,46 @@ const OutboxItem = named(
     {
       id: Type.String({
         description:
-          "Of mail that of the message, with `.1`, `.2`, … for its further destinations; of an event its own, with the endpoint's behind a dot where that is not the default one",
+          "For mail the id of the message, with `.1`, `.2`, … for further destinations; for an event its id, with a dot and the endpoint's id if that is not the default one",
         examples: [examples.answerId],
       }),
-      kind: oneOf(kinds, { description: "`relay`: mail on its way out; `webhook`: an event for an endpoint" }),
+      kind: oneOf(kinds, { description: "`relay`: outbound mail; `webhook`: an event for an endpoint" }),
       state: oneOf(states, {
         description:
-          "`ready`: in line; `running`: an attempt is in hand; `waiting`: an attempt has failed, and the next is not due",
+          "`ready`: queued; `running`: an attempt is running; `waiting`: an attempt failed, and the next is not due yet",
         examples: ["waiting"],
       }),
-      messageId: nullable(Type.String({ examples: [examples.answerId] }), { description: "Of mail: the message" }),
+      messageId: nullable(Type.String({ examples: [examples.answerId] }), { description: "For mail: the message" }),
       eventId: nullable(Type.String({ examples: [examples.eventId] }), {
-        description: "Of a webhook: the event",
+        description: "For a webhook: the event",
         examples: [null],
       }),
       inboxId: nullable(Type.String({ examples: [examples.inboxId] }), {
-        description: "Its inbox; null where it belongs to none",
+        description: "Its inbox; null if it has none",
       }),
       to: Type.Array(Type.String({ examples: [examples.sender] }), {
-        description: "Of mail the recipients of this destination who wait for it; of a webhook its address",
+        description: "For mail the pending recipients at this destination; for a webhook its URL",
       }),
       attempt: Type.Integer({ minimum: 0, description: "How many attempts there were", examples: [1] }),
-      createdAt: instant({ description: "Since when it is in the outbox" }),
+      createdAt: instant({ description: "When it was added to the outbox" }),
       dueAt: instant({
         description:
-          "Of what waits when its next attempt is due. Else a time that has come, or until when an attempt that nobody hears of any more holds it",
+          "When the next attempt of a waiting item is due. For others a time in the past, or the end of the lease of a running attempt",
       }),
       lastError: nullable(Type.String({ examples: ["451 4.7.1 Try again later"] }), {
-        description: "Why the last attempt failed, in one line; null before the first has",
+        description: "Why the last attempt failed, in one line; null if none has failed",
       }),
     },
-    { description: "Something that is still to be done for the account" },
+    { description: "A mail or an event that is still to be sent" },
   ),
 );
 
 const OutboxQuery = Type.Object({
   kind: Type.Optional(oneOf(kinds, { description: "Only mail, or only events for webhooks" })),
-  state: Type.Optional(oneOf(states, { description: "Only what is in this state" })),
+  state: Type.Optional(oneOf(states, { description: "Only items in this state" })),
   inbox_id: alsoNamed(
     "inboxId",
-    Type.Optional(text({ description: "Only what belongs to this inbox", examples: [examples.inboxId] })),
+    Type.Optional(text({ description: "Only items of this inbox", examples: [examples.inboxId] })),
   ),
   limit: pageQuery().limit,
   cursor: Type.Optional(cursorParameter()),
@@ -88,14 +88,14 @@ export function outbox(deps: Deps) {
       },
       operation({
         summary: "List outbox items",
-        description: "What is still to be sent and delivered for the account, the oldest first.",
+        description: "Mail and events that are still to be sent for the account, oldest first.",
         query: OutboxQuery,
         answers: {
           200: named(
             "OutboxPage",
             Type.Object(
               {
-                data: Type.Array(OutboxItem, { description: "What is to be done, the oldest first" }),
+                data: Type.Array(OutboxItem, { description: "Items, oldest first" }),
                 nextCursor: nextCursor(),
               },
               { description: "A page of the outbox" },
@@ -116,7 +116,7 @@ export function outbox(deps: Deps) {
       operation({
         summary: "Retry outbox item",
         description:
-          "Puts it in line now. Its schedule goes on from there, and when it would be given up stays as it was. What is in line already stays in its place.",
+          "Queues it now. Its schedule continues from there, and it is given up at the same time as before. An item that is queued already stays as it is.",
         path: itemPath,
         whenRefused,
         answers: { 202: OutboxItem },
@@ -132,7 +132,7 @@ export function outbox(deps: Deps) {
       operation({
         summary: "Cancel outbox item",
         description:
-          "Of mail what `POST /v1/messages/{id}/cancel` does: all of the mail, whichever of its destinations this is. An event is not delivered to this endpoint; what was tried stays in the log, and it can be redelivered.",
+          "For mail the same as `POST /v1/messages/{id}/cancel`: it cancels the whole message, not only this destination. An event is not delivered to this endpoint; its attempts stay in the log, and it can be redelivered.",
         path: itemPath,
         whenRefused,
         answers: { 204: nothing("Canceled") },
@@ -154,7 +154,7 @@ export function cancel(deps: ReadingDeps) {
     operation({
       summary: "Cancel message",
       description:
-        "Takes a mail back that waits in the outbox: it is `failed` with the reason `canceled`, and `message.failed` tells it. Recipients to whom it was sent stay so. While an attempt is in hand nothing is changed and it is refused: who is told `canceled` is never surprised later, but where `mayHaveBeenSent` says so.",
+        "Cancels a message that is in the outbox: it becomes `failed` with the reason `canceled`, and `message.failed` is sent. Recipients that got it stay `sent`. While an attempt is running the request is refused and changes nothing. So a canceled message is never sent later, unless `mayHaveBeenSent` is true.",
       path: idPath("message"),
       whenRefused: whetherThere((accountId, id) => ownedMessage(deps, accountId, id)),
       answers: { 200: Message },

@@ -15,7 +15,7 @@ const NewAttachment = named(
     {
       content: Type.Optional(
         text({
-          description: "The file in base64 (RFC 4648 §4). All in all about 1.4 MB fit into a body",
+          description: "The file in base64 (RFC 4648 §4). A body has room for about 1.4 MB of files",
           examples: ["JVBERi0xLjc="],
         }),
       ),
@@ -27,16 +27,24 @@ const NewAttachment = named(
         text({
           min: 1,
           max: 1000,
-          description: "Name of the file; of an upload its own unless given",
+          description: "Name of the file. Default: the name of the upload",
           examples: [examples.filename],
         }),
       ),
       contentType: Type.Optional(
-        text({ description: "Its own, else by the extension, unless given", examples: ["application/pdf"] }),
+        text({
+          description: "Media type. Default: the type of the source, or by the extension",
+          examples: ["application/pdf"],
+        }),
       ),
-      inline: Type.Optional(Type.Boolean({ default: false, description: "Shown by the HTML, not listed beside it" })),
+      inline: Type.Optional(
+        Type.Boolean({ default: false, description: "Whether the HTML shows it, so that it is not listed as a file" }),
+      ),
       contentId: Type.Optional(
-        text({ description: "With `inline`: the HTML says `cid:` and this", examples: ["logo@example.com"] }),
+        text({
+          description: "With `inline`: the HTML refers to it by `cid:` and this id",
+          examples: ["logo@example.com"],
+        }),
       ),
     },
     {
@@ -52,26 +60,25 @@ export const fileFields = {
     Type.Array(NewAttachment, {
       maxItems: mostAttachments,
       error: attachmentsRule,
-      description: "Files of the mail. Larger ones come by an upload or in a form",
+      description: "Files of the mail. Use an upload or a form for larger files",
       examples: [[{ uploadId: examples.uploadId }]],
     }),
   ),
   forwardOf: Type.Optional(
     text({
-      description:
-        "A message of any of your inboxes, to be handed on with its attachments. `body` may then be left out",
+      description: "A message of any of your inboxes, to be forwarded with its attachments. `body` is then optional",
       examples: [examples.messageId],
     }),
   ),
   forwardAs: Type.Optional(
     oneOf(["inline", "attachment"], {
       default: "inline",
-      description: "`attachment`: the whole mail as a file, in place of its text under yours",
+      description: "`attachment`: the whole mail as a file, instead of its text under yours",
       examples: ["attachment"],
     }),
   ),
   includeAttachments: Type.Optional(
-    Type.Boolean({ default: true, description: "With `forwardOf`: `false` leaves its attachments behind" }),
+    Type.Boolean({ default: true, description: "With `forwardOf`: `false` leaves out its attachments" }),
   ),
 };
 

@@ -43,7 +43,7 @@ function coreFields(mailDomain: string) {
     to: Type.Optional(
       recipientEntries({
         description:
-          "One bare address of at most 254 octets, or several, each alone or with a name: `{address, name}`. Left out in a reply, that goes to whom the answered message is from",
+          "One bare address of at most 254 octets, or several, each alone or with a name: `{address, name}`. Optional in a reply, which then goes to the sender of the answered message",
         examples: [examples.sender],
         atLeast: 1,
       }),
@@ -54,7 +54,7 @@ function coreFields(mailDomain: string) {
         max: 998,
         pattern: "^[^\\r\\n]*$",
         error: "must be 1 to 998 characters without line breaks",
-        description: "Required without `threadId`; with it, `Re: ` and the thread's subject unless given",
+        description: "Required without `threadId`. Default in a thread: `Re: ` and the thread's subject",
         examples: [examples.subject],
       }),
     ),
@@ -63,7 +63,7 @@ function coreFields(mailDomain: string) {
         min: 1,
         max: 100_000,
         description:
-          "Required unless something is forwarded. Plain text or HTML: which of them is detected, unless `bodyFormat` says it",
+          "Required unless a message is forwarded. Plain text or HTML, which is detected unless `bodyFormat` is given",
         examples: [examples.answer],
       }),
     ),
@@ -83,33 +83,33 @@ function coreFields(mailDomain: string) {
       Type.Boolean({
         default: true,
         description:
-          "With `threadId`: append a quoted copy of the message that is answered. Where nobody in `to` or `cc` wrote or got the last message, the last one that somebody there did is quoted, or none",
+          "With `threadId`: appends a quote of the answered message. If nobody in `to` or `cc` wrote or got the last message, the quote is the last message that one of them wrote or got, or none",
       }),
     ),
     replyTo: Type.Optional(
       emailAddress(mailDomain, {
-        description: "Where answers go. On the free plan one of your own inboxes",
+        description: "Where replies go. On the free plan only one of your own inboxes",
         examples: [examples.address],
       }),
     ),
     readUpToMessageId: Type.Optional(
       text({
         description:
-          "With `threadId`: the last message that you have seen. It is answered and quoted, else the last of the thread; newer inbound mail keeps the thread unread",
+          "With `threadId`: the last message that you have seen. It is answered and quoted; without it, the last of the thread. Newer inbound mail keeps the thread unread",
         examples: [examples.messageId],
       }),
     ),
     autoSubmitted: Type.Optional(
       oneOf(autoSubmittedValues, {
         description:
-          "Says in the mail that a program wrote it (`Auto-Submitted`, RFC 3834), of its own accord or in answer to another. Other programs then don't answer it; help desks may put it aside",
+          "Marks the mail as written by a program (`Auto-Submitted`, RFC 3834), on its own or as a reply. Other programs then do not answer it; help desks may ignore it",
         examples: ["auto-replied"],
       }),
     ),
     ignoreLoop: Type.Optional(
       Type.Boolean({
         default: false,
-        description: "With `threadId`: send also where `loop_detected` would refuse it",
+        description: "With `threadId`: sends even if `loop_detected` would refuse it",
       }),
     ),
   };
@@ -119,36 +119,37 @@ function coreFields(mailDomain: string) {
 function furtherFields(mailDomain: string) {
   return {
     cc: Type.Optional(
-      recipientEntries({ description: "Who gets a copy, as all see", examples: [["joe@example.com"]], atLeast: 0 }),
+      recipientEntries({ description: "Visible further recipients", examples: [["joe@example.com"]], atLeast: 0 }),
     ),
     bcc: Type.Optional(
       recipientEntries({
-        description: "Who gets a copy that nobody else sees",
+        description: "Hidden recipients",
         examples: [["archive@example.com"]],
         atLeast: 0,
       }),
     ),
     fromName: Type.Optional(
       nullable(text({ examples: ["Ada"] }), {
-        description: "The name beside the address of the inbox: 1 to 100 characters, none of `@<>`. Null: none",
+        description: "The sender's name: 1 to 100 characters, none of `@<>`. Null: no name",
       }),
     ),
     fromAddr: Type.Optional(
       emailAddress(mailDomain, {
-        description: "The address of the inbox, with or without a `+tag`. The address itself unless given",
+        description: "The address of the inbox, with or without a `+tag`. Default: the address itself",
         examples: [examples.address],
       }),
     ),
     headers: Type.Optional(
       texts({
         description:
-          "Further fields of the mail's header, at most 20: names that begin with `X-`, and `List-Unsubscribe`, `List-Unsubscribe-Post`, `List-Id`, `Auto-Submitted`, `Importance`, `Priority`, `Feedback-ID`, `Precedence`",
+          "Further header fields, at most 20: names that begin with `X-`, and `List-Unsubscribe`, `List-Unsubscribe-Post`, `List-Id`, `Auto-Submitted`, `Importance`, `Priority`, `Feedback-ID`, `Precedence`",
         examples: [{ "X-Order": "4711" }],
       }),
     ),
     metadata: Type.Optional(
       texts({
-        description: "Your own words on the message, at most 20: in the message and its events, and never in the mail",
+        description:
+          "Your own data about the message, at most 20 entries. They are in the message and its events, never in the mail",
         examples: [{ order: "4711" }],
       }),
     ),
@@ -156,20 +157,20 @@ function furtherFields(mailDomain: string) {
       oneOf(bodyFormats, {
         default: "auto",
         description:
-          "What `body` is: `text` is never taken for HTML; `markdown` (CommonMark with tables and strikethrough) makes the HTML, and goes as it is as the text",
+          "The format of `body`. `text` is never detected as HTML. `markdown` (CommonMark with tables and strikethrough) is converted to HTML, and is also the plain text",
         examples: ["markdown"],
       }),
     ),
     replyToMessageId: Type.Optional(
       text({
-        description: "The message of this inbox to answer, in its thread; in place of `threadId`",
+        description: "The message of this inbox to answer, instead of `threadId`",
         examples: [examples.messageId],
       }),
     ),
     replyAll: Type.Optional(
       Type.Boolean({
         default: false,
-        description: "In a reply: it goes to all whom the answered message names, but not to this inbox. Without `to`",
+        description: "In a reply without `to`: sends it to all addresses of the answered message except this inbox",
       }),
     ),
   };

@@ -24,14 +24,14 @@ const wanted = (mailDomain: string) => ({
     "inbox_id",
     Type.Optional(
       nullable(text({ examples: [examples.inboxId] }), {
-        description: "The one inbox that shall not write to it. Null: none of the account shall",
+        description: "The inbox that it applies to. Null: the whole account",
         error: "must be a string",
       }),
     ),
   ),
   detail: Type.Optional(
     nullable(text({ max: 500, examples: ["asked us by phone"] }), {
-      description: "For you",
+      description: "Your own note",
       error: "must be a string of at most 500 characters",
     }),
   ),
@@ -40,7 +40,7 @@ const wanted = (mailDomain: string) => ({
     Type.Optional(
       nullable(instantText(), {
         description:
-          "Until when; null: it has no end. Left out, a `bounce` ends `BOUNCE_SUPPRESSION_DAYS` after its `createdAt`, and the others have no end",
+          "When it ends; null: never. Default: a `bounce` ends `BOUNCE_SUPPRESSION_DAYS` after its `createdAt`, others never end",
         error: instantRule,
       }),
     ),
@@ -68,10 +68,10 @@ export function newSuppression(mailDomain: string) {
               {
                 address: emailAddress(mailDomain, { description: "One bare address", examples: [examples.sender] }),
                 ...others,
-                reason: Type.Optional(oneOf(suppressionReasons, { description: "`manual` where left out" })),
+                reason: Type.Optional(oneOf(suppressionReasons, { description: "Default: `manual`" })),
                 createdAt: alsoNamed(
                   "created_at",
-                  Type.Optional(instantText({ description: "Since when; left out: now" })),
+                  Type.Optional(instantText({ description: "When it began. Default: now" })),
                 ),
               },
               { description: "One of many" },

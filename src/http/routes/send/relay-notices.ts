@@ -31,12 +31,11 @@ const kinds = [...reportKinds, "unsubscribed"] as const satisfies readonly Notic
 const GenericNotice = Type.Object(
   {
     kind: oneOf(kinds, {
-      description: "What became of the mail; a notice of another kind is passed over, and counted as ignored",
+      description: "The status of the mail. A notice of another kind is skipped and counted as ignored",
     }),
     type: Type.Optional(
       oneOf(bounceTypes, {
-        description:
-          "Of a bounce; without it, and instead of `hard` where it speaks against that, `diagnostic` decides",
+        description: "For a bounce. Without it `diagnostic` decides, and also instead of `hard` if it contradicts that",
       }),
     ),
     code: Type.Optional(Type.Integer({ minimum: 200, maximum: 599, description: "Code of the server's reply" })),
@@ -47,19 +46,19 @@ const GenericNotice = Type.Object(
         description: "Enhanced code of the server's reply",
       }),
     ),
-    diagnostic: Type.Optional(text({ max: 4096, description: "What the recipient's server said" })),
+    diagnostic: Type.Optional(text({ max: 4096, description: "The text of the recipient's server" })),
     recipient: Type.Optional(
       text({
         min: 3,
         max: 320,
-        description: "Whom it is about; without it nobody is suppressed where the message has several recipients",
+        description: "The recipient. Without it nobody is suppressed if the message has several recipients",
       }),
     ),
-    occurred_at: Type.Optional(instant({ description: "When it was so" })),
+    occurred_at: Type.Optional(instant({ description: "When it happened" })),
     return_path: Type.Optional(text({ min: 1, max: 320, description: "The envelope sender that the mail had" })),
     rfc_message_id: Type.Optional(text({ min: 1, max: 998, description: "Its Message-ID" })),
     provider_message_id: Type.Optional(
-      text({ min: 1, max: 998, description: "What the relay answered that it calls it" }),
+      text({ min: 1, max: 998, description: "The id that the relay gave in its answer" }),
     ),
   },
   { additionalProperties: false },
@@ -72,7 +71,7 @@ const ShownNotice = named(
   "RelayNotice",
   Type.Object(GenericNotice.properties, {
     additionalProperties: true,
-    description: "A notice of `generic`, or a list of up to 1,000. Other relays send what they always send",
+    description: "A notice of `generic`, or a list of up to 1,000. Other relays use their own formats",
     examples: [
       {
         kind: "bounced",
@@ -109,7 +108,7 @@ export function relayNotices(deps: RelayNoticesDeps) {
     operation({
       summary: "Take relay notices",
       description:
-        "What the relay of `RELAY_NOTICES` tells of mail that it took: bounces, complaints, deliveries. Set it as the address of the relay's webhook. No key is needed: each relay proves itself in its own way. What is not known of a mail is passed over; a notice that comes before the mail is known to be sent is answered 503, and is to be sent again.",
+        "Notices of the relay of `RELAY_NOTICES` about mail that it accepted: bounces, complaints, deliveries. Set this as the URL of the relay's webhook. No key is needed, because each relay authenticates in its own way. Notices about unknown mail are skipped. A notice that arrives before its mail is known to be sent gets 503, and must be sent again.",
       open: true,
       security: ["relaySignature", "relayPassword", "relayToken"],
       ownBody: ShownNotice,
@@ -119,13 +118,13 @@ export function relayNotices(deps: RelayNoticesDeps) {
           "TakenNotices",
           Type.Object(
             {
-              accepted: Type.Integer({ description: "How many notices were about messages of ours", examples: [1] }),
+              accepted: Type.Integer({ description: "How many notices were about our messages", examples: [1] }),
               ignored: Type.Integer({
-                description: "How many were not, or told of opens, clicks and the like",
+                description: "How many were about other mail, or about opens, clicks and the like",
                 examples: [0],
               }),
             },
-            { description: "Written down" },
+            { description: "The notices are stored" },
           ),
         ),
       },

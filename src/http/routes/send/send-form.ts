@@ -10,7 +10,7 @@ export const sendFormBody = {
   schema: {
     type: "object",
     description:
-      "Texts by the names of the JSON fields, or one part `message` with the JSON; files as parts `attachments`, or `inline:` with their content id",
+      "Texts with the names of the JSON fields, or one part `message` with the JSON; files as parts `attachments`, or `inline:` and the content id",
     properties: {
       message: { $ref: "#/components/schemas/NewEmail" },
       attachments: { type: "array", items: { type: "string", contentMediaType: "application/octet-stream" } },

@@ -39,23 +39,23 @@ const Sent = named(
       messageId: Type.String({ description: "Id of the message", examples: [examples.answerId] }),
       threadId: Type.String({ description: "Thread that it is in", examples: [examples.threadId] }),
       providerMessageId: Type.String({
-        description: "The relay's own id once it has taken the mail; until then our `Message-ID`",
+        description: "The relay's id once it has accepted the mail; our `Message-ID` until then",
         examples: [examples.providerMessageId],
       }),
       status: oneOf(["pending", "sent", "failed"], {
-        description: "`pending` while it is still to be delivered",
+        description: "`pending` until it is delivered",
         examples: ["sent"],
       }),
-      isRead: Type.Optional(Type.Boolean({ description: "`false` when the thread stayed unread; see `reason`" })),
+      isRead: Type.Optional(Type.Boolean({ description: "`false` if the thread stayed unread; see `reason`" })),
       reason: Type.Optional(
         oneOf(["newer_inbound"], { description: "Mail newer than `readUpToMessageId` is in the thread" }),
       ),
       recipients: Type.Optional(
-        Type.Array(Recipient, { description: "What has become of each copy so far, where there are several" }),
+        Type.Array(Recipient, { description: "Status of each copy, if there are several recipients" }),
       ),
     },
     {
-      description: "On disk with its place in the outbox, and what has become of it so far",
+      description: "The message, which is stored and in the outbox, and its current status",
       examples: [
         {
           messageId: examples.answerId,
@@ -116,11 +116,14 @@ export function send(deps: SendDeps) {
       operation({
         summary: "Send email",
         description:
-          "Sends one email from the inbox. The message is on disk before the answer; the answer waits for the first attempt to relay it, so that a healthy relay gives `sent`. The same `Idempotency-Key` with the same body sends once, however often it is asked.",
+          "Sends one email from the inbox. The message is stored before the answer. The answer waits for the first attempt to relay it, so with a healthy relay it is `sent`. Repeated requests with the same `Idempotency-Key` and the same body send once.",
         path: inboxPath,
         idempotencyKey: "required",
         headers: {
-          Prefer: { description: "`respond-async` answers at once with `pending`", example: "respond-async" },
+          Prefer: {
+            description: "`respond-async`: the answer does not wait, and is `pending`",
+            example: "respond-async",
+          },
         },
         body: newEmail(deps.mailDomain),
         otherBodies: { "multipart/form-data": sendFormBody },

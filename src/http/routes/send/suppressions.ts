@@ -30,28 +30,28 @@ const Suppression = named(
     {
       id: Type.String({ description: "Id of the suppression", examples: [examples.suppressionId] }),
       address: Type.String({
-        description: "In lower case, the domain as A-label",
+        description: "In lower case, with the domain as A-label",
         examples: [examples.sender],
       }),
       inboxId: nullable(Type.String({ examples: [examples.inboxId] }), {
-        description: "The one inbox that does not write to it; null: none of the account does",
+        description: "The inbox that it applies to; null: the whole account",
         examples: [null],
       }),
       reason: oneOf(suppressionReasons, {
         description:
-          "`bounce`: there is no such address; `complaint`: the mail was called spam; `unsubscribe`: its reader wants no more; `manual`: you said so",
+          "`bounce`: no such address; `complaint`: reported as spam; `unsubscribe`: the recipient unsubscribed; `manual`: you added it",
         examples: ["bounce"],
       }),
-      detail: nullable(Type.String({ examples: ["550 5.1.1 User unknown"] }), { description: "What is known of it" }),
+      detail: nullable(Type.String({ examples: ["550 5.1.1 User unknown"] }), { description: "Details" }),
       messageId: nullable(Type.String({ examples: [examples.answerId] }), {
-        description: "The message that it came of; null where it came of none",
+        description: "The message that caused it; null if none did",
       }),
-      createdAt: instant({ description: "Since when" }),
+      createdAt: instant({ description: "When its first message was received or sent" }),
       expiresAt: nullable(instant({ examples: [examples.suppressedUntil] }), {
-        description: "Until when; null: it has no end",
+        description: "When it ends; null: never",
       }),
     },
-    { description: "An address that nothing is sent to" },
+    { description: "A suppression: an address that nothing is sent to" },
   ),
 );
 
@@ -68,16 +68,16 @@ const AddedSuppressions = named(
   Type.Object(
     {
       created: Type.Integer({ minimum: 0, description: "How many are new", examples: [2] }),
-      existing: Type.Integer({ minimum: 0, description: "How many were there already", examples: [0] }),
+      existing: Type.Integer({ minimum: 0, description: "How many existed already", examples: [0] }),
     },
-    { description: "What came of a list" },
+    { description: "The result of adding a list" },
   ),
 );
 
 const AddedOrThere = named(
   "AddedOrThere",
   Type.Union([Suppression, AddedSuppressions], {
-    description: "The one that is there already, or of a list how many are new",
+    description: "The existing suppression, or the result of adding a list",
   }),
 );
 
@@ -91,7 +91,7 @@ const Query = Type.Object({
   ),
   inbox_id: alsoNamed(
     "inboxId",
-    Type.Optional(text({ description: "Only those of this inbox alone", examples: [examples.inboxId] })),
+    Type.Optional(text({ description: "Only those of this inbox", examples: [examples.inboxId] })),
   ),
   reason: Type.Optional(oneOf(suppressionReasons, { description: "Only of this reason" })),
   limit: pageQuery().limit,
@@ -120,7 +120,7 @@ function collection(deps: SuppressingDeps) {
       },
       operation({
         summary: "List suppressions",
-        description: "Newest first. What has run out is not among them.",
+        description: "Newest first, without expired ones.",
         query: Query,
         answers: { 200: SuppressionPage },
         refuses: ["not_found"],
@@ -138,7 +138,7 @@ function collection(deps: SuppressingDeps) {
       operation({
         summary: "Add suppressions",
         description:
-          "Nothing is sent to the address from now on, by the account or by one inbox: sends to it are refused, and what waits for it fails. One that is there already stays as it is (200). `data` takes up to 1,000, all or nothing, each with a `reason`, to move in from elsewhere; a bounce that is over by now is not added. The address counts as it is: with its `+tag` and its dots.",
+          "From now on the account, or one inbox, sends nothing to the address: sends to it are refused, and queued mail fails. An existing suppression stays as it is (200). `data` takes up to 1,000, all or none, each with a `reason`, to import them from elsewhere; an expired bounce is not added. The address is taken literally, with its `+tag` and its dots.",
         body: newSuppression(deps.mailDomain),
         alsoWrong: faultsOfNew(deps),
         answers: {
@@ -174,8 +174,7 @@ function suppression(deps: Deps) {
       },
       operation({
         summary: "Delete suppression",
-        description:
-          "The address may be written to again. It may be one that had complained: that is your word, and it is logged.",
+        description: "Mail to the address is allowed again, also after a complaint. This is logged.",
         path,
         whenRefused,
         answers: { 204: nothing("Deleted") },

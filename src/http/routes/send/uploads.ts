@@ -20,16 +20,16 @@ const ShownUpload = named(
   "Upload",
   Type.Object(
     {
-      id: Type.String({ description: "To be named as `uploadId` of an attachment", examples: [examples.uploadId] }),
-      filename: Type.String({ description: "Under which it is attached unless the send says otherwise" }),
-      contentType: Type.String({ description: "As it was sent, else by the extension" }),
-      sizeBytes: Type.Integer({ description: "Of the file" }),
-      sha256: Type.String({ description: "In hex" }),
-      createdAt: instant({ description: "When it began to come" }),
-      expiresAt: instant({ description: "Until when it can be named" }),
+      id: Type.String({ description: "The `uploadId` of an attachment", examples: [examples.uploadId] }),
+      filename: Type.String({ description: "The default name of the attachment" }),
+      contentType: Type.String({ description: "The `Content-Type` of the request, or by the extension" }),
+      sizeBytes: Type.Integer({ description: "Size of the file" }),
+      sha256: Type.String({ description: "SHA-256 of the file in hex" }),
+      createdAt: instant({ description: "When the upload began" }),
+      expiresAt: instant({ description: "When it expires" }),
     },
     {
-      description: "A file that came before the mail that will bear it",
+      description: "A file that can be attached to mail",
       examples: [
         {
           id: examples.uploadId,
@@ -72,7 +72,7 @@ export function uploads(deps: UploadDeps) {
       operation({
         summary: "Upload file",
         description:
-          "Takes the body as a file, to be attached to any number of mails by its id: it is stored once. It can be named for `UPLOAD_TTL_HOURS`. Without `Content-Type`, or with that of a form of old, which curl sends by itself, the name tells the type; a body of `multipart/form-data` is refused.",
+          "Stores the body as a file that any number of mails can attach by its id. It expires after `UPLOAD_TTL_HOURS`. Without a `Content-Type`, or with `application/x-www-form-urlencoded`, which curl sends by default, the type comes from the name. A body of `multipart/form-data` is refused.",
         query: Type.Object({
           filename: parameter((text) => text !== "" && text.length <= longestName, {
             error: `must have 1 to ${longestName} characters`,
@@ -91,7 +91,7 @@ export function uploads(deps: UploadDeps) {
       async ({ account, params }) => toUpload(await uploadOf(account.id, params.id)),
       operation({
         summary: "Get upload",
-        description: "What is kept of a file that can still be attached.",
+        description: "The metadata of a file that can still be attached.",
         path,
         whenRefused: isThere,
         answers: { 200: ShownUpload },
@@ -106,7 +106,7 @@ export function uploads(deps: UploadDeps) {
       },
       operation({
         summary: "Delete upload",
-        description: "It can't be attached any more, and its room is free. Mail that bears it keeps its bytes.",
+        description: "It cannot be attached any more, and its space is free. Mail that has it attached keeps it.",
         path,
         whenRefused: isThere,
         answers: { 204: nothing("Deleted") },
