@@ -171,9 +171,19 @@ async function smtpSource(port: number, mails: number, sizeBytes: number, to: st
   const generators = to.map((address) =>
     Bun.spawn(
       [
-        ...["smtp-source", "-s", String(Math.round(sessions / to.length)), "-m", String(each), "-l", String(sizeBytes)],
+        "smtp-source",
+        "-s",
+        String(Math.round(sessions / to.length)),
+        "-m",
+        String(each),
+        "-l",
+        String(sizeBytes),
         ...(kept ? ["-d"] : []),
-        ...["-f", "jane@example.com", "-t", address, `inet:127.0.0.1:${port}`],
+        "-f",
+        "jane@example.com",
+        "-t",
+        address,
+        `inet:127.0.0.1:${port}`,
       ],
       { stderr: "pipe" },
     ),

@@ -144,7 +144,9 @@ function listByPs(): Listed[] {
     .split("\n")
     .map((line) => line.trim().split(/\s+/))
     .map(([pid, parent, group, state = ""]) => ({
-      ...{ pid: Number(pid), parent: Number(parent), session: Number(group) },
+      pid: Number(pid),
+      parent: Number(parent),
+      session: Number(group),
       isOver: state.startsWith("Z"),
     }));
 }

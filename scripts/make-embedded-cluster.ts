@@ -42,8 +42,18 @@ for (const name of readdirSync(join(cluster, "pg_wal"))) {
 }
 
 const tar = Bun.spawnSync([
-  ...["tar", "--create", "--format=ustar", "--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner"],
-  ...["--mode=u=rwX,go=", "--directory", cluster, "."],
+  "tar",
+  "--create",
+  "--format=ustar",
+  "--sort=name",
+  "--mtime=@0",
+  "--owner=0",
+  "--group=0",
+  "--numeric-owner",
+  "--mode=u=rwX,go=",
+  "--directory",
+  cluster,
+  ".",
 ]);
 if (tar.exitCode !== 0) throw new Error(`Cannot pack the cluster: ${tar.stderr}`);
 const packed = Bun.zstdCompressSync(tar.stdout, { level: 22 });

@@ -81,7 +81,8 @@ test("there is no link where there is no such account, or where no key is left",
   const keys = JSON.parse((await runInboxd(["key", "list", "--json", "--account", "keyless"], here)).stdout);
   for (const { id } of keys) expect((await runInboxd(["key", "revoke", id], here)).code).toBe(0);
   expect(await runInboxd(["console", "--account", "keyless"], here)).toMatchObject({
-    ...{ code: 1, stdout: "" },
+    code: 1,
+    stdout: "",
     stderr: 'Cannot sign in: the account "keyless" has no key; "inboxd key create" makes one\n',
   });
 });
@@ -91,7 +92,9 @@ test("there is no link where there is no console, not at a first start either", 
   const without = await startInboxd(alone);
   expect(without.printed()).not.toContain("/console/");
   expect(await runInboxd(["console"], alone)).toMatchObject({
-    ...{ code: 1, stdout: "", stderr: "Cannot sign in: CONSOLE=0, so there is no console\n" },
+    code: 1,
+    stdout: "",
+    stderr: "Cannot sign in: CONSOLE=0, so there is no console\n",
   });
   await without.stop();
   rmSync(alone.cwd, { recursive: true });

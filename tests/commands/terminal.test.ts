@@ -15,8 +15,16 @@ describe("What strangers wrote reaches no terminal as controls", () => {
     const message = { id: "msg_1", threadId: "thr_1", direction: "inbound", status: "received", createdAt: "now" };
     const file = { filename: hostile, contentType: hostile, sizeBytes: 1 };
     const whole = {
-      ...{ ...message, fromAddr: hostile, fromName: hostile, toAddr: hostile, cc: [hostile], subject: hostile },
-      ...{ bodyText: hostile, attachments: [file], failure: { message: hostile }, truncated: false },
+      ...message,
+      fromAddr: hostile,
+      fromName: hostile,
+      toAddr: hostile,
+      cc: [hostile],
+      subject: hostile,
+      bodyText: hostile,
+      attachments: [file],
+      failure: { message: hostile },
+      truncated: false,
     };
     const thread = { id: "thr_1", subject: hostile, isRead: false, messageCount: 1, lastMessageAt: hostile };
     const event = { event: hostile, event_id: "evt_1", occurred_at: hostile };

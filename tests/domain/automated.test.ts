@@ -46,31 +46,34 @@ describe("the signs of automated mail", () => {
   });
 
   const senders: [string, boolean][] = [
-    ...[
-      "no-reply@x.example",
-      "noreply@x.example",
-      "No_Reply@x.example",
-      "no.reply@x.example",
-      "do-not-reply@x.example",
-    ],
-    ...["donotreply@x.example", "do_not_reply@x.example", "noreply2@x.example", "acme-noreply@x.example"],
-    ...[
-      "no-reply-aws@x.example",
-      "acme+noreply@x.example",
-      "noreply+7f3a@x.example",
-      "noreply-dmarc-support@x.example",
-    ],
-    ...["ne-pas-repondre@x.example", "nicht-antworten@x.example", "noresponder@x.example", "never-reply@x.example"],
+    "no-reply@x.example",
+    "noreply@x.example",
+    "No_Reply@x.example",
+    "no.reply@x.example",
+    "do-not-reply@x.example",
+    "donotreply@x.example",
+    "do_not_reply@x.example",
+    "noreply2@x.example",
+    "acme-noreply@x.example",
+    "no-reply-aws@x.example",
+    "acme+noreply@x.example",
+    "noreply+7f3a@x.example",
+    "noreply-dmarc-support@x.example",
+    "ne-pas-repondre@x.example",
+    "nicht-antworten@x.example",
+    "noresponder@x.example",
+    "never-reply@x.example",
   ].map((address) => [address, true]);
   const persons: [string, boolean][] = [
-    ...[
-      "reply@x.example",
-      "reply+7f3a@x.example",
-      "norah-reply@x.example",
-      "casino-reply@x.example",
-      "jane@noreply.example",
-    ],
-    ...["noreplyson@x.example", "techno.reply@x.example", "noreply", ""],
+    "reply@x.example",
+    "reply+7f3a@x.example",
+    "norah-reply@x.example",
+    "casino-reply@x.example",
+    "jane@noreply.example",
+    "noreplyson@x.example",
+    "techno.reply@x.example",
+    "noreply",
+    "",
   ].map((address) => [address, false]);
   test.each([...senders, ...persons])("a no-reply address: %s, %p", (address, isTold) => {
     const told = isTold ? { kind: "notification" as const, reasons: ["no-reply"] } : undefined;

@@ -11,8 +11,12 @@ const mail: MailHead = {
   isAutomated: true,
 };
 const nothing: MailFilter = {
-  ...{ from: undefined, to: undefined, subject: undefined, threadId: undefined },
-  ...{ hasAttachment: false, automated: undefined },
+  from: undefined,
+  to: undefined,
+  subject: undefined,
+  threadId: undefined,
+  hasAttachment: false,
+  automated: undefined,
 };
 
 describe("A mail fits", () => {

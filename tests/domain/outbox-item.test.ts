@@ -11,6 +11,16 @@ test.each([message, `${message}.1`, `${message}.49`, event, `${event}.${endpoint
 );
 
 test.each([
-  ...["", ".", `${message}.`, `${message}.0`, `${message}.x`, `${message}.1.1`, `${message}.${endpoint}`],
-  ...[`${event}.1`, `${event}.${endpoint}.1`, endpoint, `${event}\0`, null],
+  "",
+  ".",
+  `${message}.`,
+  `${message}.0`,
+  `${message}.x`,
+  `${message}.1.1`,
+  `${message}.${endpoint}`,
+  `${event}.1`,
+  `${event}.${endpoint}.1`,
+  endpoint,
+  `${event}\0`,
+  null,
 ])("%p can't be one", (id) => expect(isItemId(id)).toBe(false));

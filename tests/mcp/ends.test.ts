@@ -17,8 +17,11 @@ test("a call whose server is killed behind the commit, and that is made again, i
   // A relay that never says whether it took the mail: the answer to the call waits for it.
   const relay = await scriptedSmtp({ answer: (command) => (command === "DATA" ? "silence" : undefined) });
   const env = {
-    ...{ DATA_DIR: dataDir, API_KEY: "key-of-the-first-account-in-tests", DATABASE_URL: database?.url },
-    ...{ OUTBOUND: `smtp://127.0.0.1:${relay.port}?tls=off`, SEND_WAIT_MS: "30000" },
+    DATA_DIR: dataDir,
+    API_KEY: "key-of-the-first-account-in-tests",
+    DATABASE_URL: database?.url,
+    OUTBOUND: `smtp://127.0.0.1:${relay.port}?tls=off`,
+    SEND_WAIT_MS: "30000",
   };
   try {
     const first = await startInboxd({ env });

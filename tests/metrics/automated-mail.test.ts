@@ -21,8 +21,13 @@ test("mail of robots is counted by what it is, when it was stored", async () => 
   const counted = (await metrics.text()).split("\n").filter((line) => line.startsWith("inboxd_mails_automated_total{"));
   expect(counted).toEqual(
     Object.entries({
-      ...{ delivery_report: 0, disposition_report: 0, complaint_report: 0, auto_reply: 0 },
-      ...{ list: 2, bulk: 0, notification: 1 },
+      delivery_report: 0,
+      disposition_report: 0,
+      complaint_report: 0,
+      auto_reply: 0,
+      list: 2,
+      bulk: 0,
+      notification: 1,
     }).map(([kind, count]) => `inboxd_mails_automated_total{kind="${kind}"} ${count}`),
   );
 });

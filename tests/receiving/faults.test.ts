@@ -31,7 +31,10 @@ describe.each(engines)("kill -9 around the commit (%s)", (engine) => {
     if (server) await server.ask(`create database ${name}`);
     const databaseUrl = server?.url(name);
     const env = {
-      ...{ DATA_DIR: dataDir, PORT: "0", SMTP_PORT: "0", API_KEY: apiKey },
+      DATA_DIR: dataDir,
+      PORT: "0",
+      SMTP_PORT: "0",
+      API_KEY: apiKey,
       ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
     };
     try {

@@ -28,7 +28,12 @@ async function sentToThree(world: World) {
   const id: string = body.messageId;
   const returnPath = await returnPathOf(id);
   return {
-    ...{ id, inbox, ann, bob, eve, returnPath },
+    id,
+    inbox,
+    ann,
+    bob,
+    eve,
+    returnPath,
     tell: (mail: string) => report(world, mail, returnPath),
     message: async () => (await world.api(`/v1/messages/${id}`)).body,
     reports: async () => (await world.api(`/v1/messages/${id}/reports`)).body.data,
@@ -53,7 +58,9 @@ describe.each(enginesHere())("A report about a mail to several recipients (%s)",
     expect(message).toMatchObject({ status: "sent", delivery: { state: "bounced", type: "hard" } });
     expect(states(message)).toEqual(["delivered", "bounced", null]);
     expect(message.recipients[1]).toMatchObject({
-      ...{ address: mail.bob, status: "sent", failure: null },
+      address: mail.bob,
+      status: "sent",
+      failure: null,
       delivery: { state: "bounced", type: "hard", code: 550, enhancedCode: "5.1.1", proof: "return_path" },
     });
     expect(message.delivery).toEqual(message.recipients[1].delivery);

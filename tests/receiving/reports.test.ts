@@ -41,32 +41,47 @@ describe.each(enginesHere())("A report about a mail (%s):", (engine) => {
     expect(message).toMatchObject({
       status: "sent",
       delivery: {
-        ...{ state: "bounced", type: "hard", code: 550, enhancedCode: "5.1.1", remoteMta: "mx.example.com" },
-        ...{ source: "dsn", proof: "return_path" },
+        state: "bounced",
+        type: "hard",
+        code: 550,
+        enhancedCode: "5.1.1",
+        remoteMta: "mx.example.com",
+        source: "dsn",
+        proof: "return_path",
       },
     });
     const { body: reports } = await world().api(`/v1/messages/${id}/reports`);
     expect(reports.data).toEqual([
       {
-        ...{
-          id: message.delivery.reportId,
-          messageId: id,
-          kind: "bounced",
-          type: "hard",
-          recipient: "jane@example.com",
-        },
-        ...{ reportedRecipient: "jane@example.com", code: 550, enhancedCode: "5.1.1" },
+        id: message.delivery.reportId,
+        messageId: id,
+        kind: "bounced",
+        type: "hard",
+        recipient: "jane@example.com",
+        reportedRecipient: "jane@example.com",
+        code: 550,
+        enhancedCode: "5.1.1",
         diagnostic: "smtp; 550 5.1.1 <jane@example.com>: User unknown in virtual mailbox table",
-        ...{ remoteMta: "mx.example.com", reportingMta: "reporter.example", source: "dsn", proof: "return_path" },
-        ...{ suppressed: true, receivedAt: message.delivery.at },
+        remoteMta: "mx.example.com",
+        reportingMta: "reporter.example",
+        source: "dsn",
+        proof: "return_path",
+        suppressed: true,
+        receivedAt: message.delivery.at,
       },
     ]);
     const [told] = await eventsOf(world(), "message.bounced");
     expect(told).toMatchObject({
-      ...{ event: "message.bounced", inbox_id: inbox.id, thread_id: message.threadId },
+      event: "message.bounced",
+      inbox_id: inbox.id,
+      thread_id: message.threadId,
       message: {
-        ...{ id, rfc_message_id: `<${id}@inbox.localhost>`, provider_message_id: message.providerMessageId },
-        ...{ to: "jane@example.com", subject: "Hello", created_at: message.createdAt },
+        id,
+        rfc_message_id: `<${id}@inbox.localhost>`,
+        provider_message_id: message.providerMessageId,
+        to: "jane@example.com",
+        subject: "Hello",
+        created_at: message.createdAt,
       },
       report: { id: message.delivery.reportId, kind: "bounced", type: "hard", code: 550, suppressed: true },
     });
@@ -189,7 +204,9 @@ describe.each(enginesHere())("A report about a mail (%s):", (engine) => {
     expect(await report(world(), returning(unknownUser, id), inbox.address)).toStartWith("250");
     expect((await world().api(`/v1/inboxes/${inbox.id}/messages?direction=inbound`)).body.total).toBe(1);
     expect((await world().api(`/v1/messages/${id}`)).body.delivery).toMatchObject({
-      ...{ state: "bounced", type: "hard", proof: "message_id" },
+      state: "bounced",
+      type: "hard",
+      proof: "message_id",
     });
     expect((await suppressed(world())).map(({ address }) => address)).not.toContain("named@example.com");
   });
@@ -245,7 +262,8 @@ describe.each(enginesHere())("A report about a mail (%s):", (engine) => {
       const own = { id: first.messageId, returnPath: await returnPathOf(first.messageId) };
       for (const mail of mails) expect(await report(world(), mail, own.returnPath)).toStartWith("250");
       expect((await world().api(`/v1/messages/${own.id}`)).body).toMatchObject({
-        ...{ status: "sent", delivery: { state: "bounced", type: "hard" } },
+        status: "sent",
+        delivery: { state: "bounced", type: "hard" },
       });
       const { body } = await world().api(`/v1/messages/${own.id}/reports`);
       expect(body.data.map(({ kind }: { kind: string }) => kind).toSorted()).toEqual([
@@ -279,7 +297,10 @@ describe.each(enginesHere())("A report about a mail (%s):", (engine) => {
     expect((await world().api(`/v1/messages/${id}`)).body.delivery).toBeNull();
     expect(await report(world(), mail, other.address, "abuse@example.com")).toStartWith("250");
     expect((await world().api(`/v1/messages/${id}`)).body.delivery).toMatchObject({
-      ...{ state: "complained", type: null, source: "arf", proof: "return_path" },
+      state: "complained",
+      type: null,
+      source: "arf",
+      proof: "return_path",
     });
     expect(await suppressed(world())).toContainEqual(
       expect.objectContaining({ address: "complains@example.com", reason: "complaint", expiresAt: null }),

@@ -18,7 +18,11 @@ async function sentToMax(world: World) {
   const { id, returnPath } = await sent(world, inbox.id, max);
   const { body: message } = await world.api(`/v1/messages/${id}`);
   return {
-    ...{ id, inbox, max, returnPath, threadId: message.threadId },
+    id,
+    inbox,
+    max,
+    returnPath,
+    threadId: message.threadId,
     tell: (mail: string, to: string = returnPath, from = "") =>
       report(
         world,

@@ -84,25 +84,27 @@ test.skipIf(!swaksHasTls)("swaks: over TLS with pipelining", async () => {
   const path = join(directory, "swaks.pdf");
   writeFileSync(path, file);
   const words = [
-    ...[swaks ?? "", "--server", `127.0.0.1:${world.smtpPort}`, "--to", inbox.address, "--from", "jane@example.com"],
-    ...[
-      "--tls",
-      "--pipeline",
-      "--header",
-      "Message-Id: <swaks@example.com>",
-      "--header",
-      "Date: Sat, 21 Mar 2026 10:05:00 +0000",
-    ],
-    ...[
-      "--body",
-      "Hello Ada",
-      "--attach-type",
-      "application/pdf",
-      "--attach-name",
-      "swaks.pdf",
-      "--attach",
-      `@${path}`,
-    ],
+    swaks ?? "",
+    "--server",
+    `127.0.0.1:${world.smtpPort}`,
+    "--to",
+    inbox.address,
+    "--from",
+    "jane@example.com",
+    "--tls",
+    "--pipeline",
+    "--header",
+    "Message-Id: <swaks@example.com>",
+    "--header",
+    "Date: Sat, 21 Mar 2026 10:05:00 +0000",
+    "--body",
+    "Hello Ada",
+    "--attach-type",
+    "application/pdf",
+    "--attach-name",
+    "swaks.pdf",
+    "--attach",
+    `@${path}`,
   ];
   expect(await run(words)).toContain("250 2.0.0");
   const { message, attachment, bytes } = await received(inbox);

@@ -205,7 +205,12 @@ describe("A stream that is kept back", () => {
     const came: string[] = [];
     const pace = { beginMs: 200, pollMs: 10, heldBackMs: 10 };
     for await (const { data } of eventSource({
-      ...{ fetch, url: server.address, signal: over.signal, meanwhile, findPosition, ...pace },
+      fetch,
+      url: server.address,
+      signal: over.signal,
+      meanwhile,
+      findPosition,
+      ...pace,
     })) {
       came.push(data);
       if (data === "6") over.abort();

@@ -34,11 +34,11 @@ test("What can be meant is asked with", async () => {
     return Response.json({});
   };
   const options: InboxdOptions[] = [
-    ...[
-      { baseUrl, apiKey: "ibx_1\n" },
-      { baseUrl: new URL(baseUrl), token: "ibt_1" },
-    ],
-    ...[{ baseUrl: "https://[::1]/mail/" }, { baseUrl: "" }, { baseUrl: "/mail" }],
+    { baseUrl, apiKey: "ibx_1\n" },
+    { baseUrl: new URL(baseUrl), token: "ibt_1" },
+    { baseUrl: "https://[::1]/mail/" },
+    { baseUrl: "" },
+    { baseUrl: "/mail" },
   ];
   for (const each of options) await new Inboxd({ ...each, fetch }).inboxes.get("inb_1");
   expect(asked).toEqual([

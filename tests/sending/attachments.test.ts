@@ -224,7 +224,10 @@ describe("a forward", () => {
       "a mail to several, with names, a field and a file",
       {
         to: ["ann@example.com", { address: "bob@example.org", name: "Bøb" }],
-        ...{ cc: ["eve@example.net"], bcc: ["dan@example.net"], headers: { "X-Ref": "7" }, fromName: "Ada" },
+        cc: ["eve@example.net"],
+        bcc: ["dan@example.net"],
+        headers: { "X-Ref": "7" },
+        fromName: "Ada",
         attachments: [{ filename: "notes.txt", content: base64("two") }],
       },
     ],

@@ -157,7 +157,8 @@ describe.each(enginesHere())("Canceling a mail (%s)", (engine) => {
     const now = new Date(world.clock.now().getTime() + minuteMs);
     expect(await markDueReady(under.db.work, { kind: kinds.relay, now, inHand: [], leaseMs: 1, limit: 10 })).toBe(1);
     expect(await findItem(under.db.api, inbox.accountId, id)).toMatchObject({
-      ...{ attempt: 1, lastError: expect.stringContaining("the process ended during the attempt") },
+      attempt: 1,
+      lastError: expect.stringContaining("the process ended during the attempt"),
     });
     expect(await cancel(world, inbox.accountId, id)).toBe("canceled");
     expect((await rowOf(id))?.failure?.mayHaveBeenSent).toBe(true);

@@ -31,11 +31,12 @@ for (const engine of enginesHere()) {
         async tells(headers: readonly string[], subject = "Re: Hello"): Promise<void> {
           told += 1;
           const raw = mailOf({
-            ...{ from: "Robot <robot@example.com>", to: inbox.address, subject, headers },
-            ...{
-              messageId: `robot-${told}-${threadId}@example.com`,
-              inReplyTo: last.body.providerMessageId.slice(1, -1),
-            },
+            from: "Robot <robot@example.com>",
+            to: inbox.address,
+            subject,
+            headers,
+            messageId: `robot-${told}-${threadId}@example.com`,
+            inReplyTo: last.body.providerMessageId.slice(1, -1),
           });
           expect(await world.deliver(raw, inbox.address, "")).toStartWith("250");
         },

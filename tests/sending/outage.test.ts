@@ -25,7 +25,9 @@ describe.each(enginesHere())("a relay that is down for an hour (%s)", (engine) =
     await using world = await startWorld({
       env: {
         OUTBOUND: `smtp://127.0.0.1:${before.port}?tls=off`,
-        ...{ SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "0" },
+        SENDS_PER_MINUTE: "0",
+        SENDS_PER_DAY: "0",
+        COLD_RECIPIENT_DAILY: "0",
       },
     });
     const inboxIds: string[] = [];

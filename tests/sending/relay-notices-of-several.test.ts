@@ -50,7 +50,10 @@ async function told(provider: Provider): Promise<Told> {
   const inbox = await world.inbox();
   const mail = await sentBy(relay, world, inbox, { to: [ann, { address: bob, name: "Bob" }], bcc: [eve] });
   return {
-    ...{ world, inbox, mail, post: await noticeDoor(world, provider) },
+    world,
+    inbox,
+    mail,
+    post: await noticeDoor(world, provider),
     async states() {
       const { body } = await world.api(`/v1/messages/${mail.messageId}`);
       return body.recipients.map(({ delivery }: { delivery: { state: string } | null }) => delivery?.state ?? null);
@@ -156,7 +159,8 @@ describe("a notice about a mail to several recipients", () => {
 describe("the field that identifies a mail for the relay", () => {
   const { privateKey } = generateKeyPairSync("ed25519");
   const signing = {
-    ...{ DKIM_SELECTOR: "s1", DKIM_KEY: String(privateKey.export({ type: "pkcs8", format: "pem" })) },
+    DKIM_SELECTOR: "s1",
+    DKIM_KEY: String(privateKey.export({ type: "pkcs8", format: "pem" })),
   };
   const rows: [Provider, (id: string) => string | undefined][] = [
     ["sendgrid", (id) => `X-SMTPAPI: {"unique_args":{"inboxd":"${id}"}}`],

@@ -47,7 +47,10 @@ describe("notices of each relay, with its signature", () => {
         answers.map(() => ({ status: 200, body: { accepted: 1, ignored: others } })),
       );
       expect(await deliveryOf(world, named)).toMatchObject({
-        ...{ state: "bounced", type: "hard", source: "relay", proof: "relay" },
+        state: "bounced",
+        type: "hard",
+        source: "relay",
+        proof: "relay",
       });
       expect(await bounces(world)).toHaveLength(1);
       const { body } = await world.api(`/v1/messages/${named.messageId}/reports`);

@@ -332,7 +332,9 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
     await send(world(), inbox.id, { threadId });
     expect((await lastMessage()).referenceIds).toEqual([
       ...references,
-      ...["first@chain.example", "second@chain.example", own],
+      "first@chain.example",
+      "second@chain.example",
+      own,
     ]);
   });
 

@@ -42,7 +42,8 @@ describe.each(enginesHere())("The simulator of the sandbox (%s)", (engine) => {
     expect(text).toContain("multipart/report");
     const told = await eventsOf(world(), `message.sent,message.${state}`);
     expect(told.filter((event: Told) => event.message.id === message.id).map((event: Told) => event.event)).toEqual([
-      ...["message.sent", `message.${state}`],
+      "message.sent",
+      `message.${state}`,
     ]);
     expect((await world().api(`/v1/inboxes/${inbox.id}/messages?direction=inbound`)).body.data).toEqual([]);
   });
@@ -66,7 +67,8 @@ describe.each(enginesHere())("The simulator of the sandbox (%s)", (engine) => {
     const { message } = await fateOf(to);
     expect(message.delivery).toMatchObject({ state: "bounced" });
     expect(message.recipients.map(({ delivery }: { delivery: { state: string } }) => delivery.state)).toEqual([
-      ...["bounced", "delivered"],
+      "bounced",
+      "delivered",
     ]);
     const inbox = await world().inbox();
     const { body } = await send(world(), inbox.id, { to: "nobody@sim.invalid" }, { waits: true });

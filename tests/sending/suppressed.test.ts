@@ -56,7 +56,9 @@ describe.each(enginesHere())("mail to a suppressed address (%s)", (engine) => {
     // Attempts in progress are delayed once more, so that the relay accepts nothing before all have ended.
     for (const { body } of sent) {
       expect((await endedInTime(world, body.messageId)).failure).toMatchObject({
-        ...{ code: null, enhancedCode: null, message: "Not sent: the recipient is suppressed (manual)" },
+        code: null,
+        enhancedCode: null,
+        message: "Not sent: the recipient is suppressed (manual)",
       });
     }
     isPaused = false;
@@ -112,7 +114,11 @@ describe.each(enginesHere())("mail to a suppressed address (%s)", (engine) => {
     });
     expect(of).toMatchObject({ id: sent.messageId, to: "Gone@example.com", subject: "Hello" });
     expect(suppression).toEqual({
-      ...{ id: body.data[0].id, address: "gone@example.com", inbox_id: null, reason: "bounce", expires_at: expiresAt },
+      id: body.data[0].id,
+      address: "gone@example.com",
+      inbox_id: null,
+      reason: "bounce",
+      expires_at: expiresAt,
     });
     expect((await send(world, inboxId, { to: "gone@example.com" })).body.reason).toBe("bounce");
     world.clock.pass(90 * 86_400_000);

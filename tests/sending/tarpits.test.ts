@@ -40,7 +40,11 @@ describe.each(enginesHere())("mail to tarpits, sent directly (%s):", (engine) =>
     const good = await scriptedSmtp({}, "::1", tarpit.port);
     const resolver = mailResolver(dns);
     const relay = directRelay({
-      ...{ hostname: "inbox.test", resolver, random: () => 0, port: tarpit.port, allowPrivate: true },
+      hostname: "inbox.test",
+      resolver,
+      random: () => 0,
+      port: tarpit.port,
+      allowPrivate: true,
     });
     const world = await outboxWorld(under.db, { deps: { relay } });
     open.push(nameServer, tarpit, good, relay, dns, { close: () => world.stop(0) });

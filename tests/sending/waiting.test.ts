@@ -56,7 +56,8 @@ describe("the response waits for the first attempt", () => {
       code: 550,
       enhancedCode: "5.1.1",
       message: expect.stringContaining("No such user"),
-      ...{ reason: "refused", type: "hard" },
+      reason: "refused",
+      type: "hard",
     });
   });
 

@@ -12,7 +12,9 @@ describe("the signature that SendGrid's own libraries are tested with", () => {
   const signature = "MEUCIGHQVtGj+Y3LkG9fLcxf3qfI10QysgDWmMOVmxG0u6ZUAiEAyBiXDWzM+uOe5W0JuG+luQAbPIqHh89M15TluLtEZtM=";
   const timestamp = "1600112502";
   const event = {
-    ...{ email: "hello@world.com", event: "dropped", reason: "Bounced Address" },
+    email: "hello@world.com",
+    event: "dropped",
+    reason: "Bounced Address",
     sg_event_id: "ZHJvcC0xMDk5NDkxOS1MUnpYbF9OSFN0T0doUTRrb2ZTbV9BLTA",
     sg_message_id: "LRzXl_NHStOGhQ4kofSm_A.filterdrecv-p3mdw1-756b745b58-kmzbl-18-5F5FC76C-9.0",
     "smtp-id": "<LRzXl_NHStOGhQ4kofSm_A@ismtpd0039p1iad1.sendgrid.net>",

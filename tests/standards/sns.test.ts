@@ -9,14 +9,18 @@ import {
 
 const topic = "arn:aws:sns:us-east-2:123456789012:s4-MySNSTopic-1G1WEFCOXTC0P";
 const signed = {
-  ...{ Timestamp: "2019-01-31T04:37:04.321Z", TopicArn: topic, Signature: "EXAMPLE" },
+  Timestamp: "2019-01-31T04:37:04.321Z",
+  TopicArn: topic,
+  Signature: "EXAMPLE",
   SignatureVersion: "1",
   SigningCertURL: "https://sns.us-east-2.amazonaws.com/SimpleNotificationService-1.pem",
 } as const;
 const notification: SnsMessage = {
   ...signed,
-  ...{ Type: "Notification", MessageId: "4d4dc071-ddbf-465d-bba8-08f81c89da64" },
-  ...{ Subject: "My subject", Message: "My Test Message" },
+  Type: "Notification",
+  MessageId: "4d4dc071-ddbf-465d-bba8-08f81c89da64",
+  Subject: "My subject",
+  Message: "My Test Message",
 };
 
 describe("the text that SNS signs, as its documentation writes it", () => {
@@ -36,8 +40,11 @@ describe("the text that SNS signs, as its documentation writes it", () => {
   test("of a request to subscribe", () => {
     const asked: SnsMessage = {
       ...signed,
-      ...{ Type: "SubscriptionConfirmation", MessageId: "3d891288-136d-417f-bc05-901c108273ee" },
-      ...{ Message: "You have chosen to subscribe", SubscribeURL: "https://sns.example/?a=b", Token: "233" },
+      Type: "SubscriptionConfirmation",
+      MessageId: "3d891288-136d-417f-bc05-901c108273ee",
+      Message: "You have chosen to subscribe",
+      SubscribeURL: "https://sns.example/?a=b",
+      Token: "233",
     };
     expect(snsSignedText(asked)).toBe(
       `Message\nYou have chosen to subscribe\nMessageId\n3d891288-136d-417f-bc05-901c108273ee\nSubscribeURL\nhttps://sns.example/?a=b\nTimestamp\n2019-01-31T04:37:04.321Z\nToken\n233\nTopicArn\n${topic}\nType\nSubscriptionConfirmation\n`,
@@ -47,12 +54,16 @@ describe("the text that SNS signs, as its documentation writes it", () => {
 
 describe("no message of SNS", () => {
   const rows: unknown[] = [
-    ...[null, 1, "", [], [notification], {}, { ...notification, Type: "constructor" }],
-    ...[
-      { ...notification, SignatureVersion: "3" },
-      { ...notification, Message: 1 },
-      { ...notification, Subject: {} },
-    ],
+    null,
+    1,
+    "",
+    [],
+    [notification],
+    {},
+    { ...notification, Type: "constructor" },
+    { ...notification, SignatureVersion: "3" },
+    { ...notification, Message: 1 },
+    { ...notification, Subject: {} },
     { ...notification, Signature: undefined },
   ];
   test.each(rows.map((row) => [JSON.stringify(row), row] as const))("%s", (_, value) => {

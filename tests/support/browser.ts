@@ -35,8 +35,13 @@ export async function startBrowser(): Promise<Browser> {
   const browser = await chromium.launch({
     ...(chromiumPath !== undefined && { executablePath: chromiumPath }),
     args: [
-      ...["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"],
-      ...["--disable-background-networking", "--disable-component-update"],
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-sync",
+      "--disable-background-networking",
+      "--disable-component-update",
     ],
     // A loaded machine may take long to start one; the runner ends a test that hangs.
     timeout: 0,

@@ -44,8 +44,14 @@ const linters = {
   spectral: {
     name: "spectral",
     words: (path: string) => [
-      ...["lint", join(path, "openapi.json"), "--ruleset", join(folder, "spectral.yaml")],
-      ...["--format", "text", "--fail-severity", "hint"],
+      "lint",
+      join(path, "openapi.json"),
+      "--ruleset",
+      join(folder, "spectral.yaml"),
+      "--format",
+      "text",
+      "--fail-severity",
+      "hint",
     ],
   },
 };

@@ -40,7 +40,9 @@ export async function hurriedListeners({ service: { deps } }: World, secondMs: n
   const large = largeEvents({ mostBytes: 24 << 20, secondMs });
   const streaming = { ...deps, feeds, write, observe, large, turns: logTurns(1) };
   const open = openStreams({
-    ...{ ...deps, secondMs, listeners: listeners({ perAccount: 10, perProcess: 10 }) },
+    ...deps,
+    secondMs,
+    listeners: listeners({ perAccount: 10, perProcess: 10 }),
     observe: { closed: (why) => closed.push(why) },
   });
   let server: HttpServer | undefined;

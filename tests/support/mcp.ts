@@ -52,7 +52,10 @@ export function overStdio(
   const { PATH = "", HOME = "" } = process.env;
   return connected(
     new StdioClientTransport({
-      ...{ command, args, env: { PATH, HOME, ...env }, stderr: "ignore" as const },
+      command,
+      args,
+      env: { PATH, HOME, ...env },
+      stderr: "ignore" as const,
       ...(cwd !== undefined && { cwd }),
     }) as Transport,
     era,

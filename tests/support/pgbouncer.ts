@@ -21,8 +21,12 @@ export async function startPgBouncer(databaseUrl: string, settings: readonly str
   const name = pathname.slice(1);
   const directory = mkdtempSync(join(tmpdir(), "ibx-bouncer-"));
   const own = [
-    ...["listen_addr =", "listen_port = 6432", `unix_socket_dir = ${directory}`, "auth_type = any"],
-    ...[`logfile = ${directory}/log`, `pidfile = ${directory}/pid`],
+    "listen_addr =",
+    "listen_port = 6432",
+    `unix_socket_dir = ${directory}`,
+    "auth_type = any",
+    `logfile = ${directory}/log`,
+    `pidfile = ${directory}/pid`,
   ];
   writeFileSync(
     join(directory, "pgbouncer.ini"),

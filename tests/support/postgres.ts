@@ -33,8 +33,14 @@ export async function startPostgres(settings: readonly string[] = [], parent = t
   if (account) chownSync(directory, account.uid, account.gid);
   chmodSync(directory, 0o711);
   const initdb = spawn(account, directory, [
-    ...[join(binaries, "initdb"), "--pgdata", data, "--username=inboxd", "--auth=trust"],
-    ...["--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"],
+    join(binaries, "initdb"),
+    "--pgdata",
+    data,
+    "--username=inboxd",
+    "--auth=trust",
+    "--encoding=UTF8",
+    "--locale=C.UTF-8",
+    "--no-sync",
   ]);
   if ((await initdb.exited) !== 0) throw new Error(`Cannot run initdb: ${await new Response(initdb.stderr).text()}`);
 
@@ -43,7 +49,13 @@ export async function startPostgres(settings: readonly string[] = [], parent = t
 
   async function startServer() {
     const child = spawn(account, directory, [
-      ...[join(binaries ?? "", "postgres"), "-D", data, "-k", directory, "-c", "listen_addresses="],
+      join(binaries ?? "", "postgres"),
+      "-D",
+      data,
+      "-k",
+      directory,
+      "-c",
+      "listen_addresses=",
       ...["max_connections=120", "shared_buffers=32MB", "fsync=off", ...settings].flatMap((setting) => ["-c", setting]),
     ]);
     await untilItAnswers();

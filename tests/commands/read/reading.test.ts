@@ -57,9 +57,19 @@ test("times are those of the reader's zone", async () => {
 
 test("a message tells of its files, of who got a copy, and why it failed", async () => {
   const message = {
-    ...{ id: "msg_1", threadId: "thr_1", direction: "outbound", status: "failed", truncated: true, subject: "S" },
-    ...{ fromAddr: "ada@inbox.localhost", fromName: null, toAddr: "bob@example.com", cc: ["c@example.com", "d@e.com"] },
-    ...{ createdAt: "2026-03-12T13:05:00.000Z", bodyText: "\r\n \n  Begun\n\n", failure: { message: "No such user" } },
+    id: "msg_1",
+    threadId: "thr_1",
+    direction: "outbound",
+    status: "failed",
+    truncated: true,
+    subject: "S",
+    fromAddr: "ada@inbox.localhost",
+    fromName: null,
+    toAddr: "bob@example.com",
+    cc: ["c@example.com", "d@e.com"],
+    createdAt: "2026-03-12T13:05:00.000Z",
+    bodyText: "\r\n \n  Begun\n\n",
+    failure: { message: "No such user" },
     attachments: [
       { filename: "a.pdf", contentType: "application/pdf", sizeBytes: 48_213 },
       { filename: "b.bin", contentType: "application/octet-stream", sizeBytes: 2_500_000 },

@@ -61,7 +61,8 @@ test("whatever else hinders it ends it with 2, so that a script repeats nothing 
 test("a code or a link is printed alone, and goes on where a server has answered early", async () => {
   const asked: URLSearchParams[] = [];
   const message = {
-    ...{ id: "msg_1", codes: [{ code: "482913" }, { code: "1" }] },
+    id: "msg_1",
+    codes: [{ code: "482913" }, { code: "1" }],
     links: [
       { url: "https://example.com/", kind: null },
       { url: "https://example.com/leave", kind: "unsubscribe" },

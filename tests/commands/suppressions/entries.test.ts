@@ -19,8 +19,11 @@ describe("a list of suppressions is read", () => {
       '{"address":"jane@example.com","inboxId":null,"reason":"complaint","detail":"x","createdAt":"2026-01-01T00:00:00.000Z","expiresAt":null}\n',
       [
         {
-          ...{ address: "jane@example.com", reason: "complaint", detail: "x" },
-          ...{ createdAt: "2026-01-01T00:00:00.000Z", expiresAt: null },
+          address: "jane@example.com",
+          reason: "complaint",
+          detail: "x",
+          createdAt: "2026-01-01T00:00:00.000Z",
+          expiresAt: null,
         },
       ],
     ],
@@ -37,7 +40,9 @@ describe("a list of suppressions is read", () => {
       'status,reason,email,created\n5.1.1,"550 5.1.1 ""jane""\nunknown, sorry",jane@example.com,1754042400\n',
       [
         {
-          ...{ address: "jane@example.com", reason: "manual", detail: '550 5.1.1 "jane"\nunknown, sorry' },
+          address: "jane@example.com",
+          reason: "manual",
+          detail: '550 5.1.1 "jane"\nunknown, sorry',
           createdAt: "2025-08-01T10:00:00.000Z",
         },
       ],

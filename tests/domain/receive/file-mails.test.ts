@@ -61,23 +61,37 @@ function mail(name: string, { id = name, answers = [], content = name, from, to 
 
 function inbox(id: string, facts: Partial<ReadInbox> = {}): ReadInbox {
   return {
-    ...{ id, accountId: `account of ${id}`, username: id, revision: 1, sentOn: null, sentCount: 0 },
-    ...{ messageCount: 0, inboundCount: 0, threadCount: 0, unreadCount: 0, lastMessageAt: null, lastMessageId: null },
+    id,
+    accountId: `account of ${id}`,
+    username: id,
+    revision: 1,
+    sentOn: null,
+    sentCount: 0,
+    messageCount: 0,
+    inboundCount: 0,
+    threadCount: 0,
+    unreadCount: 0,
+    lastMessageAt: null,
+    lastMessageId: null,
     ...facts,
   };
 }
 
 function thread(id: string, inboxId = "inbox"): ThreadState {
   return {
-    ...{ id, inboxId, subject: `Subject of ${id}`, isRead: true, messageCount: 1, createdAt: at, lastMessageAt: at },
-    ...{
-      lastMessageId: "earlier",
-      lastSeq: 1,
-      lastInboundSeq: 1,
-      participants: [],
-      preview: "",
-      hasAttachments: false,
-    },
+    id,
+    inboxId,
+    subject: `Subject of ${id}`,
+    isRead: true,
+    messageCount: 1,
+    createdAt: at,
+    lastMessageAt: at,
+    lastMessageId: "earlier",
+    lastSeq: 1,
+    lastInboundSeq: 1,
+    participants: [],
+    preview: "",
+    hasAttachments: false,
   };
 }
 
@@ -141,8 +155,14 @@ describe("copies", () => {
   test("a copy has no rows", () => {
     expect(filed([copy], had("a", "a"))).toEqual({
       outcomes: ["stored"],
-      ...{ threads: [], messages: [], bodies: [], attachments: [], sources: [], correspondents: [] },
-      ...{ awaitedParents: [], inboxes: [] },
+      threads: [],
+      messages: [],
+      bodies: [],
+      attachments: [],
+      sources: [],
+      correspondents: [],
+      awaitedParents: [],
+      inboxes: [],
     });
   });
 
@@ -332,8 +352,16 @@ test("an attachment is in the source once for all inboxes", () => {
   const mails = [mail("a", { to: ["inbox", "other"], mail: { attachments } })];
   expect(filed(mails, { inboxes }).attachments).toEqual([
     {
-      ...{ filename: "scan.pdf", id: "a/0", position: 0, contentType: "application/pdf", sizeBytes: 3 },
-      ...{ contentId: null, inline: false, sourceId: "source of a", part: 1, digest: "digest" },
+      filename: "scan.pdf",
+      id: "a/0",
+      position: 0,
+      contentType: "application/pdf",
+      sizeBytes: 3,
+      contentId: null,
+      inline: false,
+      sourceId: "source of a",
+      part: 1,
+      digest: "digest",
     },
   ]);
 });

@@ -27,8 +27,14 @@ const toThree: KnownMessage = {
 
 function told(final: string | undefined, more: Partial<RecipientReport> = {}): RecipientReport {
   return {
-    ...{ kind: "bounced", type: "hard", originalRecipient: undefined, finalRecipient: final, code: 550 },
-    ...{ enhancedCode: "5.1.1", diagnostic: "smtp; 550 5.1.1 User unknown", remoteMta: undefined },
+    kind: "bounced",
+    type: "hard",
+    originalRecipient: undefined,
+    finalRecipient: final,
+    code: 550,
+    enhancedCode: "5.1.1",
+    diagnostic: "smtp; 550 5.1.1 User unknown",
+    remoteMta: undefined,
     ...more,
   };
 }
@@ -38,11 +44,21 @@ let reports = 0;
 function arrived(recipients: RecipientReport[], more: Partial<ArrivedReport> = {}): ArrivedReport {
   reports += 1;
   return {
-    ...{ messageId: "msg_1", ofInboxes: undefined, source: "dsn", proof: "return_path", recipients, isOptOut: false },
-    ...{ reportingMta: undefined, raw: new Uint8Array(), receivedAt: at, sourceId: `src_${reports}` },
+    messageId: "msg_1",
+    ofInboxes: undefined,
+    source: "dsn",
+    proof: "return_path",
+    recipients,
+    isOptOut: false,
+    reportingMta: undefined,
+    raw: new Uint8Array(),
+    receivedAt: at,
+    sourceId: `src_${reports}`,
     ids: recipients.map((_, index) => ({
-      ...{ report: `rep_${reports}.${index}`, event: `evt_${reports}.${index}` },
-      ...{ suppression: `sup_${reports}.${index}`, suppressionEvent: `evt_${reports}.${index}s` },
+      report: `rep_${reports}.${index}`,
+      event: `evt_${reports}.${index}`,
+      suppression: `sup_${reports}.${index}`,
+      suppressionEvent: `evt_${reports}.${index}s`,
     })),
     ...more,
   };
@@ -94,7 +110,9 @@ describe("the recipient of a report", () => {
     ];
     expect(judged(toThree, arrived(blocks))).toMatchObject({
       reports: [" bounced hard return_path"],
-      ...{ states: ["bounced hard"], recipients: [], suppressed: [] },
+      states: ["bounced hard"],
+      recipients: [],
+      suppressed: [],
     });
   });
 
@@ -170,7 +188,9 @@ describe("one report for each message, recipient and kind", () => {
     const forged = arrived([told(undefined)], { proof: "message_id" });
     expect(judged(toOne, forged, arrived([soft]))).toMatchObject({
       reports: ["Jane@example.com bounced soft return_path"],
-      ...{ states: ["bounced soft"], suppressed: [], events: ["message.bounced"] },
+      states: ["bounced soft"],
+      suppressed: [],
+      events: ["message.bounced"],
     });
   });
 
@@ -191,7 +211,9 @@ describe("one report for each message, recipient and kind", () => {
 describe("reports that do not count", () => {
   test("a proof for a message of another inbox", () => {
     expect(judged(toOne, arrived([told(undefined)], { ofInboxes: ["inb_2"] }))).toMatchObject({
-      ...{ outcomes: [undefined], reports: [], events: [] },
+      outcomes: [undefined],
+      reports: [],
+      events: [],
     });
   });
 
@@ -204,7 +226,8 @@ describe("reports that do not count", () => {
     expect(
       judged({ ...toOne, recipients: [{ position: 0, address: "ada@INBOX.localhost" }] }, arrived([told(undefined)])),
     ).toMatchObject({
-      ...{ states: ["bounced hard"], suppressed: [] },
+      states: ["bounced hard"],
+      suppressed: [],
     });
   });
 });

@@ -10,9 +10,18 @@ describe("RELAY_NOTICES", () => {
   });
 
   test.each([
-    ...["ses", "ses:", "ses:arn:aws:sqs:us-east-1:123456789012:a", "ses:arn:aws:sns:us-east-1:123456789012:a,"],
-    ...["mailgun:short", "sendgrid:abc", "resend:secret", "postmark:user", "postmark::password-that-is-long"],
-    ...["generic:short", "sparkpost:something-that-is-long-enough", `sendgrid:${"A".repeat(124)}`],
+    "ses",
+    "ses:",
+    "ses:arn:aws:sqs:us-east-1:123456789012:a",
+    "ses:arn:aws:sns:us-east-1:123456789012:a,",
+    "mailgun:short",
+    "sendgrid:abc",
+    "resend:secret",
+    "postmark:user",
+    "postmark::password-that-is-long",
+    "generic:short",
+    "sparkpost:something-that-is-long-enough",
+    `sendgrid:${"A".repeat(124)}`,
   ])("%p is refused, and the message does not repeat it", (setting) => {
     const secret = setting.slice(setting.indexOf(":") + 1);
     expect(() => readConfig({ RELAY_NOTICES: setting })).toThrow("RELAY_NOTICES");

@@ -30,10 +30,19 @@ function send(
   key = name,
 ): Send {
   const request: SendRequest = {
-    ...{ account: { id: "account", plan: "free" }, inboxId: "inbox", idempotencyKey: key },
+    account: { id: "account", plan: "free" },
+    inboxId: "inbox",
+    idempotencyKey: key,
     recipients: [{ address: to, name: undefined, type: "to" }],
-    ...{ subject: undefined, body: `Text of ${name}`, bodyHtml: undefined, threadId: undefined, includeQuote: true },
-    ...{ replyTo: undefined, readUpToMessageId: undefined, autoSubmitted: undefined, ignoreLoop: undefined },
+    subject: undefined,
+    body: `Text of ${name}`,
+    bodyHtml: undefined,
+    threadId: undefined,
+    includeQuote: true,
+    replyTo: undefined,
+    readUpToMessageId: undefined,
+    autoSubmitted: undefined,
+    ignoreLoop: undefined,
     ...asked,
   };
   return {
@@ -51,15 +60,36 @@ function send(
 }
 
 const inbox: Sender = {
-  ...{ id: "inbox", accountId: "account", username: "ada", revision: 1, sentOn: "2026-03-21", sentCount: 0 },
-  ...{ messageCount: 4, inboundCount: 4, threadCount: 1, unreadCount: 1, lastMessageAt: hoursAgo(1) },
-  ...{ lastMessageId: "a0", inWindow: 0, oldestInWindowAt: null },
+  id: "inbox",
+  accountId: "account",
+  username: "ada",
+  revision: 1,
+  sentOn: "2026-03-21",
+  sentCount: 0,
+  messageCount: 4,
+  inboundCount: 4,
+  threadCount: 1,
+  unreadCount: 1,
+  lastMessageAt: hoursAgo(1),
+  lastMessageId: "a0",
+  inWindow: 0,
+  oldestInWindowAt: null,
 };
 
 const thread: ThreadState = {
-  ...{ id: "thread", inboxId: "inbox", subject: "Lunch", isRead: false, messageCount: 4, createdAt: hoursAgo(9) },
-  ...{ lastMessageAt: hoursAgo(1), lastMessageId: "a0", lastSeq: 4, lastInboundSeq: 4, participants: [] },
-  ...{ preview: "", hasAttachments: false },
+  id: "thread",
+  inboxId: "inbox",
+  subject: "Lunch",
+  isRead: false,
+  messageCount: 4,
+  createdAt: hoursAgo(9),
+  lastMessageAt: hoursAgo(1),
+  lastMessageId: "a0",
+  lastSeq: 4,
+  lastInboundSeq: 4,
+  participants: [],
+  preview: "",
+  hasAttachments: false,
 };
 
 const stranger = (sentToday: number) => ({ recipient: { isKnown: false, sentToday } });
@@ -73,14 +103,12 @@ function factsOf(
   { sender, recipient, suppressed = [], uses = {}, ...known }: Known,
 ): SendFacts {
   return {
-    ...{
-      replays: [],
-      threads: [{ ...thread, recent: [] }],
-      replied: [],
-      threadMessageIds: [],
-      numbered: [],
-      owners: [],
-    },
+    replays: [],
+    threads: [{ ...thread, recent: [] }],
+    replied: [],
+    threadMessageIds: [],
+    numbered: [],
+    owners: [],
     ...known,
     facts: sends.map(({ request, key }) => ({
       sender: request.inboxId === "inbox" ? { ...inbox, ...sender } : undefined,
@@ -232,8 +260,12 @@ describe("one key is one email", () => {
     replays: [sent],
     uses: {
       key: {
-        ...{ accountId: "account", operation: "send", key: "key", fingerprint: first.fingerprint },
-        ...{ subjectId: "sent", createdAt },
+        accountId: "account",
+        operation: "send",
+        key: "key",
+        fingerprint: first.fingerprint,
+        subjectId: "sent",
+        createdAt,
       },
     },
   });
@@ -324,16 +356,23 @@ describe("who may send what", () => {
 
 describe("a reply", () => {
   const message = (seq: number, upToMessageId: string | null = null): RepliedMessage => ({
-    ...{ threadId: "thread", upToMessageId, seq, fromAddr: "jane@example.com", fromName: null },
-    ...{ direction: "inbound", toAddr: "ada@mail.test", toAddrs: ["ada@mail.test"], cc: [], replyTo: null },
-    ...{ envelopeFrom: "jane@example.com", sourceId: null },
-    ...{
-      bodyText: `message ${seq}`,
-      bodyHtml: null,
-      createdAt: hoursAgo(1),
-      rfcMessageId: `${seq}@example.com`,
-      wireName: null,
-    },
+    threadId: "thread",
+    upToMessageId,
+    seq,
+    fromAddr: "jane@example.com",
+    fromName: null,
+    direction: "inbound",
+    toAddr: "ada@mail.test",
+    toAddrs: ["ada@mail.test"],
+    cc: [],
+    replyTo: null,
+    envelopeFrom: "jane@example.com",
+    sourceId: null,
+    bodyText: `message ${seq}`,
+    bodyHtml: null,
+    createdAt: hoursAgo(1),
+    rfcMessageId: `${seq}@example.com`,
+    wireName: null,
   });
   const ids = (upToMessageId: string | null, ...seqs: number[]) =>
     seqs.map((seq) => ({ threadId: "thread", upToMessageId, seq, rfcMessageId: `${seq}@example.com`, wireName: null }));
@@ -347,7 +386,11 @@ describe("a reply", () => {
   test("answers and quotes the last message, and marks its thread read", () => {
     const { messages, threads, results } = judged([reply("a")], known);
     expect(messages[0]).toMatchObject({
-      ...{ threadId: "thread", seq: 5, directionSeq: 1, subject: "Re: Lunch", inReplyTo: "4@example.com" },
+      threadId: "thread",
+      seq: 5,
+      directionSeq: 1,
+      subject: "Re: Lunch",
+      inReplyTo: "4@example.com",
       referenceIds: ["1@example.com", "2@example.com", "3@example.com", "4@example.com"],
     });
     expect(messages[0]?.bodyText).toEndWith("> message 4");
@@ -432,8 +475,12 @@ test("a first mail starts a thread, and is promised to the relay under its recip
   });
   expect(outboxItems).toEqual([
     {
-      ...{ subjectId: "a", accountId: "account", inboxId: "inbox", lane: "example.com" },
-      ...{ dueAt: at, createdAt: at },
+      subjectId: "a",
+      accountId: "account",
+      inboxId: "inbox",
+      lane: "example.com",
+      dueAt: at,
+      createdAt: at,
     },
   ]);
   expect(senders[0]).toMatchObject({

@@ -101,8 +101,15 @@ describe("headers of the caller's own", () => {
 
 describe("the fingerprint of a send", () => {
   const plain = {
-    ...{ subject: "Lunch", body: "Noon?", bodyHtml: undefined, threadId: undefined, includeQuote: true },
-    ...{ replyTo: undefined, readUpToMessageId: undefined, autoSubmitted: undefined, ignoreLoop: undefined },
+    subject: "Lunch",
+    body: "Noon?",
+    bodyHtml: undefined,
+    threadId: undefined,
+    includeQuote: true,
+    replyTo: undefined,
+    readUpToMessageId: undefined,
+    autoSubmitted: undefined,
+    ignoreLoop: undefined,
   };
   const to = (entries: AskedRecipients) => readRecipients(entries, rules).recipients;
   const printOf = (asked: AskedMail) => fingerprintOf("inb", fingerprintBody(asked));
@@ -115,8 +122,15 @@ describe("the fingerprint of a send", () => {
     [
       "with defaults",
       {
-        ...{ ...plain, recipients: to({ to: "a@x.example", cc: [] }), headers: [], metadata: {}, attachments: [] },
-        ...{ bodyFormat: "auto", replyAll: false, forwardAs: "inline", includeAttachments: true },
+        ...plain,
+        recipients: to({ to: "a@x.example", cc: [] }),
+        headers: [],
+        metadata: {},
+        attachments: [],
+        bodyFormat: "auto",
+        replyAll: false,
+        forwardAs: "inline",
+        includeAttachments: true,
       },
     ],
   ];
@@ -144,15 +158,28 @@ describe("the fingerprint of a send", () => {
   test("is byte for byte what keys in use were stored with", () => {
     const whole: AskedMail = {
       recipients: to({ to: [{ address: "a@x.example", name: "A" }], cc: "b@x.example", bcc: ["c@x.example"] }),
-      ...{ subject: "Lunch", body: "Noon?", bodyHtml: "<p>Noon?</p>", threadId: "thr", includeQuote: false },
-      ...{ replyTo: "d@x.example", readUpToMessageId: "msg", autoSubmitted: "auto-replied", ignoreLoop: true },
-      ...{ fromName: null, fromAddr: "i+1@x.example", headers: [{ name: "X-A", value: "1" }] },
+      subject: "Lunch",
+      body: "Noon?",
+      bodyHtml: "<p>Noon?</p>",
+      threadId: "thr",
+      includeQuote: false,
+      replyTo: "d@x.example",
+      readUpToMessageId: "msg",
+      autoSubmitted: "auto-replied",
+      ignoreLoop: true,
+      fromName: null,
+      fromAddr: "i+1@x.example",
+      headers: [{ name: "X-A", value: "1" }],
       metadata: { "10": "a", "9": "b", __b__: "c" },
       attachments: [
         { filename: "a", contentType: "b/c", inline: false, contentId: undefined, sha256: "0", sizeBytes: 1 },
       ],
-      ...{ bodyFormat: "html", replyToMessageId: "msg_2", replyAll: true, forwardOf: "msg_3" },
-      ...{ forwardAs: "attachment", includeAttachments: false },
+      bodyFormat: "html",
+      replyToMessageId: "msg_2",
+      replyAll: true,
+      forwardOf: "msg_3",
+      forwardAs: "attachment",
+      includeAttachments: false,
     };
     expect(printOf({ ...plain, recipients })).toBe("e5f7b388837227fbc9ca284f452a99332861327f4b5092bbaf3c31d1b09dc295");
     expect(printOf(whole)).toBe("e6e7052694ed6a167432c4b7882c2fb65a2efc58690e8759d7c6e3181406b125");

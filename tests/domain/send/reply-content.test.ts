@@ -11,10 +11,21 @@ import type { SendRequest } from "../../../src/domain/send/send.ts";
 const attribution = "On Tue, 3 Mar 2026 at 14:05 UTC, Jane Doe <jane@example.com> wrote:";
 
 const replied: Replied = {
-  ...{ seq: 2, fromAddr: "jane@example.com", fromName: "Jane Doe", createdAt: new Date("2026-03-03T14:05:00Z") },
-  ...{ direction: "inbound", toAddr: "ada@mail.test", toAddrs: ["ada@mail.test"], cc: [], replyTo: null },
-  ...{ envelopeFrom: "jane@example.com", sourceId: null },
-  ...{ bodyText: "See you at noon", bodyHtml: "<p>See you at noon</p>", rfcMessageId: "2@example.com", wireName: null },
+  seq: 2,
+  fromAddr: "jane@example.com",
+  fromName: "Jane Doe",
+  createdAt: new Date("2026-03-03T14:05:00Z"),
+  direction: "inbound",
+  toAddr: "ada@mail.test",
+  toAddrs: ["ada@mail.test"],
+  cc: [],
+  replyTo: null,
+  envelopeFrom: "jane@example.com",
+  sourceId: null,
+  bodyText: "See you at noon",
+  bodyHtml: "<p>See you at noon</p>",
+  rfcMessageId: "2@example.com",
+  wireName: null,
 };
 
 function named(rfcMessageId: string, wireName: string | null = null) {
@@ -34,10 +45,19 @@ interface Asked extends Partial<Pick<SendRequest, "subject" | "includeQuote">> {
 
 function content(of: RepliedThread | undefined, { html, subject, includeQuote = true }: Asked = {}, isRenamed = false) {
   const request: SendRequest = {
-    ...{ account: { id: "account", plan: "free" }, inboxId: "inbox", idempotencyKey: "key" },
+    account: { id: "account", plan: "free" },
+    inboxId: "inbox",
+    idempotencyKey: "key",
     recipients: [{ address: "jane@example.com", name: undefined, type: "to" }],
-    ...{ subject, body: "Gladly", bodyHtml: html, threadId: of && "thread", includeQuote },
-    ...{ replyTo: undefined, readUpToMessageId: undefined, autoSubmitted: undefined, ignoreLoop: undefined },
+    subject,
+    body: "Gladly",
+    bodyHtml: html,
+    threadId: of && "thread",
+    includeQuote,
+    replyTo: undefined,
+    readUpToMessageId: undefined,
+    autoSubmitted: undefined,
+    ignoreLoop: undefined,
   };
   const quotes: QuotedMessage[] = [];
   const withHtmlQuote = (own: string, previous: QuotedMessage) => {
@@ -92,8 +112,10 @@ describe("what a mail says", () => {
       { ...thread, messageIds: [...thread.messageIds, named("failed@mail.test")] },
       {},
       {
-        ...{ ...ofThread, references: ["1@example.com", "failed@mail.test", "2@example.com"] },
-        ...{ bodyText: quotedText, bodyHtml: undefined },
+        ...ofThread,
+        references: ["1@example.com", "failed@mail.test", "2@example.com"],
+        bodyText: quotedText,
+        bodyHtml: undefined,
       },
     ],
     [
@@ -101,8 +123,11 @@ describe("what a mail says", () => {
       { ...thread, replied: { ...replied, rfcMessageId: "3@example.com", bodyText: "Only for you" } },
       {},
       {
-        ...{ ...ofThread, inReplyTo: "3@example.com", references: ["1@example.com", "2@example.com", "3@example.com"] },
-        ...{ bodyText: quotedText, bodyHtml: undefined },
+        ...ofThread,
+        inReplyTo: "3@example.com",
+        references: ["1@example.com", "2@example.com", "3@example.com"],
+        bodyText: quotedText,
+        bodyHtml: undefined,
       },
     ],
     [
@@ -116,8 +141,11 @@ describe("what a mail says", () => {
       { ...thread, replied: undefined, quoted: undefined, messageIds: [named("failed@mail.test")] },
       { html: "<b>Gladly</b>" },
       {
-        ...{ subject: "Re: Lunch", inReplyTo: undefined, references: ["failed@mail.test"] },
-        ...{ bodyText: "Gladly", bodyHtml: "<b>Gladly</b>" },
+        subject: "Re: Lunch",
+        inReplyTo: undefined,
+        references: ["failed@mail.test"],
+        bodyText: "Gladly",
+        bodyHtml: "<b>Gladly</b>",
       },
     ],
   ];

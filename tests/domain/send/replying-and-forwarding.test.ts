@@ -35,11 +35,20 @@ function reasonOf(ask: () => unknown): string | undefined {
 const ada = "ada@inbox.localhost";
 const bob = "bob@x.example";
 const inbound: AnsweredMessage = {
-  ...{ direction: "inbound", fromAddr: bob, replyTo: [], isFromNobody: false },
-  ...{ to: ["Ada+tag@inbox.localhost", "cy@x.example"], cc: ["BOB@x.example", "di@x.example", ada, "no address"] },
+  direction: "inbound",
+  fromAddr: bob,
+  replyTo: [],
+  isFromNobody: false,
+  to: ["Ada+tag@inbox.localhost", "cy@x.example"],
+  cc: ["BOB@x.example", "di@x.example", ada, "no address"],
 };
 const one: Replying = {
-  ...{ mailDomain: "inbox.localhost", ownAddresses: [ada], replyAll: false, callersCc: [], callersBcc: [], max: 5 },
+  mailDomain: "inbox.localhost",
+  ownAddresses: [ada],
+  replyAll: false,
+  callersCc: [],
+  callersBcc: [],
+  max: 5,
 };
 const all = { ...one, replyAll: true };
 
@@ -83,13 +92,13 @@ describe("who is answered", () => {
 });
 
 const original: ForwardedMessage = {
-  ...{ from: { address: bob, name: "Bob" }, at: new Date("2026-03-03T14:05:00Z"), subject: "Lunch\r\nTo: x" },
-  ...{
-    to: [ada],
-    cc: [],
-    bodyText: "See you",
-    bodyHtml: '<p onclick="x">See <img src="cid:a@b" width="9"><img src="http://t"></p>',
-  },
+  from: { address: bob, name: "Bob" },
+  at: new Date("2026-03-03T14:05:00Z"),
+  subject: "Lunch\r\nTo: x",
+  to: [ada],
+  cc: [],
+  bodyText: "See you",
+  bodyHtml: '<p onclick="x">See <img src="cid:a@b" width="9"><img src="http://t"></p>',
 };
 const head = `---------- Forwarded message ----------
 From: Bob <bob@x.example>
@@ -192,7 +201,11 @@ describe("attachments", () => {
 
   test("are of types that may be carried", () => {
     expect(["Image/PNG", "message/rfc822", "message/partial", "multipart/mixed", "png"].map(givenMediaType)).toEqual([
-      ...["image/png", "message/rfc822", undefined, undefined, undefined],
+      "image/png",
+      "message/rfc822",
+      undefined,
+      undefined,
+      undefined,
     ]);
     expect(inheritedMediaType("multipart/mixed", "a")).toBe("application/octet-stream");
     expect(inheritedMediaType(undefined, "a.JPEG")).toBe("image/jpeg");

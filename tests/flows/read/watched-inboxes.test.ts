@@ -26,7 +26,9 @@ describe.each(enginesHere())("A watched inbox (%s)", (engine) => {
     const begin = Promise.withResolvers<void>();
     const failures: unknown[] = [];
     const own: TestWatcher = {
-      ...{ inboxId, seen: undefined, isBeginning: false },
+      inboxId,
+      seen: undefined,
+      isBeginning: false,
       begin: () => begin.promise.then(() => seen),
       async take(mails) {
         given.push(...mails.map(({ subject }) => subject));

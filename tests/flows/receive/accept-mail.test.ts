@@ -24,7 +24,9 @@ test("a mail that may be stored although its sender was told to try again is in 
     const lost = asStoreError(Object.assign(new Error("write failed"), { code }));
     expect(await loggedOf(lost)).toEqual([
       expect.objectContaining({
-        ...{ level: 40, inboxes: ["inb_1"], size_bytes: 11 },
+        level: 40,
+        inboxes: ["inb_1"],
+        size_bytes: 11,
         msg: "mail refused for now, and it may be stored all the same: the database did not answer",
       }),
     ]);

@@ -52,16 +52,17 @@ function memoryWithClock() {
 
 function inbox(id: string, revision = 1): ReadInbox {
   return {
-    ...{
-      id,
-      revision,
-      accountId: "acc",
-      username: id,
-      messageCount: 0,
-      inboundCount: 0,
-      threadCount: 0,
-      unreadCount: 0,
-    },
-    ...{ lastMessageAt: null, lastMessageId: null, sentOn: null, sentCount: 0 },
+    id,
+    revision,
+    accountId: "acc",
+    username: id,
+    messageCount: 0,
+    inboundCount: 0,
+    threadCount: 0,
+    unreadCount: 0,
+    lastMessageAt: null,
+    lastMessageId: null,
+    sentOn: null,
+    sentCount: 0,
   };
 }

@@ -145,7 +145,9 @@ describe("the guarded GET", () => {
     closing.defer(() => void receiver.close());
     const asked: string[] = [];
     const client = webhookClient({
-      ...{ allowPrivate: true, version: "1.2.3", timeoutMs: 5000 },
+      allowPrivate: true,
+      version: "1.2.3",
+      timeoutMs: 5000,
       permits: (address) => {
         asked.push(address);
         return true;

@@ -96,7 +96,8 @@ describe("A browser's session", () => {
   test("changes something only for a page of our own address", async () => {
     const cookie = await cookieOf();
     const from = (origin: string | undefined) => ({
-      ...{ cookie, "sec-fetch-site": "same-origin" },
+      cookie,
+      "sec-fetch-site": "same-origin",
       ...(origin !== undefined && { origin }),
     });
     const { port } = world.service.apiUrl;
@@ -149,7 +150,8 @@ describe("A browser's session", () => {
   test("is forgotten by who signs out, which no other page can have one do", async () => {
     const cookie = await cookieOf();
     const out = await world.fetch("/console/session", {
-      ...{ method: "DELETE", apiKey: null },
+      method: "DELETE",
+      apiKey: null,
       headers: { cookie, ...ofOurPage() },
     });
     expect(out.status).toBe(204);
@@ -188,8 +190,16 @@ describe("Signing in", () => {
       }
     }
     for (const body of [
-      ...[undefined, {}, { key: 7 }, { key: "" }, { key: "a", more: 1 }, { key: "a", link }, { link: "" }],
-      ...[{ key: "a", confirm: true }, { link, confirm: "yes" }, { confirm: true }],
+      undefined,
+      {},
+      { key: 7 },
+      { key: "" },
+      { key: "a", more: 1 },
+      { key: "a", link },
+      { link: "" },
+      { key: "a", confirm: true },
+      { link, confirm: "yes" },
+      { confirm: true },
     ])
       expect((await asked("/console/session", ofOurPage(), "POST", body)).status).toBe(400);
     expect((await signInByLink(link)).status).toBe(204);
@@ -236,7 +246,8 @@ describe("Signing in", () => {
     expect(answer.status).toBe(204);
     const cookie = (answer.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
     const { body } = await fresh.api("/v1/account", {
-      ...{ apiKey: null, headers: { cookie, "sec-fetch-site": "same-origin" } },
+      apiKey: null,
+      headers: { cookie, "sec-fetch-site": "same-origin" },
     });
     expect(body.key.name).toBe("first start");
     const account = await findFirstAccount(fresh.service.deps.db.api);

@@ -32,7 +32,8 @@ describe.skipIf(chromiumPath === undefined)("In a browser the page", () => {
     expect(await tried(page, "sendEmail", 200)).toMatchObject({ status: "sent" });
     const list = await tried(page, "listMessages", 200);
     expect(list.data.map(({ direction }: { direction: string }) => direction).toSorted()).toEqual([
-      ...["inbound", "outbound"],
+      "inbound",
+      "outbound",
     ]);
 
     await view(page, "sendEmail");

@@ -72,15 +72,13 @@ test.each<
   const [operation] = document.operations;
   if (operation === undefined) throw new Error("Cannot be: the document has an operation");
   const asked = {
-    ...{
-      operation,
-      intent: "odd" as Intent,
-      about: "",
-      method: "GET",
-      path: "/v1/things/1",
-      headers: {},
-      body: undefined,
-    },
+    operation,
+    intent: "odd" as Intent,
+    about: "",
+    method: "GET",
+    path: "/v1/things/1",
+    headers: {},
+    body: undefined,
     ...request,
   };
   const answer = { status, headers: new Headers({ ...headers, "x-request-id": "1" }), body };

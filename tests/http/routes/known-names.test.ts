@@ -54,7 +54,10 @@ for (const engine of enginesHere()) {
           const { status, body } = await ask(path.replace("{id}", id));
           const where = `${method} ${path}`;
           expect([where, status, body.code, body.errors?.[0]]).toEqual([
-            ...[where, 400, "invalid_query", { parameter: "nobody", detail: "is not known here" }],
+            where,
+            400,
+            "invalid_query",
+            { parameter: "nobody", detail: "is not known here" },
           ]);
           asked.push(where);
           if (!path.includes("{id}")) continue;

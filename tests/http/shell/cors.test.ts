@@ -54,7 +54,9 @@ describe("A page of another origin", () => {
     expect([status, headers.get("access-control-allow-origin")]).toEqual([401, null]);
     const answer = await world.fetch("/v1/inboxes", { headers: { origin: "https://evil.example" } });
     expect([answer.status, answer.headers.get("access-control-allow-origin"), answer.headers.get("vary")]).toEqual([
-      ...[200, null, "Origin"],
+      200,
+      null,
+      "Origin",
     ]);
   });
 

@@ -61,7 +61,11 @@ describe("The document", () => {
     const refused = paths["/v1/boxes/{id}/send"].post.responses;
     expect(Object.keys(refused)).toEqual(["200", "400", "401", "403", "404", "409", "413", "415", "422", "500", "503"]);
     expect(Object.keys(refused["400"].content["application/problem+json"].examples)).toEqual([
-      ...["invalid_query", "invalid_json", "validation_error", "missing_idempotency_key", "invalid_idempotency_key"],
+      "invalid_query",
+      "invalid_json",
+      "validation_error",
+      "missing_idempotency_key",
+      "invalid_idempotency_key",
     ]);
     expect(refused["409"].content["application/problem+json"].examples.idempotency_in_progress.value).toMatchObject({
       title: "Conflict",

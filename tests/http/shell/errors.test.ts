@@ -340,7 +340,15 @@ describe("A failure is told as a problem when", () => {
       ...row.fields,
     });
     expect(Object.keys(problem).slice(0, 9)).toEqual([
-      ...["type", "title", "status", "detail", "instance", "code", "error", "message", "request_id"],
+      "type",
+      "title",
+      "status",
+      "detail",
+      "instance",
+      "code",
+      "error",
+      "message",
+      "request_id",
     ]);
     for (const [name, value] of Object.entries(row.headers ?? {})) expect(answer.headers.get(name)).toBe(value);
     expect(text).not.toContain("canary");

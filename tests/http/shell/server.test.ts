@@ -85,7 +85,9 @@ describe("A stop", () => {
     connection.send(ask("/v1/boxes/1"));
     const answer = await connection.response();
     expect([answer?.status, answer?.headers.get("retry-after"), answer?.headers.get("connection")]).toEqual([
-      ...[503, "1", "close"],
+      503,
+      "1",
+      "close",
     ]);
     await connection.closed;
   });

@@ -31,9 +31,12 @@ describe("the published example of a bounce is a hard bounce of one recipient", 
       "ses",
       sesBounce(named),
       {
-        ...{ code: 550, enhancedCode: "5.1.1", reportingMta: "dns; email.example.com" },
+        code: 550,
+        enhancedCode: "5.1.1",
+        reportingMta: "dns; email.example.com",
         names: {
-          ...{ returnPath: named.returnPath, rfcMessageId: `<${named.rfcMessageId}>` },
+          returnPath: named.returnPath,
+          rfcMessageId: `<${named.rfcMessageId}>`,
           providerMessageId: named.providerMessageId,
         },
       },
@@ -43,7 +46,9 @@ describe("the published example of a bounce is a hard bounce of one recipient", 
       "mailgun",
       mailgunFailure(named),
       {
-        ...{ code: 550, enhancedCode: "5.1.1", remoteMta: "aspmx.example.com" },
+        code: 550,
+        enhancedCode: "5.1.1",
+        remoteMta: "aspmx.example.com",
         names: { returnPath: named.returnPath, rfcMessageId: named.rfcMessageId },
       },
       0,
@@ -53,7 +58,8 @@ describe("the published example of a bounce is a hard bounce of one recipient", 
       sendgridBatch(named),
       {
         names: {
-          ...{ mark: named.messageId, rfcMessageId: "<14c5d75ce93.dfd.64b469@ismtpd-555>" },
+          mark: named.messageId,
+          rfcMessageId: "<14c5d75ce93.dfd.64b469@ismtpd-555>",
           providerMessageId: "14c5d75ce93",
         },
       },
@@ -91,7 +97,9 @@ describe("a permanent bounce of a relay is not hard if the server's reply is tem
   const bounce = (diagnosticCode: string) => ({
     ...sesBounce(named),
     bounce: {
-      ...{ bounceType: "Permanent", bounceSubType: "General", timestamp: named.at.toISOString() },
+      bounceType: "Permanent",
+      bounceSubType: "General",
+      timestamp: named.at.toISOString(),
       bouncedRecipients: [{ emailAddress: named.recipient, diagnosticCode: `smtp; ${diagnosticCode}` }],
     },
   });
@@ -181,7 +189,8 @@ describe("other events of relays", () => {
       "somebody who is out of the office, whom ses calls a bounce",
       "ses",
       ses("Bounce", "bounce", {
-        ...{ bounceType: "Transient", bounceSubType: "General" },
+        bounceType: "Transient",
+        bounceSubType: "General",
         bouncedRecipients: [{ emailAddress: named.recipient }],
       }),
       [],
@@ -190,7 +199,8 @@ describe("other events of relays", () => {
       "a server that takes no mail now",
       "ses",
       ses("Bounce", "bounce", {
-        ...{ bounceType: "Transient", bounceSubType: "General" },
+        bounceType: "Transient",
+        bounceSubType: "General",
         bouncedRecipients: [{ emailAddress: named.recipient, action: "failed", status: "4.4.7" }],
       }),
       [{ kind: "bounced", type: "soft" }],
@@ -199,7 +209,8 @@ describe("other events of relays", () => {
       "ses keeps back a mail to who has left",
       "ses",
       ses("Bounce", "bounce", {
-        ...{ bounceType: "Permanent", bounceSubType: "UnsubscribedRecipient" },
+        bounceType: "Permanent",
+        bounceSubType: "UnsubscribedRecipient",
         bouncedRecipients: [{ emailAddress: named.recipient }],
       }),
       [{ kind: "bounced", type: "block" }],

@@ -291,9 +291,18 @@ describe("attachments", () => {
     const parsed = await parse(
       "Content-Type: multipart/mixed; boundary=b",
       "",
-      ...["--b", "Content-Type: application/x-a", "", "attachment body 1"],
-      ...["--b", "Content-Type: application/x-a (c)", "", "attachment body 0"],
-      ...["--b", "Content-Type: application/x-a", "", "third"],
+      "--b",
+      "Content-Type: application/x-a",
+      "",
+      "attachment body 1",
+      "--b",
+      "Content-Type: application/x-a (c)",
+      "",
+      "attachment body 0",
+      "--b",
+      "Content-Type: application/x-a",
+      "",
+      "third",
       "--b--",
     );
     expect(parsed.attachments.map(({ bytes }) => text(bytes).trim())).toEqual([

@@ -49,7 +49,10 @@ interface RawOperation extends Pick<ShownOperation, "operationId" | "parameters"
 export function readDocument({ paths }: Raw): ShownDocument {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, of]) => ({
-      ...{ method: method.toUpperCase(), path, operationId: of.operationId, parameters: of.parameters },
+      method: method.toUpperCase(),
+      path,
+      operationId: of.operationId,
+      parameters: of.parameters,
       isOpen: of.security !== undefined,
       takesKey: of.security?.length !== 0,
       body: of.requestBody?.content["application/json"]?.schema,

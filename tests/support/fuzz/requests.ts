@@ -36,7 +36,10 @@ export function makeRequest(
     part < 0.34 ? undefined : chance.pick(part < 0.67 ? faultsOf(operation) : [byToken(token), ...oddities]);
   if (change !== undefined) change.change(draft, chance, document);
   return {
-    ...{ operation, method: draft.method, headers: draft.headers, path: addressOf(draft) },
+    operation,
+    method: draft.method,
+    headers: draft.headers,
+    path: addressOf(draft),
     intent: change === undefined ? "good" : change.intent,
     about: change?.name ?? "as documented",
     body: draft.body ?? (draft.json === undefined ? undefined : JSON.stringify(draft.json)),
@@ -55,7 +58,10 @@ function goodDraft(operation: ShownOperation, known: Known, apiKey: string, chan
     parameters.filter((each) => each.in === where && !isLeftOut(each.name) && (each.required || chance.is(share)));
   const json = schema === undefined ? undefined : goodValue(schema, "", known, chance);
   return {
-    ...{ operation, method, body: undefined, tail: "" },
+    operation,
+    method,
+    body: undefined,
+    tail: "",
     path: Object.fromEntries(
       parameters
         .filter((each) => each.in === "path")
@@ -197,6 +203,13 @@ function wrongNumbers({ minimum = 0, maximum = 0 }: ShownSchema): string[] {
 }
 
 const brokenJson: readonly (string | Uint8Array<ArrayBuffer>)[] = [
-  ...["{", '{"a":}', "'x'", "{}{}", "undefined", '{"a":1,}', "nul", `${"[".repeat(100_000)}`],
+  "{",
+  '{"a":}',
+  "'x'",
+  "{}{}",
+  "undefined",
+  '{"a":1,}',
+  "nul",
+  `${"[".repeat(100_000)}`,
   new Uint8Array([0x7b, 0xff, 0xfe, 0x7d]),
 ];

@@ -71,7 +71,9 @@ const unlimited = {
 
 async function ask(origin: URL, { method, path, headers, body }: FuzzRequest): Promise<FuzzAnswer> {
   const response = await fetch(`${origin.origin}${path}`, {
-    ...{ method, headers, redirect: "manual" },
+    method,
+    headers,
+    redirect: "manual",
     ...(body !== undefined && { body }),
   });
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
@@ -115,11 +117,21 @@ function note(
 }
 
 const mailWithFile = [
-  ...["From: Jane <jane@example.com>", "Subject: Your order", "Message-ID: <fuzz@example.com>", "MIME-Version: 1.0"],
-  ...['Content-Type: multipart/mixed; boundary="b"', "", "--b", "Content-Type: text/plain", "", "Where is it?", "--b"],
-  ...[
-    'Content-Type: application/pdf; name="an invoice.pdf"',
-    'Content-Disposition: attachment; filename="an invoice.pdf"',
-  ],
-  ...["", "%PDF-1.7 of a kind", "--b--", ""],
+  "From: Jane <jane@example.com>",
+  "Subject: Your order",
+  "Message-ID: <fuzz@example.com>",
+  "MIME-Version: 1.0",
+  'Content-Type: multipart/mixed; boundary="b"',
+  "",
+  "--b",
+  "Content-Type: text/plain",
+  "",
+  "Where is it?",
+  "--b",
+  'Content-Type: application/pdf; name="an invoice.pdf"',
+  'Content-Disposition: attachment; filename="an invoice.pdf"',
+  "",
+  "%PDF-1.7 of a kind",
+  "--b--",
+  "",
 ].join("\r\n");

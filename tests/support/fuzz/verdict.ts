@@ -32,8 +32,14 @@ export function faultsOfAnswer(request: FuzzRequest, answer: FuzzAnswer, documen
 
 /** Codes that call a request malformed. */
 const malformed: ReadonlySet<string> = new Set([
-  ...["invalid_json", "validation_error", "invalid_query", "unsupported_media_type", "payload_too_large"],
-  ...["unauthorized", "missing_idempotency_key", "invalid_idempotency_key"],
+  "invalid_json",
+  "validation_error",
+  "invalid_query",
+  "unsupported_media_type",
+  "payload_too_large",
+  "unauthorized",
+  "missing_idempotency_key",
+  "invalid_idempotency_key",
 ]);
 
 /** Whether method or path is not the operation's; HEAD counts as GET. */

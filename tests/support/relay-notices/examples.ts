@@ -111,13 +111,14 @@ export function sendgridBatch({ messageId, recipient, at }: Named) {
     },
     {
       ...common,
-      ...{
-        timestamp: seconds(at),
-        event: "bounce",
-        sg_event_id: "6g4ZI7SA-xmRDv57GoPIPw==",
-        sg_message_id: sgMessageId,
-      },
-      ...{ reason: "500 unknown recipient", status: "5.0.0", type: "bounce", bounce_classification: "Invalid Address" },
+      timestamp: seconds(at),
+      event: "bounce",
+      sg_event_id: "6g4ZI7SA-xmRDv57GoPIPw==",
+      sg_message_id: sgMessageId,
+      reason: "500 unknown recipient",
+      status: "5.0.0",
+      type: "bounce",
+      bounce_classification: "Invalid Address",
       inboxd: messageId,
     },
   ];
@@ -173,7 +174,13 @@ export function postmarkBounce({ messageId, recipient, at }: Named) {
 
 export function genericBounce({ returnPath, recipient, at }: Named) {
   return {
-    ...{ kind: "bounced", type: "hard", code: 550, enhanced_code: "5.1.1", diagnostic: "550 5.1.1 User unknown" },
-    ...{ recipient, occurred_at: at.toISOString(), return_path: returnPath },
+    kind: "bounced",
+    type: "hard",
+    code: 550,
+    enhanced_code: "5.1.1",
+    diagnostic: "550 5.1.1 User unknown",
+    recipient,
+    occurred_at: at.toISOString(),
+    return_path: returnPath,
   };
 }

@@ -37,8 +37,11 @@ export function noticedWorld(
 ): Promise<World> {
   return startWorld({
     env: {
-      ...{ SIGNING_KEY: signingKey, MAIL_DOMAIN: mailDomain, METRICS_TOKEN: "token-of-metrics-in-tests" },
-      ...{ OUTBOUND: `smtp://127.0.0.1:${relay.port}?tls=off`, SEND_WAIT_MS: "30000" },
+      SIGNING_KEY: signingKey,
+      MAIL_DOMAIN: mailDomain,
+      METRICS_TOKEN: "token-of-metrics-in-tests",
+      OUTBOUND: `smtp://127.0.0.1:${relay.port}?tls=off`,
+      SEND_WAIT_MS: "30000",
       ...(provider !== undefined && { RELAY_NOTICES: settings[provider] }),
       ...more,
     },
@@ -57,8 +60,12 @@ export async function sentBy(
   const messageId: string = result.messageId;
   const mail = relay.mails.find(({ raw }) => raw.includes(messageId));
   return {
-    ...{ messageId, rfcMessageId: `${messageId}@${mailDomain}`, returnPath: mail?.from ?? "" },
-    ...{ providerMessageId: result.providerMessageId, recipient: "jane@example.com", at: world.clock.now() },
+    messageId,
+    rfcMessageId: `${messageId}@${mailDomain}`,
+    returnPath: mail?.from ?? "",
+    providerMessageId: result.providerMessageId,
+    recipient: "jane@example.com",
+    at: world.clock.now(),
   };
 }
 
@@ -87,20 +94,23 @@ async function sesApp(world: World): Promise<AnyElysia> {
     isDraining: () => false,
     relay: { provider: "ses", prove: noticeProof(source, { ...deps, fetchFromSns: async () => certificatePem }) },
     takeNotices: noticeTaker({
-      ...{ ...deps, returnPaths: returnPaths(await returnPathKey(signingKey), mailDomain), observe: () => undefined },
+      ...deps,
+      returnPaths: returnPaths(await returnPathKey(signingKey), mailDomain),
+      observe: () => undefined,
       applyReports: reportApplier({ ...deps, reportPolicy }),
     }),
     observe: () => undefined,
   });
   return httpApp(
     {
-      ...{
-        authenticate: () => undefined,
-        health: async () => ({ ready: true }),
-        serviceId: "1",
-        isDraining: () => false,
-      },
-      ...{ newRequestId: () => "1", log: pino({ level: "silent" }), version: "1", baseUrl: "http://localhost" },
+      authenticate: () => undefined,
+      health: async () => ({ ready: true }),
+      serviceId: "1",
+      isDraining: () => false,
+      newRequestId: () => "1",
+      log: pino({ level: "silent" }),
+      version: "1",
+      baseUrl: "http://localhost",
     },
     { guarded: [], open: [route] },
   );

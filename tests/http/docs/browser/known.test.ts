@@ -4,8 +4,13 @@ import { lookUp } from "../../../../src/http/docs/browser/look-up.ts";
 
 const inbox = (name: string) => ({ id: `inb_${name}`, address: `${name}@inbox.localhost` });
 const mail = (id: string, direction: string, to = "ada") => ({
-  ...{ id: `msg_${id}`, threadId: `thr_${id}`, inboxId: `inb_${to}`, direction, attachments: [] },
-  ...{ fromAddr: "jane@example.com", toAddr: `${to}@inbox.localhost` },
+  id: `msg_${id}`,
+  threadId: `thr_${id}`,
+  inboxId: `inb_${to}`,
+  direction,
+  attachments: [],
+  fromAddr: "jane@example.com",
+  toAddr: `${to}@inbox.localhost`,
 });
 
 const facts = (known: Known) =>

@@ -33,8 +33,11 @@ describe.each(Object.keys(runners) as Language[])("The code in %s", (language) =
         const { method, headers } = request;
         const text = await request.text();
         came.push({
-          ...{ method, path: new URL(request.url).pathname, key: headers.get("authorization") },
-          ...{ idempotency: headers.get("idempotency-key"), body: text === "" ? null : text },
+          method,
+          path: new URL(request.url).pathname,
+          key: headers.get("authorization"),
+          idempotency: headers.get("idempotency-key"),
+          body: text === "" ? null : text,
         });
         return new Response("It came.");
       },
@@ -62,7 +65,11 @@ describe.each(Object.keys(runners) as Language[])("The code in %s", (language) =
       const key = "Bearer ibx_secret";
       const [json, ...others] = came;
       expect({ ...json, body: JSON.parse(json?.body ?? "") }).toEqual({
-        ...{ method: "POST", path, key, idempotency: "it's mine", body: JSON.parse(post.body ?? "") },
+        method: "POST",
+        path,
+        key,
+        idempotency: "it's mine",
+        body: JSON.parse(post.body ?? ""),
       });
       expect(others).toEqual([
         { method: "GET", path, key: null, idempotency: null, body: null },

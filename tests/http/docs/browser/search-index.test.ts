@@ -2,7 +2,11 @@ import { expect, test } from "bun:test";
 import { around, type Entry, find } from "../../../../src/http/docs/browser/search-index.ts";
 
 const entry = (title: string, where: string, text: string, weight = 0): Entry => ({
-  ...{ title, where, text, weight, href: `#${title}` },
+  title,
+  where,
+  text,
+  weight,
+  href: `#${title}`,
 });
 
 const entries = [

@@ -19,8 +19,15 @@ describe("The account", () => {
       name: "default",
       plan: "developer",
       limits: {
-        ...{ sendsPerMinute: 10, sendsPerDay: 200, coldRecipientDaily: 20, inboxesPerDay: 100 },
-        ...{ inboxes: 0, domains: 0, keys: 0, storageBytes: 0, inboxBytes: 0 },
+        sendsPerMinute: 10,
+        sendsPerDay: 200,
+        coldRecipientDaily: 20,
+        inboxesPerDay: 100,
+        inboxes: 0,
+        domains: 0,
+        keys: 0,
+        storageBytes: 0,
+        inboxBytes: 0,
       },
       suspended: null,
       retentionDays: null,
@@ -29,7 +36,11 @@ describe("The account", () => {
       createdAt: "2026-03-21T10:05:00.000Z",
       key: {
         id: expect.stringMatching(/^key_/),
-        ...{ name: "API_KEY", access: "full", inboxId: null, externalId: null, expiresAt: null },
+        name: "API_KEY",
+        access: "full",
+        inboxId: null,
+        externalId: null,
+        expiresAt: null,
       },
     });
   });
@@ -48,7 +59,9 @@ describe("The account", () => {
     const { body } = await world.api("/v1/account", { apiKey: made.token });
     expect(body.key).toEqual({
       ...whole.key,
-      ...{ access: "read", inboxId: inbox.id, expiresAt: made.expiresAt },
+      access: "read",
+      inboxId: inbox.id,
+      expiresAt: made.expiresAt,
     });
   });
 

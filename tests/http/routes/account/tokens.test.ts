@@ -8,13 +8,20 @@ let ada: WorldInbox;
 let bob: WorldInbox;
 const mail = (subject: string) =>
   [
-    ...[
-      "From: jane@example.com",
-      `Subject: ${subject}`,
-      "MIME-Version: 1.0",
-      "Content-Type: multipart/mixed; boundary=b",
-    ],
-    ...["", "--b", "", "Hello", "--b", "Content-Disposition: attachment; filename=a.txt", "", "file", "--b--", ""],
+    "From: jane@example.com",
+    `Subject: ${subject}`,
+    "MIME-Version: 1.0",
+    "Content-Type: multipart/mixed; boundary=b",
+    "",
+    "--b",
+    "",
+    "Hello",
+    "--b",
+    "Content-Disposition: attachment; filename=a.txt",
+    "",
+    "file",
+    "--b--",
+    "",
   ].join("\r\n");
 
 beforeAll(async () => {

@@ -56,14 +56,23 @@ for (const engine of enginesHere()) {
           truncated: false,
           automated: null,
           to: expect.any(Array),
-          ...{ bcc: [], recipients: [], metadata: {}, tag: null, forwardOf: null, state: null, delivery: null },
+          bcc: [],
+          recipients: [],
+          metadata: {},
+          tag: null,
+          forwardOf: null,
+          state: null,
+          delivery: null,
         }),
       );
       const { codes, links, extractedText, extractedHtml, ...alone } = (await world().api(`/v1/messages/${message.id}`))
         .body;
       expect(Object.entries(alone)).toEqual(Object.entries(message));
       expect({ codes, links, extractedText, extractedHtml }).toEqual({
-        ...{ codes: [], links: [], extractedText: expect.stringContaining("Hello Ada"), extractedHtml: null },
+        codes: [],
+        links: [],
+        extractedText: expect.stringContaining("Hello Ada"),
+        extractedHtml: null,
       });
     });
 

@@ -135,12 +135,10 @@ describe.each(enginesHere())("A wait (%s)", (engine) => {
     const notHere = [`after=${message.id}`, "after=msg_none", `thread_id=${message.threadId}`, "thread_id=x"];
     const answers = await Promise.all(notHere.map((query) => wait(inbox, query)));
     expect(answers.map(({ status, body }) => [status, body.resource])).toEqual([
-      ...[
-        [404, "message"],
-        [404, "message"],
-        [404, "thread"],
-        [404, "thread"],
-      ],
+      [404, "message"],
+      [404, "message"],
+      [404, "thread"],
+      [404, "thread"],
     ]);
   });
 

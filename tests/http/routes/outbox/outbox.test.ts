@@ -61,8 +61,15 @@ describe("The outbox", () => {
     expect(nextCursor).toBeNull();
     expect(data.map(({ id }: { id: string }) => id)).toEqual(ids);
     expect(data[0]).toEqual({
-      ...{ id: ids[0], kind: "relay", state: "waiting", messageId: ids[0], eventId: null, inboxId },
-      ...{ to: ["jane@jane.example"], attempt: 1, lastError: "451 4.7.1 Try later" },
+      id: ids[0],
+      kind: "relay",
+      state: "waiting",
+      messageId: ids[0],
+      eventId: null,
+      inboxId,
+      to: ["jane@jane.example"],
+      attempt: 1,
+      lastError: "451 4.7.1 Try later",
       createdAt: expect.stringMatching(/^2026-03-21T10:/),
       dueAt: expect.stringMatching(/^2026-03-21T10:/),
     });
@@ -91,7 +98,9 @@ describe("The outbox", () => {
         return data.find((item: { attempt: number }) => item.attempt === attempt);
       });
     expect(await itemAfter(1)).toMatchObject({
-      ...{ messageId: body.messageId, to: to.slice(1), lastError: "450 4.2.1 Bob is away" },
+      messageId: body.messageId,
+      to: to.slice(1),
+      lastError: "450 4.2.1 Bob is away",
     });
     delete answers.bob;
     await ask("POST", `/v1/outbox/${body.messageId}/retry`);
@@ -167,7 +176,9 @@ describe("The outbox", () => {
     const { status, body } = await ask("POST", `/v1/messages/${id}/cancel`);
     expect(status).toBe(200);
     expect(body).toMatchObject({
-      ...{ id, inboxId, status: "failed" },
+      id,
+      inboxId,
+      status: "failed",
       failure: { code: null, enhancedCode: null, message: "Canceled before it was sent", reason: "canceled" },
     });
     const { body: log } = await ask("GET", `/v1/events?inbox_id=${inboxId}&types=message.failed`);
@@ -209,8 +220,13 @@ describe("The outbox", () => {
       return data.length === 1 ? data : undefined;
     });
     expect(item).toMatchObject({
-      ...{ id: `${item.eventId}.${endpoint.id}`, kind: "webhook", messageId: null, inboxId: inbox.id },
-      ...{ to: [receiver.url], attempt: 1, lastError: expect.stringContaining("500") },
+      id: `${item.eventId}.${endpoint.id}`,
+      kind: "webhook",
+      messageId: null,
+      inboxId: inbox.id,
+      to: [receiver.url],
+      attempt: 1,
+      lastError: expect.stringContaining("500"),
     });
     // A cursor holds an id with an endpoint's too.
     await ask("POST", "/v1/inboxes", {});

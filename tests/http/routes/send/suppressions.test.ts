@@ -20,8 +20,14 @@ describe.each(enginesHere())("the suppressions of an account (%s)", (engine) => 
     const first = await add({ address: "Jane@EXAMPLE.com", detail: "by phone" }, apiKey);
     expect(first.status).toBe(201);
     expect(first.body).toEqual({
-      ...{ id: expect.stringMatching(/^sup_/), address: "jane@example.com", inboxId: null, reason: "manual" },
-      ...{ detail: "by phone", messageId: null, createdAt: world().clock.now().toISOString(), expiresAt: null },
+      id: expect.stringMatching(/^sup_/),
+      address: "jane@example.com",
+      inboxId: null,
+      reason: "manual",
+      detail: "by phone",
+      messageId: null,
+      createdAt: world().clock.now().toISOString(),
+      expiresAt: null,
     });
     expect(first.headers.get("location")).toBe(`/v1/suppressions/${first.body.id}`);
     const again = await add({ address: "jane@example.com", detail: "other words" }, apiKey);
@@ -119,7 +125,10 @@ describe.each(enginesHere())("the suppressions of an account (%s)", (engine) => 
     const refused = await send(world(), inboxId, { to: "zoe@Example.COM" });
     expect(refused.status).toBe(422);
     expect(refused.body).toMatchObject({
-      ...{ code: "recipient_suppressed", suppression_id: suppression.id, reason: "manual", expires_at: null },
+      code: "recipient_suppressed",
+      suppression_id: suppression.id,
+      reason: "manual",
+      expires_at: null,
       detail: "Cannot send: the recipient is suppressed (manual)",
     });
     expect((await send(world(), inboxId, { to: "zoe+a@example.com" })).status).toBe(200);
@@ -170,8 +179,12 @@ describe.each(enginesHere())("the suppressions of an account (%s)", (engine) => 
       ({ address, expiresAt }: { address: string; expiresAt: string | null }) => [address, expiresAt],
     );
     expect(Object.fromEntries(shown)).toEqual({
-      ...{ "new@example.com": daysFromNow(90), "old@example.com": daysFromNow(10), "told@example.com": daysFromNow(1) },
-      ...{ "ever@example.com": null, "spam@example.com": null, "manual@example.com": null },
+      "new@example.com": daysFromNow(90),
+      "old@example.com": daysFromNow(10),
+      "told@example.com": daysFromNow(1),
+      "ever@example.com": null,
+      "spam@example.com": null,
+      "manual@example.com": null,
     });
     expect((await add({ data }, apiKey)).body).toEqual({ created: 0, existing: 6 });
   });
