@@ -127,6 +127,8 @@ describe.each(ways)("By %s, in %s, the official client", (_, era, open) => {
 
   test("hears of what is wrong what it is and what to do, and only a tool that is none breaks the protocol", async () => {
     expect(await model.failure("list_threads", { inbox: "nobody" })).toStartWith("not_found: Cannot find inbox");
+    expect(await model.failure("read_message", { message_id: ".." })).toStartWith("not_found: Cannot find message");
+    expect(await model.failure("mark_thread", { thread_id: "", is_read: true })).toStartWith("not_found: Cannot find");
     const wrong = await model.failure("list_threads", { limit: 51, unread: true });
     expect(wrong).toStartWith('validation_error: Cannot read arguments: "unread" is no argument here');
     expect(wrong).toContain('"inbox" is required; "limit" must be a whole number from 1 to 50');
