@@ -112,10 +112,14 @@ function isGluedBehind(shape: string, end: number): boolean {
   return behind !== "," || !/^,\d{1,3}[\p{Script=Han}\p{Script=Hangul}]/u.test(shape.slice(end, end + 5));
 }
 
-const currencyBefore =
-  /(?:[$€£¥₹₽₩₪฿₫₺₴₦₱₸₾֏]|(?:EUR|USD|GBP|CHF|JPY|CNY|RMB|INR|BRL|MXN|PLN|CZK|SEK|NOK|DKK|RUB|UAH|TRY|KRW|VND|THB|IDR|MYR|SAR|AED|ILS|AUD|CAD|NZD|SGD|HKD|TWD|HUF|RON|BGN|ZAR|NGN|KES|PHP|COP|ARS|CLP|PEN|Rs|Rp|RM|NT|kr|TL|BTC)\.?) ?$/;
-const currencyBehind =
-  /^ ?(?:[$€£¥₹₽₩₪฿₫₺₴₦₱₸₾֏]|(?:EUR|USD|GBP|CHF|JPY|CNY|RMB|INR|BRL|MXN|PLN|CZK|SEK|NOK|DKK|RUB|UAH|TRY|KRW|VND|THB|IDR|MYR|SAR|AED|ILS|AUD|CAD|NZD|SGD|HKD|TWD|HUF|RON|BGN|ZAR|NGN|KES|PHP|COP|ARS|CLP|PEN|Rs|Rp|RM|NT|kr|TL|BTC|Ft|lei|đ)(?!\p{L})|[%‰°]|Kč|zł|ден|грн|руб|บาท|円|元|원|圓|ريال|دينار|درهم|تومان|ریال)/u;
+const currencySigns = "[$€£¥₹₽₩₪฿₫₺₴₦₱₸₾֏]";
+const currencyCodes =
+  "EUR|USD|GBP|CHF|JPY|CNY|RMB|INR|BRL|MXN|PLN|CZK|SEK|NOK|DKK|RUB|UAH|TRY|KRW|VND|THB|IDR|MYR|SAR|AED|ILS|AUD|CAD|NZD|SGD|HKD|TWD|HUF|RON|BGN|ZAR|NGN|KES|PHP|COP|ARS|CLP|PEN|Rs|Rp|RM|NT|kr|TL|BTC";
+const currencyBefore = new RegExp(`(?:${currencySigns}|(?:${currencyCodes})\\.?) ?$`);
+const currencyBehind = new RegExp(
+  `^ ?(?:${currencySigns}|(?:${currencyCodes}|Ft|lei|đ)(?!\\p{L})|[%‰°]|Kč|zł|ден|грн|руб|บาท|円|元|원|圓|ريال|دينار|درهم|تومان|ریال)`,
+  "u",
+);
 const unitBehind =
   /^ ?(?:points?|punkte|(?:px|km|kg|kwh|[mg]b|min|uhr)(?![a-z])|minut|minuut|seco?n?d|segundo|sekund|saniye|dakika|hour|days|stunde|tage|people|lines|user|word|character|секунд|минут|хвилин|часов|นาที|分钟|分鐘|分間|秒|年|년|초|분)/i;
 
