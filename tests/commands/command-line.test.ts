@@ -82,7 +82,7 @@ const readers: readonly string[][] = [
   ["export", "-"],
 ];
 
-test("commands about what is there say before the first start that nothing is, and make nothing", async () => {
+test("commands that need data report before the first start that there is none, and create nothing", async () => {
   const empty = mkdtempSync(join(directory, "empty-"));
   for (const words of readers) {
     const { code, stdout, stderr } = await runInboxd(words, { cwd: empty });
@@ -98,7 +98,7 @@ test("commands about what is there say before the first start that nothing is, a
   expect(readdirSync(empty)).toEqual([]);
 });
 
-test("a database before its first start has no account, and it is said who makes one", async () => {
+test("a database before its first start has no account, and the message names the commands that create one", async () => {
   const env = { DATA_DIR: mkdtempSync(join(directory, "migrated-")) };
   expect(await runInboxd(["migrate"], { env })).toMatchObject({ code: 0, stderr: "" });
   const { code, stdout, stderr } = await runInboxd(["key", "create"], { env });
@@ -120,7 +120,7 @@ test("wrong settings are named all at once, by every command that reads them", a
   }
 });
 
-test("config prints what is in force, secrets masked, for people and for scripts", async () => {
+test("config prints the current settings, with secrets masked, for people and for scripts", async () => {
   const env = {
     PORT: "8025",
     API_KEY: "ibx_hunter2-hunter2-hunter2",
@@ -135,7 +135,7 @@ test("config prints what is in force, secrets masked, for people and for scripts
   expect(people.stdout + script.stdout).not.toContain("hunter2");
 });
 
-test("a health check fails where nothing listens", async () => {
+test("a health check fails if nothing listens", async () => {
   const unused = Bun.serve({ port: 0, fetch: () => new Response() });
   const env = { PORT: String(unused.port) };
   await unused.stop(true);
@@ -143,7 +143,7 @@ test("a health check fails where nothing listens", async () => {
   expect([code, stderr]).toEqual([1, `Not ready: 127.0.0.1:${env.PORT}: nothing listens there\n`]);
 });
 
-test("a health check says why the service is not ready", async () => {
+test("a health check prints why the service is not ready", async () => {
   const draining = Bun.serve({
     port: 0,
     fetch: () => Response.json({ detail: "Cannot serve: the service is shutting down" }, { status: 503 }),

@@ -85,14 +85,14 @@ test.each(cases)("%s", (_what, check, differs, level, says) => {
 const nobody = () => Promise.reject(new Error("nobody is there"));
 
 describe("The embedded database", () => {
-  test("is looked at, and not made, where there is none", async () => {
+  test("is checked, and not created, if there is none", async () => {
     const dataDir = join(directory, "none");
     const { findings } = await checkDatabase({ databaseUrl: undefined, dataDir, now: () => at, askServer: nobody });
     expect(findings).toMatchObject([{ level: "ok", seen: expect.stringContaining("none yet") }]);
     expect(() => lockDirectory(dataDir).release()).not.toThrow();
   });
 
-  test("is missed where it was, and not made anew", async () => {
+  test("is reported as missing, and not created again", async () => {
     const dataDir = join(directory, "lost");
     lockDirectory(dataDir).release();
     const { findings } = await checkDatabase({ databaseUrl: undefined, dataDir, now: () => at, askServer: nobody });
@@ -100,7 +100,7 @@ describe("The embedded database", () => {
     expect(existsSync(join(dataDir, "pg"))).toBe(false);
   });
 
-  test("is asked directly while nobody holds it, and its schema is left as it is", async () => {
+  test("is opened directly if no process has opened it, and its schema stays as it is", async () => {
     const dataDir = join(directory, "free");
     const empty = await openDatabase({ dataDir });
     await query(empty.api, sql`drop schema public cascade`);
@@ -122,7 +122,7 @@ describe("The embedded database", () => {
     expect(findings.at(-1)).toEqual({ check: "database schema", level: "ok", seen: "up to date" });
   }, 60_000);
 
-  test("whose holder doesn't answer is to be asked again", async () => {
+  test("gives a warning if the process that has opened it does not answer", async () => {
     const dataDir = join(directory, "mute");
     mkdirSync(join(dataDir, "pg"), { recursive: true });
     const lock = lockDirectory(dataDir);
@@ -135,7 +135,7 @@ describe("The embedded database", () => {
   });
 });
 
-test("a Postgres that isn't there is a failure, and its password stays untold", async () => {
+test("a Postgres that is away is a failure, without its password", async () => {
   const databaseUrl = "postgres://inboxd:hunter2@127.0.0.1:1/inboxd";
   const { findings } = await checkDatabase({ databaseUrl, dataDir: directory, now: () => at, askServer: nobody });
   expect(findings).toMatchObject([{ check: "database", level: "fail" }]);
@@ -143,7 +143,7 @@ test("a Postgres that isn't there is a failure, and its password stays untold", 
 });
 
 describe.skipIf(!breaksPostgres)("A Postgres", () => {
-  test("tells its settings, its clock, its room, its schema and where events go", async () => {
+  test("gives its settings, clock, connections, schema and webhook addresses", async () => {
     const server = await startPostgres(["synchronous_commit=off", "max_connections=20"]);
     try {
       await server.ask("create database ibx");

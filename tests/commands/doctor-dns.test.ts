@@ -327,7 +327,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-describe("of what is wrong in the DNS, one finding speaks:", () => {
+describe("each fault in the DNS gives one finding:", () => {
   test.each(cases)("$what", async ({ zone, facts: more, check, level, seen, todo }) => {
     const findings = await checkDns({ ...facts, ...more }, askOf({ ...right, ...zone }));
     const finding = findings.find((each) => each.check === check);

@@ -52,7 +52,7 @@ describe("The configuration", () => {
     ]);
   });
 
-  test("what others could not use is to be looked at, each with its variable", async () => {
+  test("settings that others could not use are warnings, each with its variable", async () => {
     const smtp = { SMTP_PORT: "2525", SMTP_MAX_CONNECTIONS_PER_ADDRESS: "5000" };
     const env = { MAIL_DOMAIN: "in.ada.works", PORT: "0", ...smtp, DATA_DIR: directory };
     const findings = (await diagnose(env, nobody)).filter(({ check }) => check === "configuration");
@@ -97,7 +97,7 @@ describe("The data directory", () => {
     expect(finding?.seen).toContain(`${(bytes / 1e9).toFixed(1)} GB free`);
   });
 
-  test("is looked at without a trace, also where it is yet to be made", async () => {
+  test("is checked without a trace, also before it is created", async () => {
     const dataDir = join(directory, "not", "yet");
     const before = readdirSync(directory);
     const [finding] = await checkDataDir({ dataDir });
@@ -279,7 +279,7 @@ describe("A relay", () => {
     expect(finding).toMatchObject({ level: "fail", seen: expect.stringContaining("connection refused") });
   });
 
-  test("is to be set where there is none", async () => {
+  test("is a warning if there is none", async () => {
     const question = { smtpHostname: "mx.ada.works", dataDir: directory };
     expect(await checkRelay({ ...question, outbound: { kind: "sandbox" } })).toMatchObject([{ level: "warn" }]);
     expect(await checkRelay({ ...question, outbound: { kind: "direct" } })).toMatchObject([{ level: "ok" }]);
@@ -317,7 +317,7 @@ describe("A webhook", () => {
     expect(receiver.connections()).toBe(0);
   });
 
-  test("whose name nobody knows, and one that nobody listens at", async () => {
+  test("with an unknown name, and one where nothing listens", async () => {
     const receiver = await startReceiver();
     await receiver.close();
     const lookup = () => notThere();
@@ -348,7 +348,7 @@ describe("The ports", () => {
     ["any service before the first start", "theirs", "not started yet", "by another inboxd, not the", "fail"],
     ["a service, whose database can't be asked", "theirs", "unknown", "by a running inboxd", "ok"],
   ];
-  test.each(owners)("are told to be those of %s", async (_what, found, identity, seen, level) => {
+  test.each(owners)("belong to %s", async (_what, found, identity, seen, level) => {
     const api = Bun.serve({
       port: 0,
       hostname: "127.0.0.1",
@@ -390,7 +390,7 @@ describe("The ports", () => {
   });
 });
 
-test("a person reads one line for each finding, what to do below it, and how many there are", () => {
+test("a person reads one line for each finding, the advice below it, and the counts", () => {
   const findings: Finding[] = [
     { check: "database", level: "ok", seen: "Postgres 16.4" },
     { check: "dns", level: "fail", seen: "no MX", todo: "Add: x\nor y" },

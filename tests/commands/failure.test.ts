@@ -13,11 +13,11 @@ const reasons: readonly [what: string, error: unknown, reason: string][] = [
   ["what is no error", "nothing", "nothing"],
 ];
 
-test.each(reasons)("%s is said in plain words", (_what, error, reason) => {
+test.each(reasons)("%s is in plain words", (_what, error, reason) => {
   expect(reasonOf(error)).toBe(reason);
 });
 
-test("the system's troubles are told from ours", () => {
+test("errors of the system are told apart from our own", () => {
   expect([failed("ENOENT"), failed("no_such_code"), new Error("ours")].map(isSystemTrouble)).toEqual([
     true,
     false,

@@ -81,7 +81,7 @@ test("nothing is lost and nothing comes out of order while the target is down or
   }
 });
 
-test("a listener goes on where it ended, and ends with code 0 when asked", async () => {
+test("a listener resumes at its last position, and ends with code 0 at a signal", async () => {
   const inbox = await world.inbox();
   const target = await startReceiver();
   const env = {
@@ -202,7 +202,7 @@ test("a stream that is cut in the middle of events loses none of them and brings
   expect(proxy.asked.length).toBeGreaterThan(2);
 }, 30_000);
 
-test("a first run begins with what comes from then on, and knows its place before anything comes", async () => {
+test("a first run begins with new events, and knows its position before the first one", async () => {
   const inbox = await world.inbox();
   const { subjects, positions } = await followed(world.service.apiUrl.origin, inbox, undefined, 2);
   expect(subjects).toEqual(["1", "2"]);
@@ -241,7 +241,7 @@ function printing(inbox: WorldInbox, ...words: string[]) {
   };
 }
 
-test("without a target events are printed as they come, whole for a script, and nothing is remembered", async () => {
+test("without a target events are printed as they come, whole for a script, and no position is saved", async () => {
   const inbox = await world.inbox();
   const [person, script] = [printing(inbox), printing(inbox, "--json")];
   await mailTo(inbox, "one");
@@ -261,7 +261,7 @@ test("without a target events are printed as they come, whole for a script, and 
   expect(readdirSync(directory)).not.toContain("unused");
 });
 
-test("printing ends well when whoever reads has what he wanted, as head does", async () => {
+test("printing ends with code 0 when the reader closes the pipe, as head does", async () => {
   const inbox = await world.inbox();
   const listener = printing(inbox, "--json");
   await mailTo(inbox, "one");
@@ -271,7 +271,7 @@ test("printing ends well when whoever reads has what he wanted, as head does", a
   expect(await listener.child.exited).toBe(0);
 });
 
-test("what the server refuses ends it with code 1", async () => {
+test("a refusal of the server ends it with code 1", async () => {
   const env = { XDG_STATE_HOME: directory, INBOXD_URL: world.service.apiUrl.origin, INBOXD_API_KEY: world.apiKey };
   const words = ["listen", "--forward-to", "http://127.0.0.1:9/", "--after", "evt_01jpw7z1x2e9a8r5k3m0t6vqhd"];
   const { code, stderr } = await runInboxd(words, { env });

@@ -28,7 +28,7 @@ test("an inbox is made, listed, and refused the second time with code and detail
   expect(table.stdout).toMatch(/^created +address +externalId +id\n\S+.* ada@inbox\.localhost +user-7 +inb_\w+$/m);
 });
 
-test("what a list is asked for reaches the server", async () => {
+test("the options of a list reach the server", async () => {
   const asked: string[] = [];
   const server = Bun.serve({
     port: 0,
@@ -71,7 +71,7 @@ test.concurrent.each(faults)(
   },
 );
 
-test("what answers and is no inboxd is called that, and so is the port of SMTP", async () => {
+test("another program that answers is reported as such, and so is the port of SMTP", async () => {
   const page = Bun.serve({ port: 0, fetch: () => new Response("<h1>Welcome</h1>") });
   const at = (url: string) => runInboxd(["inbox", "list"], { env: { ...env(), INBOXD_URL: url } });
   const [other, smtp] = await Promise.all([at(page.url.origin), at(`http://127.0.0.1:${world.smtpPort}`)]);

@@ -30,7 +30,7 @@ const outbox = (...words: string[]) =>
     env: { INBOXD_URL: world.service.apiUrl.origin, INBOXD_API_KEY: world.apiKey },
   });
 
-test("what waits is a table for a person, and all there is of it for a script", async () => {
+test("waiting items are a table for a person, and whole for a script", async () => {
   const { code, stdout } = await outbox("list", "--kind", "relay", "--inbox", ada.address);
   expect(code).toBe(0);
   const [head = "", ...rows] = stdout.trimEnd().split("\n");
@@ -42,7 +42,7 @@ test("what waits is a table for a person, and all there is of it for a script", 
   });
 });
 
-test("a list that was not all says how it goes on", async () => {
+test("an incomplete list prints the option that continues it", async () => {
   const { stderr } = await outbox("list", "--limit", "1");
   const [, cursor = ""] = /^There is more: --cursor (\S+)$/m.exec(stderr) ?? [];
   const { stdout } = await outbox("list", "--cursor", cursor, "--limit", "1", "--json");

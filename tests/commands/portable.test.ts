@@ -147,7 +147,7 @@ describe.skipIf(server !== undefined)("An export of a running service", () => {
     expect(await service.stop()).toBe(0);
   });
 
-  test("holds up nobody when its reader stops in the middle, and is whole all the same", async () => {
+  test("blocks nobody when its reader stops in the middle, and is complete all the same", async () => {
     const reader = await readExport(dataDir);
     reader.pause();
     const inbox = await service.request("POST", "/v1/inboxes", { username: "made-meanwhile" });
@@ -279,7 +279,7 @@ const failures: [
   ],
 ];
 
-test.each(failures)("an export that %s says so, and leaves no file", async (_, stderr, answer) => {
+test.each(failures)("an export that %s reports it, and leaves no file", async (_, stderr, answer) => {
   const dataDir = mkdtempSync(join(directory, "held-"));
   const lock = lockDirectory(dataDir);
   const file = join(dataDir, "export.jsonl");

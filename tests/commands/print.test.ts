@@ -14,19 +14,19 @@ describe("A table", () => {
     expect(row.slice(80)).toBe(`  ${id}`);
   });
 
-  test("has more of both on a wider screen, and all of it where there is room", () => {
+  test("shows more of both on a wider screen, and all of it if there is room", () => {
     const [, wider = ""] = linesOf([long], 120);
     expect(wider.slice(120)).toBe(`  ${id}`);
     expect(linesOf([long], 300)[1]).toContain(`${long.with}  ${long.subject.trim()}  ${id}`);
   });
 
-  test("is whole where there is no screen", () => {
+  test("is whole without a screen", () => {
     const [, row = ""] = linesOf([{ ...long, with: "a".repeat(500) }], Number.POSITIVE_INFINITY);
     expect(row).toContain(`${"a".repeat(500)}  ${long.subject.trim()}  ${id}`);
     expect(linesOf([{ error: "x".repeat(500) }], Number.POSITIVE_INFINITY)[1]).toBe("x".repeat(500));
   });
 
-  test("cuts nothing that is short where something is long", () => {
+  test("cuts only long cells", () => {
     const [, row = ""] = linesOf([long]);
     expect(row).toStartWith("12 Mar 2025  received  ");
   });
@@ -46,12 +46,12 @@ describe("A table", () => {
     expect(row.length).toBeLessThanOrEqual(40);
   });
 
-  test("of no rows says so", () => {
+  test('without rows is "none"', () => {
     expect(printed([], false, 80)).toBe("none\n");
   });
 });
 
-test("one thing is lines, a text is as it is, and JSON is whole", () => {
+test("an object is lines, a text is as it is, and JSON is whole", () => {
   expect(printed({ id, subject: null, note: "two\nlines" }, false, 10)).toBe(
     `id       ${id}\nsubject  -\nnote     two lines\n`,
   );

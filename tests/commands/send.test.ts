@@ -27,7 +27,7 @@ async function made(...words: string[]) {
   return { sent, message: (await world.api(`/v1/messages/${sent.messageId}`)).body };
 }
 
-test("a send by address, with its body from stdin, is one email however often it runs, and says so", async () => {
+test("a repeated send by address, with its body from stdin, sends one email and reports the replay", async () => {
   await world.inbox("sender");
   const words = ["send", "--from", "sender", ...toBob, "--body", "-", "--key", "once"];
   const send = async (...more: string[]) => {
@@ -44,7 +44,7 @@ test("a send by address, with its body from stdin, is one email however often it
   expect(await send()).toMatch(/^replayed +yes: an earlier call with this key sent it, this one sent nothing$/m);
 });
 
-test("a reply goes into its thread, with a copy of what it answers or without", async () => {
+test("a reply goes into its thread, with or without a quote", async () => {
   const inbox = await world.inbox("replying");
   await world.deliver("From: jane@example.com\r\nSubject: Order\r\n\r\nWhere is it?\r\n", inbox.address);
   const { body } = await world.api(`/v1/inboxes/${inbox.id}/threads`);
@@ -56,7 +56,7 @@ test("a reply goes into its thread, with a copy of what it answers or without", 
   expect((await made(...words)).message.bodyText).toContain("> ");
 });
 
-test("a mail says that a program wrote it, and goes to a robot all the same", async () => {
+test("a mail is marked as written by a program, and goes to a robot with --ignore-loop", async () => {
   const inbox = await world.inbox("robotic");
   const robot = (id: string) =>
     `From: robot@example.com\r\nAuto-Submitted: auto-replied\r\nSubject: Re: Hi\r\nIn-Reply-To: ${id}\r\n\r\nAway\r\n`;
@@ -73,7 +73,7 @@ test("a mail says that a program wrote it, and goes to a robot all the same", as
   expect((await made(...reply, "--ignore-loop")).sent.status).toBe("sent");
 });
 
-test("a body comes from a file, HTML from the line, and answers go where they shall", async () => {
+test("a body comes from a file, HTML from an option, and replies go to another address", async () => {
   const { id } = await world.inbox("writer");
   writeFileSync(join(directory, "body.txt"), "From a file");
   const both = ["--body-file", "body.txt", "--html", "<b>From the line</b>"];
@@ -183,7 +183,7 @@ test.each(wrong)("%s is refused", async (_what, words, code, says) => {
   expect(finished.stderr).toMatch(says);
 });
 
-test("of what the server refuses all faults are told", async () => {
+test("all faults of a refused request are printed", async () => {
   const inbox = await world.inbox("faulty");
   const { code, stdout, stderr } = await run("--from", inbox.id, "--body", "Hi", "--reply-to", "x");
   expect([code, stdout]).toEqual([2, ""]);

@@ -27,7 +27,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-test("a first start says what a newcomer needs", () => {
+test("a first start prints what a new user needs", () => {
   expect(inboxd.printed()).toContain(`API        ${new URL(inboxd.api).origin}/v1`);
   expect(inboxd.printed()).toContain(`Docs       ${new URL(inboxd.api).origin}/docs`);
   expect(inboxd.printed()).toContain(`SMTP       127.0.0.1:${inboxd.smtpPort}, for addresses at inbox.localhost`);
@@ -73,7 +73,7 @@ test("a link signs a browser in: that of a first start, and each that the comman
   }
 });
 
-test("there is no link where there is no such account, or where no key is left", async () => {
+test("there is no link for an unknown account, or for one without a key", async () => {
   const empty = await runInboxd(["console", "--account", "nobody"], here);
   expect(empty).toMatchObject({ code: 1, stdout: "" });
   expect(empty.stderr).toContain('there is none named "nobody"');
@@ -87,7 +87,7 @@ test("there is no link where there is no such account, or where no key is left",
   });
 });
 
-test("there is no link where there is no console, not at a first start either", async () => {
+test("there is no link without the console, also at a first start", async () => {
   const alone = { cwd: mkdtempSync(join(tmpdir(), "ibx-serve-")), env: { CONSOLE: "0" } };
   const without = await startInboxd(alone);
   expect(without.printed()).not.toContain("/console/");
@@ -119,7 +119,7 @@ test("accounts and keys are made beside the running service", async () => {
   expect(listed.stdout).toMatch(/^acme +enterprise +0 .* acc_/m);
 });
 
-test("a key is told from others by its name, which is where it came from unless one is given", async () => {
+test("a key has a name, which is its origin by default", async () => {
   const words = ["--account", "acme"];
   for (const name of [["--name", "  billing robot "], []])
     expect(await runInboxd(["key", "create", ...words, ...name], here)).toMatchObject({ code: 0, stderr: "" });

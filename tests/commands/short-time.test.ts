@@ -22,7 +22,7 @@ test.each(instants)("%s is as short as can be", (_what, instant, timeZone, short
   expect(shortTime(instant, { now, timeZone })).toBe(short);
 });
 
-test("an instant that stands alone is whole, by the reader's clock", () => {
+test("a single instant is whole, in the reader's time zone", () => {
   expect(fullTime("2026-07-01T22:04:00.000Z", berlin)).toBe("2 Jul 2026, 00:04");
   expect(fullTime("2026-01-01T00:04:00.000Z", berlin)).toBe("1 Jan 2026, 01:04");
   expect([fullTime(null, berlin), fullTime("soon", berlin)]).toEqual(["", "soon"]);

@@ -26,7 +26,7 @@ test("memory may be executable, since Bun compiles as it runs", () => {
   expect(directives(systemdUnit(["/usr/local/bin/inboxd"], options)).has("MemoryDenyWriteExecute")).toBe(false);
 });
 
-test("a stop waits longer than the service takes for what is in hand", () => {
+test("a stop waits longer than the service needs for running work", () => {
   expect(Number(directives(systemdUnit(["/bin/inboxd"], options)).get("TimeoutStopSec"))).toBeGreaterThan(25);
 });
 
@@ -34,14 +34,14 @@ test("wrong settings are not tried again", () => {
   expect(directives(systemdUnit(["/bin/inboxd"], options)).get("RestartPreventExitStatus")).toBe("2");
 });
 
-test("a data directory elsewhere may be written to", () => {
+test("a data directory elsewhere is writable", () => {
   const inState = directives(systemdUnit(["/bin/inboxd"], options));
   expect([inState.get("StateDirectory"), inState.get("ReadWritePaths")]).toEqual(["inboxd", undefined]);
   const elsewhere = directives(systemdUnit(["/bin/inboxd"], { ...options, dataDir: "/srv/mail" }));
   expect([elsewhere.get("StateDirectory"), elsewhere.get("ReadWritePaths")]).toEqual([undefined, "/srv/mail"]);
 });
 
-test("a program whose path has a space is one word", () => {
+test("a path with a space is one word", () => {
   const unit = directives(systemdUnit(["/opt/my apps/bun", "/opt/100%/main.ts"], options));
   expect(unit.get("ExecStart")).toBe('"/opt/my apps/bun" /opt/100%%/main.ts serve');
 });

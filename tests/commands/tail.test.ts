@@ -121,7 +121,7 @@ test("prints each event as it comes, over a restart and a crash of the server, n
   expect(await further.end("SIGINT")).toBe(0);
 }, 60_000);
 
-test("prints what was asked for: types, inboxes by name, further fields", async () => {
+test("filters by types and by inboxes, and adds further fields", async () => {
   const bob = (await (await inboxd.request("POST", "/v1/inboxes", { username: "bob" })).json()) as typeof ada;
   await mail("to ada");
   await mail("to bob", bob.address);
@@ -132,7 +132,7 @@ test("prints what was asked for: types, inboxes by name, further fields", async 
   expect(received).toMatchObject({ message: { subject: "to bob", extracted_text: "to bob" } });
 });
 
-test("ends well when whoever reads has what he wanted, as head does", async () => {
+test("ends with code 0 when the reader closes the pipe, as head does", async () => {
   const follower = tail(["--after", "start"]);
   await follower.events(1);
   await follower.out.reader.cancel();
@@ -141,7 +141,7 @@ test("ends well when whoever reads has what he wanted, as head does", async () =
   expect(await follower.child.exited).toBe(0);
 });
 
-test("ends when it is told to, though nobody takes what it prints", async () => {
+test("ends at a signal, although nobody reads its output", async () => {
   const sent = { bytes: 0 };
   const event = `id: evt_1\ndata: ${JSON.stringify("x".repeat(65_536))}\n\n`;
   const head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\nevent: ready\nid: evt_0\ndata: {}\n\n";
@@ -156,13 +156,13 @@ test("ends when it is told to, though nobody takes what it prints", async () => 
   await flood.close();
 });
 
-test("is not led by a proxy of the environment to who is on this machine", async () => {
+test("reaches this machine without the proxy of the environment", async () => {
   const proxy = "http://127.0.0.1:9";
   const follower = tail(["--after", "start"], { HTTP_PROXY: proxy, http_proxy: proxy });
   await follower.events(1);
 });
 
-describe("It ends, and says why:", () => {
+describe("It ends with a message after", () => {
   test("a key that is revoked", async () => {
     const { id, apiKey } = JSON.parse((await runInboxd(["key", "create", "--json"], here())).stdout);
     const follower = tail([], { INBOXD_API_KEY: apiKey });

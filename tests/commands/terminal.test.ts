@@ -7,7 +7,7 @@ import { runInboxd } from "../support/inboxd.ts";
 const hostile = "safe\u001b[2J\u009b2J\u007f\rworse\u0007";
 const controls = /[\0-\u0008\u000b-\u001f\u007f-\u009f]/;
 
-describe("What strangers wrote reaches no terminal as controls", () => {
+describe("Control characters of strangers never reach a terminal", () => {
   let server: Bun.Server<undefined>;
   let env: Record<string, string>;
 

@@ -21,7 +21,7 @@ test("a token reads the inbox that it was made for, and no other", async () => {
   expect(await Promise.all(statuses)).toEqual([200, 404]);
 });
 
-test("for a person it is two lines, and of the whole account unless an inbox is named", async () => {
+test("for a person it is two lines, and without an inbox it reaches the whole account", async () => {
   const { code, stdout } = await token();
   const [, made = ""] = /^token +(ibt_\S+)\nexpires +\d+ \w+ \d{4}, \d\d:\d\d\n$/.exec(stdout) ?? [];
   expect(code).toBe(0);

@@ -51,7 +51,7 @@ describe.each(ways)("By %s, in %s, the official client", (_, era, open) => {
     await world?.[Symbol.asyncDispose]();
   });
 
-  test("lists eleven tools with what they take and give, each time in the same words", async () => {
+  test("lists eleven tools with their inputs and outputs, each time in the same words", async () => {
     const [{ tools }, again] = [await model.client.listTools(), await model.client.listTools()];
     expect(tools).toHaveLength(11);
     expect(JSON.stringify(again.tools)).toBe(JSON.stringify(tools));
@@ -72,7 +72,7 @@ describe.each(ways)("By %s, in %s, the official client", (_, era, open) => {
     expect(model.client.getInstructions()?.length).toBeWithin(500, 1201);
   });
 
-  test("goes through a conversation with each of them", async () => {
+  test("uses all of them in one conversation", async () => {
     const made = await model.call("create_inbox", { username: "ada", external_id: "user-7" });
     expect(made).toEqual({
       id: expect.stringMatching(/^inb_/),
@@ -125,7 +125,7 @@ describe.each(ways)("By %s, in %s, the official client", (_, era, open) => {
     expect(await (await fetch(noText.url)).text()).toStartWith("%PDF-1.7");
   });
 
-  test("hears of what is wrong what it is and what to do, and only a tool that is none breaks the protocol", async () => {
+  test("gets each failure with its message and advice, and only an unknown tool is an error of the protocol", async () => {
     expect(await model.failure("list_threads", { inbox: "nobody" })).toStartWith("not_found: Cannot find inbox");
     expect(await model.failure("read_message", { message_id: ".." })).toStartWith("not_found: Cannot find message");
     expect(await model.failure("mark_thread", { thread_id: "", is_read: true })).toStartWith("not_found: Cannot find");

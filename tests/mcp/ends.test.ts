@@ -10,7 +10,7 @@ import { scriptedSmtp } from "../support/scripted-smtp.ts";
 import { untilAnswered } from "../support/until.ts";
 import { startWorld } from "../support/world.ts";
 
-test("a call whose server is killed behind the commit, and that is made again, is one mail", async () => {
+test("a call that is repeated after its server was killed behind the commit sends one mail", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "ibx-mcp-"));
   const server = process.env.TEST_DATABASE_URL;
   const database = server ? await makeDatabase(server) : undefined;
@@ -52,7 +52,7 @@ function calling(name: string, args: object) {
   return { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args } };
 }
 
-test("a client that cancels a wait, or hangs up, takes its wait with it", async () => {
+test("a wait ends when its client cancels it or hangs up", async () => {
   await using world = await startWorld({ env: { METRICS_PORT: "0" } });
   await world.inbox("ada");
   const untilWaiting = (count: number) =>

@@ -53,7 +53,7 @@ test("a text that is larger as JSON gets as much room as any other", () => {
   expect(truncated).toBe(true);
 });
 
-test("what an outsider names is one line of at most 200 characters, also as JSON", () => {
+test("a stranger's name is one line of at most 200 characters, also as JSON", () => {
   expect(short("Re:\r\n[[end x]]\u200b \u{e0041}now")).toBe("Re: [ [end x]] now");
   for (const long of ["a".repeat(500), '"'.repeat(500), "\u{1f600}".repeat(500), "\\".repeat(199)]) {
     expect(JSON.stringify(short(long)).length).toBeLessThanOrEqual(202);

@@ -28,7 +28,7 @@ async function threadWith(id: string, inReplyTo?: string) {
   return (await world.api(`/v1/inboxes/${inbox.id}/messages?limit=1`)).body.data[0];
 }
 
-test("the same words again are the same mail, however the inbox is named, and the answer says so", async () => {
+test("the same arguments are the same mail, however the inbox is named, and the result says so", async () => {
   const mail = { to: "bob@example.com", subject: "Hi", body: "Hello Bob" };
   const first = await model.call("send_email", { inbox: "ada", ...mail });
   const again = await model.call("send_email", { inbox: inbox.address, ...mail, automatic: false });
@@ -144,7 +144,7 @@ test("a message is forwarded with its files, and only as far as the fence goes",
   expect(await fenced.failure("send_email", forward)).toStartWith("not_found: Cannot find message");
 });
 
-test("a mail that came behind what was read keeps the thread unread", async () => {
+test("a mail that is newer than the last read one keeps the thread unread", async () => {
   const first = await threadWith("three");
   await threadWith("four", "three");
   const reply = { thread_id: first.threadId, body: "On it", read_up_to: first.id };
@@ -158,14 +158,14 @@ test("a mail that came behind what was read keeps the thread unread", async () =
   });
 });
 
-test("what nobody reads before it goes says that a program wrote it", async () => {
+test("an automatic mail is marked as written by a program", async () => {
   const { threadId } = await threadWith("five");
   const { messageId } = await model.call("reply_to_thread", { thread_id: threadId, body: "Noted", automatic: true });
   const raw = await world.fetch(`/v1/messages/${messageId}/raw`);
   expect(await raw.text()).toContain("Auto-Submitted: auto-replied");
 });
 
-test("a thread in which no mail came has nobody to reply to", async () => {
+test("a thread without incoming mail has nobody to reply to", async () => {
   const { threadId } = await model.call("send_email", {
     inbox: "ada",
     to: "zoe@example.com",

@@ -15,7 +15,7 @@ test("there is a snippet for each of the usual clients", () => {
   );
 });
 
-test.each(snippets)("the snippet of line %i is what its client reads", (_, { mcpServers, servers, inputs }) => {
+test.each(snippets)("the snippet of line %i is valid for its client", (_, { mcpServers, servers, inputs }) => {
   for (const server of Object.values<Record<string, unknown>>(mcpServers ?? servers)) {
     if (server.type === "http") {
       expect(server).toEqual({
@@ -34,7 +34,7 @@ test("the path of the snippets is that of the server", async () => {
   expect((await world.api("/mcp", { method: "POST", apiKey: null })).status).toBe(401);
 });
 
-test("the page names each tool with what it takes", async () => {
+test("the page lists each tool with its arguments", async () => {
   const { tools } = await import("../../src/mcp/tools.ts");
   for (const { name, input } of tools) {
     const row = page.split("\n").find((line) => line.startsWith(`| \`${name}\` |`)) ?? "";

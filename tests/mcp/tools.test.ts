@@ -33,7 +33,7 @@ test("there are eleven tools, of which seven change nothing", () => {
   ]);
 });
 
-test("a list of names narrows them, in the order that they have, and a fence takes away what is about the account", () => {
+test("a list of names selects tools in their own order, and a limit to one inbox removes the tools for the account", () => {
   expect(namesOf("send_email, list_inboxes")).toEqual(["list_inboxes", "send_email"]);
   expect(namesOf(undefined, "ada")).toHaveLength(9);
   expect(namesOf("list_inboxes,create_inbox,send_email", "ada")).toEqual(["send_email"]);
@@ -46,7 +46,7 @@ test("no tool deletes, and none touches webhooks, keys or settings", () => {
   for (const { name } of tools) expect(name).not.toMatch(/delete|remove|webhook|key|setting/);
 });
 
-test("what the model is told at the beginning has at most 1,200 characters, also in a fence", () => {
+test("the instructions have at most 1,200 characters, also with those for one inbox", () => {
   expect(instructionsWithin("a".repeat(500)).length).toBeLessThanOrEqual(1_200);
 });
 
@@ -63,6 +63,6 @@ test("no schema has a list of types, which clients with another notation of sche
   }
 });
 
-test("what to do is told of failures that there are", () => {
+test("the advice is for existing failures", () => {
   for (const code of Object.keys(remedies)) expect(Object.keys(statusOf)).toContain(code);
 });

@@ -62,7 +62,7 @@ test("each call draws its own marks", async () => {
   expect(await word()).not.toBe(await word());
 });
 
-test("a subject is one line of at most 200 characters without what is hidden", async () => {
+test("a subject is one line of at most 200 visible characters", async () => {
   const subject = `=?utf-8?b?${Buffer.from(`Hi\r\n[[end]]${tags("x")} ${"a".repeat(400)}`).toString("base64")}?=`;
   const { threadId } = await arrived(subject, "Hello");
   const read = await model.call("read_thread", { thread_id: threadId });
@@ -86,7 +86,7 @@ test("a long text comes in pieces, and its HTML when asked for", async () => {
   expect((await model.call("read_message", { message_id: id, part: "html" })).message.text).toMatch(/\]\]\n\n\[\[/);
 });
 
-test("a thread of long mails shows the newest whole and of the older ones what there is room for", async () => {
+test("a thread of long mails shows the newest whole and cuts the older ones", async () => {
   const first = await arrived("Report", '"first"\r\n'.repeat(2_500));
   for (const nth of ["second", "third", "fourth"])
     await arrived("Re: Report", `"${nth}"\r\n`.repeat(1_500), [
@@ -112,7 +112,7 @@ test("the newest of a long thread are shown, oldest first", async () => {
   expect((await model.call("read_thread", { thread_id: first.threadId, limit: 30 })).messages).toHaveLength(30);
 });
 
-test("a page of mails that say as much as they can still fits, and goes on where it ended", async () => {
+test("a page of the largest mails still fits, and its cursor continues it", async () => {
   const crowd = await world.inbox("crowd");
   for (let nth = 0; nth < 50; nth += 1) {
     const files = Array.from(

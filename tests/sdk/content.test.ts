@@ -20,8 +20,8 @@ const partOf = ([name, type, bytes]: (typeof files)[number]) =>
     .concat("Content-Transfer-Encoding: base64", "", bytes.toBase64(), "")
     .join("\r\n");
 
-describe("A file is answered as the bytes that it is, whatever type it is said to be", () => {
-  test("by what reads an attachment, and by the operation itself", async () => {
+describe("A file is given as its bytes, whatever its type", () => {
+  test("by attachments.get, and by the operation itself", async () => {
     await using world = await startWorld();
     const inboxd = new Inboxd({ baseUrl: world.service.apiUrl, apiKey: world.apiKey });
     const { id, address } = await world.inbox("ada");
@@ -41,7 +41,7 @@ describe("A file is answered as the bytes that it is, whatever type it is said t
     });
   });
 
-  test("a mail, and what a relay told of one in JSON", async () => {
+  test("also for a mail, and for a relay's notice in JSON", async () => {
     const fetch = async () => Response.json({ kind: "bounced" });
     const inboxd = new Inboxd({ baseUrl: "http://mail.example", apiKey: "ibx_1", fetch });
     const bytes = new TextEncoder().encode('{"kind":"bounced"}');
@@ -58,7 +58,7 @@ test("a page is answered as text", async () => {
   expect(await inboxd.request("GET", "/docs", {})).toStartWith("<!doctype html>");
 });
 
-test("what has no end is not asked as if it had one", () => {
+test("a stream is no operation of `request`", () => {
   const isAsked: "/v1/events/stream" extends PathOf<"GET"> ? true : false = false;
   expect(isAsked).toBe(false);
 });

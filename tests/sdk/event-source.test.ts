@@ -28,7 +28,7 @@ describe("Frames", () => {
     { event: "message", id: "evt_3", data: "\ntwo\n three" },
   ];
 
-  test("are the same wherever the bytes are cut, and one without an end is none", () => {
+  test("are the same wherever the bytes are cut, without an incomplete one", () => {
     const bytes = bytesOf(stream);
     for (let cut = 0; cut <= bytes.length; cut += 1) {
       const read = frameReader("evt_0");
@@ -96,7 +96,7 @@ describe("A stream", () => {
     expect(come.troubles).toEqual([]);
   });
 
-  test("goes on once a server that can't answer can again, and says what is in the way meanwhile", async () => {
+  test("resumes when the server is back, and reports each failure meanwhile", async () => {
     const server = await scripted(
       ends(begun),
       reset,
@@ -111,7 +111,7 @@ describe("A stream", () => {
     expect(troubles.slice(1).map((trouble) => (trouble as RefusedStream).status)).toEqual([503, 429]);
   });
 
-  test("that says nothing any more is given up and asked for again", async () => {
+  test("that falls silent is closed and opened again", async () => {
     const server = await scripted(says(begun + told(1)), says(told(2)));
     const come = await read(server.address, 3, { quietMs: 300 });
     expect(dataOf(come)).toEqual(["{}", "1", "2"]);
@@ -150,7 +150,7 @@ describe("A stream", () => {
     await server.closed(1);
   });
 
-  test("that nobody reads any more is closed", async () => {
+  test("without a reader is closed", async () => {
     const server = await scripted(says(begun + told(1) + told(2)), says(told(2)));
     const { signal } = new AbortController();
     const first: string[] = [];
@@ -168,7 +168,7 @@ describe("A stream that is kept back", () => {
   const silent = says("");
   const end = () => new AbortController();
 
-  test("is left alone for long, while what it would tell is asked for often", async () => {
+  test("is retried rarely, while the other source is read often", async () => {
     const server = await scripted(silent, silent, says(told(99)));
     const over = end();
     const [came, places]: [string[], string[]] = [[], []];
@@ -188,7 +188,7 @@ describe("A stream that is kept back", () => {
     expect(placesAsked(server)).toEqual(["evt_0", "evt_6", "evt_12"]);
   });
 
-  test("goes on behind the place that was found while one waited for its first words", async () => {
+  test("resumes behind the position that was found while it was held back", async () => {
     const server = await scripted(silent, says(told(6)));
     const over = end();
     const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
@@ -221,7 +221,7 @@ describe("A stream that is kept back", () => {
     expect(placesAsked(server)).toEqual([undefined, "evt_5"]);
   });
 
-  test("is no longer searched for its place once it has told it, nor once it is over", async () => {
+  test("ends the search for its position once it has given one, and at the signal", async () => {
     const searched = (over: AbortController) => {
       const { promise, reject } = Promise.withResolvers<string>();
       const findPosition = (signal: AbortSignal) => {

@@ -4,7 +4,7 @@ import { Inboxd, type InboxdOptions } from "../../sdk/typescript/src/inboxd.ts";
 const unset: string | undefined = process.env.NO_SUCH_SETTING;
 const [baseUrl, apiKey] = ["http://127.0.0.1:3000", "ibx_1"];
 
-describe("What can't be meant is said before anything is asked", () => {
+describe("A wrong option throws before any request", () => {
   test.each<[what: string, options: unknown, said: string]>([
     ["no address", { baseUrl: unset, apiKey }, "baseUrl is missing"],
     ["an empty address", { baseUrl: "", apiKey }, "baseUrl is missing"],
@@ -27,7 +27,7 @@ describe("What can't be meant is said before anything is asked", () => {
   });
 });
 
-test("What can be meant is asked with", async () => {
+test("A right option is used", async () => {
   const asked: unknown[] = [];
   const fetch: NonNullable<InboxdOptions["fetch"]> = async (url, { headers }) => {
     asked.push([url, new Headers(headers).get("authorization")]);

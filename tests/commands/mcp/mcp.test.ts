@@ -35,7 +35,7 @@ test("with --embedded a model has addresses of its own in an empty directory, an
   expect((await again.call("list_threads")).threads).toHaveLength(1);
 }, 60_000);
 
-test("what it says on stdout is the protocol and nothing else, and no key of a first start is told", async () => {
+test("stdout has only the protocol, and the key of a first start is never printed", async () => {
   using directory = emptyDirectory();
   const { PATH, HOME } = process.env;
   const child = Bun.spawn([...inboxdHere, "mcp", "--embedded"], {
@@ -61,7 +61,7 @@ const initialize = {
   params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "tests", version: "1" } },
 };
 
-test("with --embedded in a directory that a server has, it ends with 3 and says how to use that server", async () => {
+test("with --embedded in the directory of a running server it ends with 3, and explains how to use that server", async () => {
   using directory = emptyDirectory();
   const running = await startInboxd({ cwd: directory.path });
   const held = await runInboxd(["mcp", "--embedded"], { cwd: directory.path });
@@ -70,7 +70,7 @@ test("with --embedded in a directory that a server has, it ends with 3 and says 
   expect(held.stderr).toMatch(/leave --embedded out and set INBOXD_URL and INBOXD_API_KEY/);
 }, 60_000);
 
-test("it does not begin with words that can't be meant", async () => {
+test("it does not start with wrong options", async () => {
   using directory = emptyDirectory();
   const wrong: readonly [words: string[], said: string][] = [
     [[], "no API key"],
@@ -84,7 +84,7 @@ test("it does not begin with words that can't be meant", async () => {
   expect(readdirSync(directory.path)).toEqual([]);
 });
 
-test("a server that can't be reached is told as such, and once it is there all is well", async () => {
+test("an unreachable server is a failure with its address, and a wrong key is one of its own", async () => {
   await using world = await startWorld();
   const gone = await overStdio([], { INBOXD_URL: "http://127.0.0.1:1", INBOXD_API_KEY: world.apiKey });
   expect(await gone.failure("list_inboxes")).toMatch(/^service_unavailable: Cannot reach http:\/\/127\.0\.0\.1:1: /);

@@ -22,13 +22,13 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-test("the skill says in its head what it is for, and has at most 150 lines", () => {
+test("the skill has a name and a description, and at most 150 lines", () => {
   expect(skill).toMatch(/^---\nname: [a-z-]{1,64}\ndescription: .{20,1024}\n---\n\n# /);
   expect(skill.split("\n").length).toBeLessThanOrEqual(150);
 });
 
 test.skipIf(Bun.which("curl") === null)(
-  "its commands do what it says, one after the other",
+  "its commands work, one after the other",
   async () => {
     const shell = Bun.spawn(["bash"], {
       cwd: directory,

@@ -22,7 +22,7 @@ async function accountIn(name: string): Promise<string> {
   return dataDir;
 }
 
-test("an export goes through a pipe into an import, and what came of it is said beside", async () => {
+test("an export goes through a pipe into an import, and its result is on stderr", async () => {
   const from = await accountIn("acme");
   const exporting = piped(["export", "-"], from);
   const [everything, said] = await Promise.all([
@@ -45,7 +45,7 @@ test("an export goes through a pipe into an import, and what came of it is said 
   expect(readdirSync(directory).filter((name) => name.startsWith(".inboxd-import-"))).toEqual([]);
 }, 60_000);
 
-test("an export whose reader goes away before the end says so, with code 1", async () => {
+test("an export whose reader ends early reports it, with code 1", async () => {
   const from = { env: { DATA_DIR: mkdtempSync(join(directory, "read-by-halves-")) } };
   const service = await startInboxd(from);
   await service.request("POST", "/v1/inboxes", { username: "ada" });
@@ -67,7 +67,7 @@ test("an export whose reader goes away before the end says so, with code 1", asy
   ]);
 }, 60_000);
 
-test("a file whose name came up while the export ran is left as it is", async () => {
+test("a file that was created during the export stays as it is", async () => {
   const path = join(mkdtempSync(join(directory, "meanwhile-")), "export.jsonl");
   const exporting = exportToFile(path, async (write) => {
     await write('{"inboxd":"export"}\n{"end":true,"rows":0,"sha256":""}\n');

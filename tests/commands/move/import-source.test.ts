@@ -27,7 +27,7 @@ test.each([
   expect(await read(text)).toEqual(lines);
 });
 
-test("lines that are longer than what is read at once are read as they were written", async () => {
+test("lines that are longer than a piece stay whole", async () => {
   const lines = [1, 100_000, 2, 5, 300_000, 70_000].map((count) => word.repeat(count));
   for (const end of ["", "\n"]) expect(await read(lines.join("\n") + end)).toEqual(lines);
 });

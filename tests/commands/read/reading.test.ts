@@ -55,7 +55,7 @@ test("times are those of the reader's zone", async () => {
   expect((await run("message", id)).stdout).toMatch(new RegExp(`^time +\\d+ \\w{3} \\d{4}, ${inTokyo}\n`));
 });
 
-test("a message tells of its files, of who got a copy, and why it failed", async () => {
+test("a message shows its files, its copies, and why it failed", async () => {
   const message = {
     id: "msg_1",
     threadId: "thr_1",
@@ -86,7 +86,7 @@ test("a message tells of its files, of who got a copy, and why it failed", async
   expect(stdout).toEndWith("\n\n  Begun\n[…]\n");
 });
 
-test("threads are listed with whom they are, and by what is to be done", async () => {
+test("threads are listed with their participants, and filtered by read and unread", async () => {
   const { threadId } = await order();
   const { stdout } = await run("threads", ada.address);
   expect(stdout).toMatch(/^time +flag +mails +with +subject +id\n/);
@@ -112,7 +112,7 @@ test("a conversation is printed oldest first, each text apart from the head that
   expect(await listed("thread", thread.id)).toEqual((await world.api(`/v1/threads/${thread.id}/messages`)).body);
 });
 
-test("events are listed in their order, of one inbox where it is named", async () => {
+test("events are listed in order, and filtered by inbox", async () => {
   const other = await world.inbox("other");
   await world.deliver(mailOf({ messageId: "3@example.com", subject: "Third" }), other.address);
   const { body } = await world.api("/v1/events");
@@ -126,7 +126,7 @@ test("events are listed in their order, of one inbox where it is named", async (
   expect(ofOther.data.map((event: { inbox_id: string }) => event.inbox_id)).toEqual([other.id]);
 });
 
-describe("A list that was not all says on stderr how it goes on", () => {
+describe("An incomplete list prints on stderr the option that continues it", () => {
   const pages: readonly [words: string[], option: RegExp][] = [
     [["messages", "ada"], /^There is more: (--cursor) (\S+)\n$/],
     [["threads", "ada"], /^There is more: (--offset) (1)\n$/],
@@ -148,7 +148,7 @@ describe("A list that was not all says on stderr how it goes on", () => {
   });
 });
 
-test("an inbox is found by name, address and id, and deleted with a word of what it was", async () => {
+test("an inbox is found by username, address and id, and its deletion prints its address", async () => {
   const gone = await world.inbox("gone");
   const found = await Promise.all(
     ["gone", "Gone@inbox.localhost", gone.id].map((name) => listed("inbox", "get", name)),
@@ -177,7 +177,7 @@ test.each([
   expect([code, stdout, stderr]).toEqual([1, "", `not_found: Cannot find ${command}: no such ${command}\n`]);
 });
 
-test("a table is whole where its reader is no screen", async () => {
+test("a table is whole if stdout is no screen", async () => {
   const inbox = await world.inbox("whole");
   const subject = "A subject that no screen has room for, ".repeat(5).trim();
   await world.deliver(mailOf({ subject }), inbox.address);

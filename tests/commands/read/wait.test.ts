@@ -27,7 +27,7 @@ test("a mail that comes is printed, and the command ends with 0", async () => {
   expect(stdout).toEndWith("\n\nWhere is it?\n");
 });
 
-test("when no mail came it ends with 1, and says where to go on", async () => {
+test("without a mail it ends with 1, and prints the option for the next wait", async () => {
   const inbox = await world.inbox("queue");
   const empty = await run(inbox.address, "--timeout", "0");
   expect([empty.code, empty.stdout]).toEqual([1, ""]);
@@ -43,7 +43,7 @@ test("when no mail came it ends with 1, and says where to go on", async () => {
   expect(JSON.parse(none.stdout).message).toBeNull();
 });
 
-test("whatever else hinders it ends it with 2, so that a script repeats nothing in vain", async () => {
+test("any other failure ends it with 2, so that a script does not repeat it in vain", async () => {
   const inbox = await world.inbox("ended");
   const unknown = await run("nobody@inbox.localhost", "--timeout", "0");
   expect([unknown.code, unknown.stdout]).toEqual([2, ""]);
@@ -58,7 +58,7 @@ test("whatever else hinders it ends it with 2, so that a script repeats nothing 
   expect((await run(inbox.address, "--timeout", "soon")).code).toBe(2);
 });
 
-test("a code or a link is printed alone, and goes on where a server has answered early", async () => {
+test("a code or a link is printed alone, and the wait continues after an early answer", async () => {
   const asked: URLSearchParams[] = [];
   const message = {
     id: "msg_1",

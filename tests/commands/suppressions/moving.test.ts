@@ -47,7 +47,7 @@ for (const [what, options, told] of ways) {
   });
 }
 
-test("of a file is said where it is and how much it has", async () => {
+test("an export to a file prints the file and the count", async () => {
   const file = join(directory, "list.jsonl");
   const exported = await run("export", file, "--json");
   expect([exported.code, exported.stderr]).toEqual([0, ""]);
@@ -55,7 +55,7 @@ test("of a file is said where it is and how much it has", async () => {
   expect(addresses(await Bun.file(file).text())).toEqual(["bob@example.com", "jane@example.com"]);
 });
 
-test("each line of an import is counted, those too that the server passes over", async () => {
+test("each line of an import is counted, also those that the server skips", async () => {
   const file = join(directory, "passed-over.csv");
   const rows = [
     "new@example.com,BOUNCE,",

@@ -38,7 +38,7 @@ test("without an address there is nothing to test, to redeliver or to delete", a
   ]);
 });
 
-test("a test delivers one signed event, and its exit code tells whether it arrived", async () => {
+test("a test delivers one signed event, and its exit code shows whether it arrived", async () => {
   await webhook("set", receiver.url);
   expect(await made("test")).toMatchObject({ delivered: true, status: 200, error: null });
   const { body, headers } = await receiver.request(1);
@@ -85,7 +85,7 @@ test("another account's events are as unknown as none", async () => {
     expect([code, stdout, stderr]).toEqual([1, "", "Cannot find event: no such event\n"]);
 });
 
-test("a webhook is deleted with a word of what it was, and its secret with it", async () => {
+test("a webhook is deleted with its secret, and its address is printed", async () => {
   expect(await made("delete")).toEqual({ url: receiver.url, deleted: true });
   expect(await made("show")).toEqual({ url: null, secretLast4: null, createdAt: null, disabledAt: null });
   expect((await webhook("delete")).code).toBe(1);

@@ -58,7 +58,7 @@ test("an endpoint is added with a subscription, and its secret is shown once", a
   expect([again.id, _secret]).toEqual([id, undefined]);
 });
 
-test("all endpoints are a table for a person, and all there is of each for a script", async () => {
+test("all endpoints are a table for a person, and whole for a script", async () => {
   const [first, desk] = await made("list");
   expect([first.isDefault, desk.id]).toEqual([true, id]);
   const { stdout } = await webhook("list");
@@ -73,7 +73,7 @@ test("all endpoints are a table for a person, and all there is of each for a scr
   expect(shown).toMatch(new RegExp(`^inboxes +${ada.id}$`, "m"));
 });
 
-test("what is named is changed, and all else stays", async () => {
+test("only the given fields change", async () => {
   const before = await made("show", id);
   const changed = await made("change", id, "--types", "*", "--all-inboxes", "--no-skip-automated", "--no-description");
   const different = { eventTypes: ["*"], inboxIds: null, skipAutomated: false, description: null };
@@ -101,7 +101,7 @@ test("with its id it is tested, and gets a new secret", async () => {
   receiver.behave(answer(200));
 });
 
-test("what became of its events is listed, newest first, by state and in pages", async () => {
+test("its deliveries are listed, newest first, by state and in pages", async () => {
   await mail("one");
   await mail("two");
   const [, , one, two] = await untilTold(4);
@@ -119,7 +119,7 @@ test("what became of its events is listed, newest first, by state and in pages",
   ]);
 });
 
-test("an event is delivered to it once more, and what it missed is recovered in order", async () => {
+test("an event is delivered again, and missed events are recovered in order", async () => {
   const [, , one] = await untilTold(4);
   expect(await made("redeliver", one.event_id, id)).toEqual({ event: one.event_id, webhookId: id, status: "queued" });
   expect((await untilTold(5)).at(-1)).toMatchObject({ event_id: one.event_id, attempt: 2 });
@@ -140,7 +140,7 @@ test("an event is delivered to it once more, and what it missed is recovered in 
   expect(subjects).toEqual(["three", "four"]);
 });
 
-test("it is taken away by either word, and is then as unknown as any other", async () => {
+test("it is removed by either command, and is then unknown", async () => {
   expect(await made("remove", id)).toEqual({ id, url: `${receiver.url}?desk`, deleted: true });
   const { id: another } = await made("add", receiver.url);
   expect(await made("delete", another)).toMatchObject({ id: another, deleted: true });
@@ -174,7 +174,7 @@ test.concurrent.each(wrong)("%s is wrong usage", async (_, words, says) => {
   expect(stderr).toMatch(says);
 });
 
-test("an endpoint without a key is asked of nobody", async () => {
+test("a command on endpoints needs a key", async () => {
   const { code, stderr } = await runInboxd(["webhook", "list"], { env: {} });
   expect([code, stderr]).toEqual([2, "Cannot ask the server: no API key: set INBOXD_API_KEY, or give --api-key\n"]);
 });

@@ -27,7 +27,7 @@ const recover = (...options: string[]) =>
     env: { INBOXD_URL: server.url.origin, INBOXD_API_KEY: "ibx_any" },
   });
 
-test("a recovery of more than a minute's calls ends with the place to go on from", async () => {
+test("a recovery beyond the limit of calls a minute prints the position to continue from", async () => {
   answers = [
     { queued: 3, hasMore: true, last: "evt_1" },
     { queued: 2, hasMore: true, last: "evt_2" },
@@ -37,7 +37,7 @@ test("a recovery of more than a minute's calls ends with the place to go on from
   expect(recovered.stdout).toBe("queued  5\nlast    evt_2\n");
 });
 
-test("a recovery that the server refuses at once ends with what the server says", async () => {
+test("a recovery that the server refuses at once prints the refusal", async () => {
   const recovered = await recover();
   expect(recovered.code).toBe(1);
   expect(recovered.stderr).toContain(tooMany.detail);
