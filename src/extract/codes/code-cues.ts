@@ -343,7 +343,7 @@ function isGivenAtOnce(words: string, end: number): boolean {
 const savings =
   /voucher|coupon|gift|redeem|reward|checkout|einlosen|gewinn|geschenk|cadeau|regalo|presente|premio|prezent|hediye|подар|lahja|ajandek|هدی|מתנה|उपहार|hadiah|ของขวัญ|礼品|禮品|ギフト|기프트|discount|promo|% off|gutschein|rabat|remise|reduction|descuento|cupon|desconto|cupom|sconto|korting|znizk|sleva|indirim|alennus|скидк|купон|знижк|割引|クーポン|优惠|優惠|쿠폰|할인/;
 
-/** "learn to code" */
+/** Words before "code" as a verb or another noun: "learn to code". */
 const notBeforeCode = new Set(["to", "can", "and", "we", "of", "my", "our", "in", "into", "about"]);
 
 function isSmall(word: string): boolean {

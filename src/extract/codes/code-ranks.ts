@@ -14,7 +14,7 @@ import {
   useWords,
 } from "./code-small-words.ts";
 
-/** How likely a candidate is to be the code. The most likely have 1. */
+/** The rank of a candidate. The most likely codes have rank 1. */
 export type Rank = 1 | 2 | 3;
 
 type Text = Pick<FoldedText, "shape" | "words">;
@@ -25,7 +25,7 @@ interface Surroundings {
   candidate: Candidate;
   /** The cues, names and purposes of the text. */
   said: CodeCues;
-  /** The same of the subject. */
+  /** The cues, names and purposes of the subject. */
   subject: CodeCues;
   /** At most four cues before the candidate, the nearest first. */
   before: readonly Cue[];

@@ -160,7 +160,7 @@ const mask = "\u0001";
 /** A scheme, the middle of a mail address, or a dot between lower-case letters as in names of hosts and files. */
 const addressSign = /:\/\/|@|(?<=[a-z0-9])\.[a-z]{2}|(?<=[A-Za-z0-9])\/[A-Za-z]|=[A-Za-z0-9]/g;
 
-/** "PIN/TAN", "BIC/SWIFT" */
+/** Two words that look like an address: "PIN/TAN", "BIC/SWIFT". */
 const twoWords = /^[A-Za-z]{2,16}\/[A-Za-z]{2,16}[.:]?$/;
 
 /** True for a visible ASCII character that is no bracket or quote. */

@@ -85,7 +85,7 @@ export function walkHtml(html: string, window = htmlWindow): HtmlWalk {
 /** Further elements are dropped; real mail has fewer in a window. Their tags still do not count as words. */
 const maxElements = 32_768;
 
-/** Further pieces are not read. */
+/** Further pieces are dropped. */
 const maxPieces = 32_768;
 
 /** True for hidden words, and for a break among them. */

@@ -73,7 +73,7 @@ export function openElements() {
   };
 }
 
-/** Real mail nests less deeply. */
+/** The limit on nesting. Real mail nests less deeply. */
 const maxDepth = 200;
 
 const cells: ReadonlySet<string> = new Set(["td", "th", "caption"]);

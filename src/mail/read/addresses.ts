@@ -168,7 +168,7 @@ function entriesOf(field: string): Entry[] {
       entry.around.push(withoutLastBlanks(entry.pieces.join("")));
       entry.pieces = [];
     } else if (character === ">") {
-      // The second of `<<a@b>>`.
+      // Skips the second bracket of `<<a@b>>`.
     } else if (character === "," || character === ";") {
       finish();
       next += lengthAt(separators, next);

@@ -21,7 +21,7 @@ import { parameterOf, type StructuredValue } from "./structured.ts";
 import { decodeTransfer } from "./transfer-encoding.ts";
 
 export interface ParseOptions {
-  /** The domain in the Message-ID of a mail without one. */
+  /** The domain of the Message-ID that we make for a mail without one. */
   mailDomain: string;
 }
 

@@ -20,7 +20,7 @@ function decodeBase64(body: Buffer): Uint8Array {
   let length = 0;
   let bits = 0;
   let digits = 0;
-  let beforeLine: { length: number; bits: number; digits: number } | undefined; // of the lines behind padding
+  let beforeLine: { length: number; bits: number; digits: number } | undefined; // the state before the current line, behind padding
   for (let at = 0; at < body.length; at++) {
     const digit = base64Digits[body[at] ?? 0] ?? noise;
     if (digit < 64) {
