@@ -8,7 +8,7 @@ import { testOnlyKey } from "./support/test-only-certificate.ts";
 
 const defaults = describeConfig(readConfig({}));
 
-test("nothing needs to be set", () => {
+test("no setting is required", () => {
   const { databaseUrl, outbound, limits, allowPrivateWebhooks } = readConfig({});
   expect(databaseUrl).toBeUndefined();
   expect(outbound).toEqual({ kind: "sandbox" });
@@ -85,8 +85,8 @@ test.each(wrong)("%s=%s is refused", (name, value, end) => {
   expect(fault).toStartWith(end.includes(": ") ? end.slice(0, end.indexOf(":")) : `${name}: `);
 });
 
-test("every wrong value is named in one message", () => {
-  // What is wrong by itself: the rest is wrong for want of its other half.
+test("one message names every wrong value", () => {
+  // Values that are wrong alone; the others are wrong because their second half is missing.
   const each = new Map(wrong.filter(([, , end]) => !end.includes(": ")).map(([name, value]) => [name, value]));
   const message = messageOf(Object.fromEntries(each));
   for (const name of each.keys()) expect(message).toContain(`\n  ${name}: `);
@@ -100,12 +100,12 @@ test("no message repeats a secret", () => {
   expect(message).not.toContain("hunter2");
 });
 
-test("an empty variable counts as not set", () => {
+test("an empty variable counts as unset", () => {
   const env = Object.fromEntries(Object.keys(defaults).map((name) => [name, " "]));
   expect(describeConfig(readConfig(env))).toEqual(defaults);
 });
 
-test("a secret may lie in a file, but not in both places", () => {
+test("a secret may come from a file, but not from both places", () => {
   const directory = mkdtempSync(join(tmpdir(), "ibx-"));
   const path = join(directory, "url");
   writeFileSync(path, "postgres://inboxd:hunter2@db.example/inboxd\n");
@@ -119,7 +119,7 @@ test("a secret may lie in a file, but not in both places", () => {
   rmSync(directory, { recursive: true });
 });
 
-test("what is in force is shown without its secrets", () => {
+test("the values in force are shown without secrets", () => {
   const shown = describeConfig(
     readConfig({
       DATABASE_URL: "postgres://inboxd:hunter2@db.example/inboxd",
@@ -188,14 +188,14 @@ test("the README's table names every variable with its default, in this order", 
   expect(rows).toEqual(Object.entries(defaults).map(([name, value]) => [name, String(value)]));
 });
 
-test("the README's table tells which variables may come as a file", () => {
+test("the README's table marks the variables that may come as a file", () => {
   const readable = readmeTable().filter(({ fromFile }) => fromFile);
   const env = Object.fromEntries(Object.keys(defaults).map((name) => [`${name}_FILE`, "/there/is/no/such/file"]));
   const seen = faultsOf(env).map((fault) => fault.slice(0, fault.indexOf("_FILE: ")));
   expect(seen.toSorted()).toEqual(readable.map(({ name }) => name).toSorted());
 });
 
-/** Rows such as | `NAME` * | `default` | … |: the star for what may come as a file, a dash for nothing. */
+/** Rows such as | `NAME` * | `default` | … |: a star if it may come as a file, a dash for no default. */
 function readmeTable(): { name: string; standard: string; fromFile: boolean }[] {
   const text = readFileSync(join(import.meta.dir, "../README.md"), "utf8");
   return [...text.matchAll(/^\| `([A-Z_]+)`( \*)? \| (?:–|`(.*?)`) \|/gm)].map(

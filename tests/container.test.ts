@@ -8,17 +8,17 @@ import { describeConfig } from "../src/config-shown.ts";
 const house = join(import.meta.dir, "..");
 const linesOf = (file: string) => readFileSync(join(house, file), "utf8").split("\n");
 
-/** What `COPY` takes from here, not from another stage. */
+/** The paths that `COPY` takes from the build context, not from another stage. */
 const copied = linesOf("Dockerfile")
   .filter((line) => line.startsWith("COPY ") && !line.includes("--from="))
   .map((line) => line.split(" ").slice(1));
 
-test("the container is built of what its build is sent", () => {
+test("the build context has every path that the container copies", () => {
   const sent = linesOf(".dockerignore").filter((line) => line.startsWith("!"));
   for (const source of copied.flatMap((words) => words.slice(0, -1))) expect(sent).toContain(`!${source}`);
 });
 
-test("and that is all that the binary needs", async () => {
+test("the copied paths are all that the binary needs", async () => {
   const directory = mkdtempSync(join(tmpdir(), "ibx-container-"));
   try {
     for (const words of copied) {
@@ -50,7 +50,7 @@ interface Compose {
 const compose = linesOf("compose.yaml").join("\n");
 const { inboxd, database } = (Bun.YAML.parse(compose) as Compose).services;
 
-test("beside it in compose, .env has a way in for each setting but for those that the container decides", () => {
+test("compose passes each setting of .env on, except those that the container decides", () => {
   expect(inboxd.env_file).toEqual([{ path: ".env", required: false }]);
   const { BASE_URL, ...decided } = inboxd.environment;
   expect(BASE_URL).toMatch(/^\$\{BASE_URL:-/);
@@ -60,7 +60,7 @@ test("beside it in compose, .env has a way in for each setting but for those tha
   expect(settings).toMatchObject({ DATA_DIR: "/data", HOST: "0.0.0.0", SMTP_HOST: "0.0.0.0" });
 });
 
-test("and no password stands there: it does not start without one of its operator", () => {
+test("compose has no password and does not start without one", () => {
   expect(inboxd.environment.DATABASE_URL).toMatch(
     /^postgres:\/\/inboxd:\$\{POSTGRES_PASSWORD:\?[^}]+\}@database\/inboxd$/,
   );

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, normalize } from "node:path";
-import { filesIn } from "../scripts/sources.ts";
+import { filesIn, sourcesIn } from "../scripts/sources.ts";
 import { statusOf } from "../src/domain/errors.ts";
 import { webhookHeaders, webhookSigner } from "../src/standards/signature.ts";
 import { makeDatabase } from "./support/database.ts";
@@ -20,10 +20,9 @@ import { inboxdHere, startInboxd } from "./support/inboxd.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { startWorld } from "./support/world.ts";
 
-/** What the documentation says is tried as its readers will try it: by pasting it into a shell. */
 const house = join(import.meta.dir, "..");
 const written = readdirSync(join(house, "docs")).filter((name) => name.endsWith(".md"));
-/** For who works on the house, not with the service. */
+/** Pages for engineers, which the service does not serve. */
 const forEngineers: ReadonlySet<string> = new Set(["adding.md", "fixtures.md", "house.md", "outbox.md"]);
 const guides = written.filter((name) => !forEngineers.has(name));
 const pages = ["README.md", ...written.map((name) => `docs/${name}`), ...filesIn("docs/decisions")];
@@ -34,7 +33,7 @@ if (!hasCurl) console.log("Skipped: the curls of the documentation, since this m
 for (const name of Object.keys(shells))
   if (Bun.which(name) === null) console.log(`Skipped: the README in ${name}, which is not installed here`);
 
-/** In the order in which a newcomer reads them. */
+/** The pages with commands, in reading order. */
 const followed = [
   "README.md",
   ...[
@@ -51,8 +50,8 @@ const followed = [
   ].map(guideOf),
 ];
 
-describe.skipIf(!hasCurl)("On one server that has just been started for the first time", () => {
-  test("the guides are all that have a curl", () => {
+describe.skipIf(!hasCurl)("On one server after its first start", () => {
+  test("no other page has a curl", () => {
     const withCurl = pages.filter((page) => blocksOf(textOf(page)).some(({ text }) => /\bcurl /.test(text)));
     expect(withCurl.toSorted()).toEqual(followed.toSorted());
   });
@@ -88,13 +87,13 @@ describe.skipIf(!hasCurl)("On one server that has just been started for the firs
   });
 });
 
-/** The service as a process of its own, as its first start leaves it, beside a receiver of its webhooks. */
+/** The service as a process after its first start, with a receiver of its webhooks. */
 async function startForReaders() {
   const dataDir = mkdtempSync(join(tmpdir(), "ibx-docs-"));
   const postgres = process.env.TEST_DATABASE_URL;
   const database = postgres === undefined ? undefined : await makeDatabase(postgres);
   const receiver = await startReceiver();
-  // However slow this machine is just now, an answer to a send waits until the mail has gone out.
+  // Long, so that on a slow machine too an answer to a send waits until the mail has gone out.
   const own = { DATA_DIR: dataDir, SEND_WAIT_MS: "30000", RELAY_NOTICES: "generic:a-token-that-only-we-know" };
   const env = { ...own, ...(database && { DATABASE_URL: database.url }) };
   const running = await startInboxd({ env });
@@ -119,7 +118,7 @@ async function startForReaders() {
   };
 }
 
-/** Every call succeeds, and the last one of a block is answered with the JSON that follows it on the page. */
+/** Checks that every call succeeds, and that the answer to the last call of a block is the JSON after it. */
 function expectAsSaid(page: string, { blocks, calls }: Pasted): void {
   const known: KnownIds = new Map();
   expect(calls.length).toBeGreaterThan(0);
@@ -137,7 +136,7 @@ function expectAsSaid(page: string, { blocks, calls }: Pasted): void {
   expect(blocks.filter((block) => callsServer(block) && !called.has(block))).toEqual([]);
 }
 
-test("an answer that is not what the page says is seen", () => {
+test("an answer that differs from the page is found", () => {
   const [one, two] = ["msg_01jpw7z1x2e9a8r5k3m0t6vqhd", "msg_01jpw7z1x2e9a8r5k3m0t6vqhe"];
   const said = {
     id: one,
@@ -169,9 +168,7 @@ test("each rule of the contract that a comment cites is there, and each number o
     if (number !== undefined) numbers.push(number);
   }
   expect(numbers.filter((number, index) => numbers.indexOf(number) !== index)).toEqual([]);
-  const files = ["src", "sdk/typescript/src", "bench", "scripts"].flatMap((folder) =>
-    Array.from(new Bun.Glob("**/*.{ts,tsx}").scanSync({ cwd: join(house, folder) }), (file) => `${folder}/${file}`),
-  );
+  const files = sourcesIn(["src", "sdk/typescript", "tests", "bench", "scripts"]);
   expect(files.length).toBeGreaterThan(500);
   const wrong = files.flatMap((file) =>
     [...textOf(file).matchAll(/contract(?:'s \()? ?((?:§\d+(?:\.\d+)?(?:, )?)+)/g)].flatMap(([, cited = ""]) =>
@@ -278,7 +275,7 @@ test("the service carries every page for its users, and an index of them for lan
     const path = `/docs/${page}`;
     expect([path, (await world.fetch(path, { apiKey: null })).status]).toEqual([path, 404]);
   }
-  // The page for browsers stays as it was.
+  // The page for browsers is HTML as before.
   expect((await world.fetch("/docs", { apiKey: null })).headers.get("content-type")).toBe("text/html; charset=utf-8");
   expect((await world.fetch("/docs/viewer.js", { apiKey: null })).status).toBe(200);
 });

@@ -14,7 +14,7 @@ test.skipIf(process.platform !== "linux").each(runs)(
     const run = Bun.spawn([process.execPath, join(import.meta.dir, "support/leaving-run.ts"), kind], {
       stdout: "pipe",
       stderr: "inherit",
-      // A test's own run may be ignoring signals of its terminal.
+      // The run of this test may ignore signals of its terminal.
       detached: true,
     });
     const said = await firstLines(run.stdout, count + 1);

@@ -9,7 +9,7 @@ import { answer, type Receiver, startReceiver } from "./support/receiver.ts";
 import { type ScriptedSmtp, scriptedSmtp } from "./support/scripted-smtp.ts";
 import { deliver } from "./support/world.ts";
 
-/** A word that can only come from where it was put. */
+/** A unique word, which shows where a text came from. */
 const canary = (place: string) => `canary-${place}-7f3a`;
 const anyCanary = /canary-[a-z-]+-7f3a/gi;
 
@@ -42,14 +42,14 @@ const mail = [
   "",
 ].join("\r\n");
 
-/** How the relay answers the RCPT of some, in words that repeat their addresses. */
+/** The relay's answers to some RCPTs, which repeat the addresses. */
 const relayRefuses: readonly [command: string, answer: string][] = [
   [`RCPT TO:<${canary("refused-to")}@`, `550 5.1.1 <${canary("refused-to")}@example.com>: ${canary("words-of-relay")}`],
   [`RCPT TO:<${canary("put-off-to")}@`, `450 4.2.0 <${canary("put-off-to")}@example.com>: ${canary("words-of-relay")}`],
   [`RCPT TO:<${canary("garbled-to")}@`, `${canary("words-of-relay")} for ${canary("garbled-to")}@example.com`],
 ];
 
-describe("A day on which everything goes wrong once", () => {
+describe("The log of a day on which everything fails once", () => {
   const dataDir = mkdtempSync(join(tmpdir(), "ibx-logs-"));
   const apiKey = `${canary("api-key")}-of-twenty`;
   const lines: string[] = [];
@@ -85,7 +85,7 @@ describe("A day on which everything goes wrong once", () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  /** One request; what is refused is kept. */
+  /** Sends one request and keeps its refusal. */
   async function ask(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
     const response = await fetch(new URL(path, service.apiUrl), {
       method,
@@ -126,7 +126,7 @@ describe("A day on which everything goes wrong once", () => {
     }
     expect((await ask("POST", path, { ...letter, body: "other" }, key("key-a"))).status).toBe(422);
 
-    // Each field once with a value that it can't have.
+    // Each field once with a wrong value.
     for (const name of ["to", "subject", "body", "bodyHtml", "replyTo", "threadId", "includeQuote"]) {
       const { status } = await ask("POST", path, { ...letter, [name]: [canary(name.toLowerCase())] }, key("key-c"));
       expect(status).toBe(400);
@@ -157,7 +157,7 @@ describe("A day on which everything goes wrong once", () => {
     expect((await ask("GET", file.pathname + file.search)).status).toBe(200);
     expect((await ask("GET", `/v1/messages?q=${canary("search")}`)).status).toBe(404);
 
-    // A bug of ours, or a database that was meddled with: every statement on messages fails.
+    // Every statement on messages fails, as after a bug.
     await service.deps.db.maintain((runner) => runner.script("alter table messages rename to meddled"));
     expect((await ask("POST", path, letter, key("key-i"))).status).toBe(500);
     expect((await ask("GET", file.pathname + file.search)).status).toBe(500);
@@ -165,7 +165,7 @@ describe("A day on which everything goes wrong once", () => {
     await service.deps.db.maintain((runner) => runner.script("alter table meddled rename to messages"));
   }
 
-  test("is told in the log, each mail, each attempt and each failure on its line", () => {
+  test("has a line for each mail, each attempt and each failure", () => {
     const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
     const count = (message: string) => told.filter(({ msg }) => msg === message).length;
     expect(count("mail received")).toBe(1);
@@ -184,17 +184,17 @@ describe("A day on which everything goes wrong once", () => {
     ["mail failed", ["message_id", "rfc_message_id", "attempt", "failure"]],
     ["request failed: unexpected error", ["request_id", "method", "path", "error"]],
   ];
-  test.each(ids)("%s: with what it takes to find it again", (message, fields) => {
+  test.each(ids)("has the ids of %s", (message, fields) => {
     const line = lines.find((each) => each.includes(`"msg":"${message}"`)) ?? "{}";
     expect(Object.keys(JSON.parse(line))).toEqual(expect.arrayContaining(fields));
   });
 
-  test("and no line has a word of anybody's mail, address or secret", () => {
+  test("has no word of a mail, an address or a secret", () => {
     expect(lines.length).toBeGreaterThan(20);
     expect(lines.flatMap((line) => line.match(anyCanary) ?? [])).toEqual([]);
   });
 
-  test("nor has a refusal one that it was given, but for the path that was asked for", () => {
+  test("is beside refusals that repeat no given value except the path", () => {
     expect(refusals.length).toBeGreaterThan(15);
     const said = refusals.map((text) => ({ ...JSON.parse(text), instance: undefined }));
     expect(said.flatMap((problem) => JSON.stringify(problem).match(anyCanary) ?? [])).toEqual([]);

@@ -28,7 +28,7 @@ describe.each(sizes)("%i processes on one Postgres behind a balancer are as one"
     await receiver?.close();
   }, 30_000);
 
-  test("of 50 sends at once exactly 10 are accepted, five times over", async () => {
+  test("exactly 10 of 50 simultaneous sends are accepted, five times over", async () => {
     for (let round = 0; round < 5; round += 1) {
       const before = [...fleet.http.served];
       const { id } = await fleet.inbox();
@@ -39,7 +39,7 @@ describe.each(sizes)("%i processes on one Postgres behind a balancer are as one"
     }
   }, 60_000);
 
-  test("a key that is sent 50 times at once is one message and 49 replays", async () => {
+  test("50 simultaneous sends with one key make one message and 49 replays", async () => {
     const { id } = await fleet.inbox();
     const answers = await Promise.all(times(50, () => send(id, `key-${id}`)));
     expect(tally(answers)).toEqual({ "200": 50 });
@@ -48,7 +48,7 @@ describe.each(sizes)("%i processes on one Postgres behind a balancer are as one"
     expect((await fleet.api(`/v1/inboxes/${id}/messages`)).body.total).toBe(1);
   }, 60_000);
 
-  test("what is accepted goes out once, by whichever process", async () => {
+  test("accepted mail goes out once, by any process", async () => {
     const inboxes = await Promise.all(times(6, () => fleet.inbox()));
     const answers = await Promise.all(
       inboxes.flatMap(({ id }) => times(10, (index) => send(id, `out-${id}-${index}`))),
@@ -63,7 +63,7 @@ describe.each(sizes)("%i processes on one Postgres behind a balancer are as one"
     expect(ids.map((id) => sent.filter((mail) => mail.includes(`<${id}@`)).length)).toEqual(ids.map(() => 1));
   }, 60_000);
 
-  test("each mail is there once, and so is its event, in the log and at the receiver, attempt after attempt", async () => {
+  test("each mail is stored once, and its event is once in the log and at the receiver, attempt after attempt", async () => {
     const [one, other] = await Promise.all([fleet.inbox(), fleet.inbox()]);
     const mails = times(30, (index) => mailOf({ messageId: `${index}@${one.id}`, subject: `Mail ${index}` }));
     // Each three times at once, for both inboxes.
@@ -97,7 +97,7 @@ describe.each(sizes)("%i processes on one Postgres behind a balancer are as one"
     }
   }, 90_000);
 
-  test("deliveries of an inbox start in the order of its mail, when it comes one after the other", async () => {
+  test("deliveries of an inbox start in the order of its mail if mails come one by one", async () => {
     const { id, address } = await fleet.inbox();
     for (const index of times(40, (index) => index)) {
       const mail = mailOf({ messageId: `${index}@${id}`, subject: `Mail ${index}` });
@@ -108,7 +108,7 @@ describe.each(sizes)("%i processes on one Postgres behind a balancer are as one"
     expect(order).toEqual([...order].sort((left, right) => left - right));
   }, 60_000);
 
-  test("and when it comes at once: no process takes later ones while another starts earlier ones", async () => {
+  test("deliveries start in order if mails come together: no process takes later ones while another starts earlier ones", async () => {
     await using claims = await recordedClaims(fleet.env.DATABASE_URL ?? "");
     for (const _ of times(3, (round) => round)) {
       const { id, address } = await fleet.inbox();
@@ -119,7 +119,7 @@ describe.each(sizes)("%i processes on one Postgres behind a balancer are as one"
       const messages = (await fleet.api(`/v1/inboxes/${id}/messages?limit=100`)).body.data;
       const arrived = messages.map((message: { id: string }) => message.id).toReversed();
       const placeOf = new Map(events.map((event) => [event.event_id, arrived.indexOf(event.message.id)]));
-      // What the receiver sees first is another matter: it reads from many connections.
+      // The receiver may see another order, since it reads from many connections.
       const claimed = (await claims.list()).filter(({ eventId }) => placeOf.has(eventId));
       expect(claimed).toHaveLength(60);
       expect(inClaimedOrder(claimed, placeOf)).toEqual(times(60, (place) => place));
@@ -128,7 +128,7 @@ describe.each(sizes)("%i processes on one Postgres behind a balancer are as one"
     }
   }, 90_000);
 
-  test("the log, streams and deliveries tell the mail of each inbox in the order of its numbers, also while rows are held", async () => {
+  test("the log, streams and deliveries have the mail of each inbox in the order of its numbers, also while rows are locked", async () => {
     await using claims = await recordedClaims(fleet.env.DATABASE_URL ?? "");
     const inboxes = await Promise.all(times(12, () => fleet.inbox()));
     const addresses = inboxes.map(({ address }) => address);
@@ -189,7 +189,7 @@ describe.each(sizes)("%i processes on one Postgres behind a balancer are as one"
     }
   }, 60_000);
 
-  test("an inbox and a key that are made by one are known to the others at once, and a revoked key is refused by all", async () => {
+  test("the other processes know a new inbox and a new key at once, and all refuse a revoked key", async () => {
     for (const maker of fleet.processes) {
       const made = await fleet.api("/v1/inboxes", { method: "POST", body: {}, process: maker });
       for (const process of fleet.processes) {
@@ -244,7 +244,7 @@ describe.each(sizes)("%i processes on one Postgres behind a balancer are as one"
     });
   }
 
-  /** The log of an inbox, once it has so many events and the receiver has heard of each. */
+  /** The log of an inbox, once it has this number of events and the receiver has each. */
   async function eventsOf(inboxId: string, count: number): Promise<Notice[]> {
     await until(() => firstsOf(inboxId).length >= count);
     let events: Notice[] = [];
@@ -301,12 +301,12 @@ function inClaimedOrder(claims: readonly RecordedClaim[], numberOf: ReadonlyMap<
   );
 }
 
-/** How many of these numbers are smaller than the one before them. */
+/** The number of these numbers that are smaller than the one before. */
 function inversionsOf(numbers: readonly number[]): number {
   return numbers.filter((number, at) => number < (numbers[at - 1] ?? 0)).length;
 }
 
-/** Locks one of these inboxes after the other, each for a moment, as another process does. */
+/** Locks these inboxes one after the other, each briefly, as another process does. */
 function holdingRows(url: string, inboxIds: readonly string[]): AsyncDisposable {
   const patient = { connectMs: 5_000, deadlineMs: 0, statementMs: 0, lockMs: 0, idleInTransactionMs: 0 };
   const database = connectPostgres({ url, ...patient });
@@ -338,7 +338,7 @@ function inboxOf({ inbox_id }: Notice): string {
   return inbox_id;
 }
 
-/** Has the database itself write down who takes what from the line, and when. */
+/** Makes the database record each claim and its time. */
 async function recordedClaims(url: string): Promise<RecordedClaims> {
   const patient = { connectMs: 5_000, deadlineMs: 0, statementMs: 0, lockMs: 0, idleInTransactionMs: 0 };
   const database = connectPostgres({ url, ...patient });
@@ -367,7 +367,7 @@ function noticeOf({ body }: ReceivedRequest): Notice {
   return JSON.parse(body);
 }
 
-/** The receiver fails at the first attempt of these. */
+/** The receiver fails at the first attempt of these events. */
 function isHard(eventId: string): boolean {
   return eventId.charCodeAt(eventId.length - 1) % 3 === 0;
 }

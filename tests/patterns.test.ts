@@ -12,8 +12,8 @@ async function patternsOf(glob: string) {
   return files.flatMap((file, index) => patternsIn(file, texts[index] ?? ""));
 }
 
-describe("a pattern takes twice as long for twice as much, whatever it is held against", () => {
-  test("each one of the service and its client", async () => {
+describe("a pattern takes at most 2.5 times as long for twice as much text, for any text", () => {
+  test("every pattern of the service and its client", async () => {
     const patterns = (await Promise.all(["src/**/*.ts", "sdk/typescript/src/*.ts"].map(patternsOf))).flat();
     expect(patterns.length).toBeGreaterThan(100);
     const slow = patterns.flatMap((pattern) => {
@@ -65,7 +65,7 @@ describe("patterns are found", () => {
   });
 });
 
-/** A template as it is written, with code in the place of the star. */
+/** A template literal, with code in place of the star. */
 function written(text: string, code: string): string {
   return `\`${text.replace("*", () => `\${${code}}`)}\``;
 }

@@ -21,7 +21,7 @@ async function delivery(sentAt = new Date()): Promise<Delivery> {
   return { headers, body, secret };
 }
 
-/** Each of the page's functions, as a program that reads deliveries and says which it believes. */
+/** A program around each function of the page, which reads deliveries and prints which it accepts. */
 const languages: [language: string, program: string, run: (file: string) => string[]][] = [
   ["ts", "receiver.ts", (file) => [process.execPath, file]],
   ["python", "receiver.py", (file) => ["python3", file]],
