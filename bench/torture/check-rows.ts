@@ -28,7 +28,7 @@ const rules: readonly [invariant: string, what: string, statement: string][] = [
   [
     "I6",
     "an event is of another inbox, thread or account than its message",
-    `select e.id from events e left join messages m on m.id = coalesce(e.message_id, e.data->>'messageId')
+    `select e.id from events e left join messages m on m.id = e.message_id
        left join inboxes i on i.id = m.inbox_id
      where e.type like 'message.%' and (e.inbox_id, e.thread_id, e.account_id) is distinct from (m.inbox_id, m.thread_id, i.account_id)`,
   ],
@@ -47,13 +47,13 @@ const rules: readonly [invariant: string, what: string, statement: string][] = [
     "I3",
     "an outbound message has not one event of what became of it",
     `select m.id, m.status, count(e.id) from messages m
-       left join events e on e.inbox_id = m.inbox_id and e.data->>'messageId' = m.id and e.type = 'message.' || m.status
+       left join events e on e.inbox_id = m.inbox_id and e.message_id = m.id and e.type = 'message.' || m.status
      where m.direction = 'outbound' group by m.id having count(e.id) <> (m.status in ('sent', 'failed'))::int`,
   ],
   [
     "I3",
     "what an event says of a message is not so",
-    `select e.id from events e left join messages m on m.id = e.data->>'messageId'
+    `select e.id from events e left join messages m on m.id = e.message_id
      where e.type in ('message.sent', 'message.failed') and e.type is distinct from 'message.' || m.status
        -- Of several recipients one may have failed beside one who has it.
        and not (e.type = 'message.failed' and m.status = 'sent'

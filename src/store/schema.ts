@@ -511,7 +511,7 @@ export const events = pgTable(
     /** Null for an event without an inbox. */
     inboxId: id(),
     threadId: id(),
-    /** The message that was received; other events have it in `data`. */
+    /** Null for an event that is not about a message. */
     messageId: id(),
     type: text({ enum: eventTypes }).notNull(),
     occurredAt: instant().notNull(),

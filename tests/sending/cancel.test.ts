@@ -47,17 +47,14 @@ describe.each(enginesHere())("Canceling a mail (%s)", (engine) => {
     (await query<Row>(under.db.api, sql`select status, failure from messages where id = ${id}`))[0];
   const told = async (id: string) =>
     (
-      await query<{ type: string }>(
-        under.db.api,
-        sql`select type from events where data->>'messageId' = ${id} order by id`,
-      )
+      await query<{ type: string }>(under.db.api, sql`select type from events where message_id = ${id} order by id`)
     ).map(({ type }) => type);
 
   const toldOf = async (id: string) =>
     (
       await query<{ data: EventData["message.failed"] }>(
         under.db.api,
-        sql`select data from events where data->>'messageId' = ${id}`,
+        sql`select data from events where message_id = ${id}`,
       )
     )[0]?.data;
 

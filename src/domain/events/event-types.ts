@@ -49,13 +49,12 @@ interface EventFacts {
   /** Null if the event is about no inbox. */
   inboxId: string | null;
   threadId: string | null;
-  /** Set by `message.received` alone; the other types name their message in `data`. */
+  /** Null if the event is about no message. */
   messageId: string | null;
   occurredAt: Date;
 }
 
 export interface SentMessage {
-  messageId: string;
   status: "sent";
   /** Null if the relay named none. */
   providerMessageId: string | null;
@@ -84,7 +83,6 @@ export interface DisabledWebhook {
 
 /** A report about a message, as it was when it came. */
 export interface ReportData {
-  messageId: string;
   /** Null if the relay named none. */
   providerMessageId: string | null;
   report: {
@@ -104,7 +102,6 @@ export interface ReportData {
 
 /** A suppression that the service added by itself, and the message that caused it. */
 export interface AddedSuppression {
-  messageId: string;
   /** Null if the relay named none. */
   providerMessageId: string | null;
   suppression: {

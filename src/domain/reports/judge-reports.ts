@@ -131,7 +131,6 @@ function suppress(
   suppressions.push(suppression);
   const { id, address, inboxId, reason, expiresAt, createdAt } = suppression;
   const data: AddedSuppression = {
-    messageId: message.id,
     providerMessageId: message.providerMessageId,
     suppression: {
       id,
@@ -153,7 +152,6 @@ function suppress(
 function eventOf(message: KnownMessage, report: KeptReport, id: string, occurredAt: Date) {
   const { kind, type, recipient, code, enhancedCode, diagnostic, source, proof, suppressed } = report;
   const data: ReportData = {
-    messageId: message.id,
     providerMessageId: message.providerMessageId,
     report: {
       id: report.id,
@@ -171,6 +169,6 @@ function eventOf(message: KnownMessage, report: KeptReport, id: string, occurred
   return { ...ofMessage(message), id, type: `message.${kind}` as const, occurredAt, data };
 }
 
-function ofMessage({ accountId, inboxId, threadId }: KnownMessage) {
-  return { accountId, inboxId, threadId, messageId: null };
+function ofMessage({ accountId, inboxId, threadId, id }: KnownMessage) {
+  return { accountId, inboxId, threadId, messageId: id };
 }

@@ -25,7 +25,7 @@ export const toldFields = sql`${ofEvent}, coalesce(i.external_id, e.data->>'exte
 
 /** Joins its inbox `i`, unless that is deleted, and its message `m`. */
 export const toldJoins = sql`left join inboxes i on i.id = e.inbox_id and i.deleted_at is null
-  left join messages m on m.id = coalesce(e.message_id, e.data->>'messageId') and m.inbox_id = i.id`;
+  left join messages m on m.id = e.message_id and m.inbox_id = i.id`;
 
 /** The fields of a message are null for an event that is not about a message. */
 export type ToldEventRow = Selected<typeof ofEvent> &

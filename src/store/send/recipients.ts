@@ -67,9 +67,9 @@ export const decidedRecipients = sql`become as materialized (
       where become.is_new and r.message_id = become.message_id and r.position = become.position and r.status = 'pending'
     ),
     news as (
-      select event.id, whole.account_id, marked.inbox_id, marked.thread_id, null::text as message_id,
+      select event.id, whole.account_id, marked.inbox_id, marked.thread_id, marked.id as message_id,
         'message.' || event.status as type, whole.at as occurred_at,
-        jsonb_build_object('messageId', marked.id, 'status', whole.status, 'providerMessageId', marked.provider_message_id,
+        jsonb_build_object('status', whole.status, 'providerMessageId', marked.provider_message_id,
             'recipients', whole.recipients)
           || case when event.status = 'sent' or whole.failure is null then '{}' else jsonb_build_object('failure', whole.failure) end as data,
         false as is_automated

@@ -160,7 +160,7 @@ export async function settleRelays(db: Db, settlements: readonly RelaySettlement
         ${foundSuppressions(sql`outcome`)},
         told as materialized (${suppressionNews} union all select * from news),
         ${tellEvents}
-        select "subjectId", "messageId" in (select data->>'messageId' from told) as "isTold", ${hasDeliveries},
+        select "subjectId", "messageId" in (select message_id from told) as "isTold", ${hasDeliveries},
           ${addedSuppressions} as suppressed
         from in_force`,
   );

@@ -231,8 +231,8 @@ export const addedSuppressions = sql`(select array_agg(id) from found where id i
 
 /** The events of the new suppressions, as rows for `told`. */
 export const suppressionNews = sql`select "eventId" as id, "accountId" as account_id, "ofInbox" as inbox_id,
-    "ofThread" as thread_id, null::text as message_id, 'suppression.added' as type, "createdAt" as occurred_at,
-    jsonb_build_object('messageId', "messageId", 'providerMessageId', "providerMessageId", 'suppression',
+    "ofThread" as thread_id, "messageId" as message_id, 'suppression.added' as type, "createdAt" as occurred_at,
+    jsonb_build_object('providerMessageId', "providerMessageId", 'suppression',
       jsonb_build_object('id', id, 'address', address, 'inboxId', nullif("inboxId", ''), 'reason', reason,
         'expiresAt', to_char("expiresAt" at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) as data, false as is_automated
   from found where id in (select id from suppressed)`;

@@ -54,7 +54,7 @@ for (const engine of enginesHere()) {
     const sent: NewEvent = {
       ...about,
       type: "message.sent",
-      data: { messageId: "msg_1", status: "sent", providerMessageId: null, recipients: [] },
+      data: { status: "sent", providerMessageId: null, recipients: [] },
     };
     const created: NewEvent = {
       ...about,
