@@ -8,7 +8,7 @@ export function setUpEngine(name: EngineName): EngineUnderTest {
   beforeAll(async () => {
     Object.assign(under, await openEngine(name));
     await migrate(under.db);
-  });
+  }, 60_000);
   afterAll(() => under.remove?.());
   return under;
 }
