@@ -4,7 +4,7 @@ import { until } from "../support/until.ts";
 
 type Own = Partial<Omit<GroupCommitOptions<string, string>, "commit">>;
 
-/** A commit that ends when told, and what it was given. */
+/** A commit that the test ends, with the batches that it got. */
 function committing(own: Own = {}) {
   const batches: string[][] = [];
   const ends: PromiseWithResolvers<void>[] = [];
@@ -23,7 +23,7 @@ function committing(own: Own = {}) {
   return { add, batches, ends };
 }
 
-/** A commit that refuses what it is told to, at once. */
+/** A commit that refuses the given items at once. */
 function refusing(bad: (items: readonly string[]) => Error | undefined, own: Own = {}) {
   const batches: string[][] = [];
   const add = groupCommit<string, string>({
@@ -42,8 +42,8 @@ function refusing(bad: (items: readonly string[]) => Error | undefined, own: Own
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-describe("what comes together is committed together", () => {
-  test("in one turn of the loop, in its order, each with its own answer", async () => {
+describe("items that arrive together are committed together", () => {
+  test("in one turn of the event loop, in order, each with its own result", async () => {
     const { add, batches, ends } = committing();
     const answers = Promise.all([add("a"), add("b"), add("c")]);
     await settle();
@@ -52,7 +52,7 @@ describe("what comes together is committed together", () => {
     expect(await answers).toEqual(["a is kept", "b is kept", "c is kept"]);
   });
 
-  test("while two batches commit the next collects, and an idle line adds no delay", async () => {
+  test("while two batches commit, the next one collects, and an idle queue adds no delay", async () => {
     const { add, batches, ends } = committing();
     const answers: Promise<string>[] = [];
     for (const item of ["a", "b", "c", "d"]) {
@@ -68,7 +68,7 @@ describe("what comes together is committed together", () => {
     expect(await Promise.all(answers)).toHaveLength(4);
   });
 
-  test("the next batch is on its way before those of the last are answered", async () => {
+  test("the next batch starts before the results of the last one are returned", async () => {
     const sent: string[] = [];
     const add = groupCommit<string, string>({
       async commit(items) {
@@ -89,7 +89,7 @@ describe("what comes together is committed together", () => {
     expect(await answer).toBe("b");
   });
 
-  test("nobody is answered before the commit", async () => {
+  test("no result is returned before the commit", async () => {
     const { add, ends } = committing();
     let answered = false;
     const answer = add("a").then(() => {
@@ -102,8 +102,8 @@ describe("what comes together is committed together", () => {
   });
 });
 
-describe("what is too little for a batch beside another", () => {
-  test("waits for company, and goes with it", async () => {
+describe("a batch that is too small to run next to another one", () => {
+  test("waits for more items", async () => {
     const { add, batches, ends } = committing({ leastBeside: 2 });
     const answers: Promise<string>[] = [];
     for (const item of ["a", "b", "c"]) {
@@ -116,7 +116,7 @@ describe("what is too little for a batch beside another", () => {
     expect(await Promise.all(answers)).toHaveLength(3);
   });
 
-  test("does not wait behind one that hangs", async () => {
+  test("does not wait for one that hangs", async () => {
     const { add, batches, ends } = committing({ leastBeside: 2 });
     const answers = [add("a")];
     await settle();
@@ -128,8 +128,8 @@ describe("what is too little for a batch beside another", () => {
   });
 });
 
-describe("what shares a lane", () => {
-  test("waits until the batch before it has ended, while others pass by", async () => {
+describe("an item of a lane", () => {
+  test("waits for the batch of its lane, while others pass", async () => {
     const { add, batches, ends } = committing({ lanesOf: (item) => [item.charAt(0)], inFlight: 3 });
     const answers: Promise<string>[] = [];
     for (const item of ["a1", "a2", "b1"]) {
@@ -147,7 +147,7 @@ describe("what shares a lane", () => {
     expect(await Promise.all(answers)).toEqual(["a1 is kept", "a2 is kept", "b1 is kept"]);
   });
 
-  test("goes on when that batch has failed", async () => {
+  test("continues after that batch has failed", async () => {
     const { add, batches } = refusing((items) => (items.includes("a bad one") ? new Error("bad") : undefined), {
       lanesOf: (item) => [item.charAt(0)],
     });
@@ -157,7 +157,7 @@ describe("what shares a lane", () => {
   });
 });
 
-describe("a batch is no larger than it may be", () => {
+describe("a batch is limited", () => {
   test("in number", async () => {
     const { add, batches, ends } = committing({ mostItems: 2, inFlight: 1 });
     const answers = Promise.all(["a", "b", "c"].map(add));
@@ -170,7 +170,7 @@ describe("a batch is no larger than it may be", () => {
     await answers;
   });
 
-  test("in bytes; what is larger than a whole batch goes alone", async () => {
+  test("in bytes; a larger item is a batch alone", async () => {
     const { add, batches, ends } = committing({ mostBytes: 4, inFlight: 10 });
     const answers = Promise.all(["aa", "bb", "c", "dddddddd", "e"].map(add));
     await settle();
@@ -183,28 +183,28 @@ describe("a batch is no larger than it may be", () => {
 describe("a batch that fails", () => {
   const isBad = (items: readonly string[]) => (items.includes("bad") ? new Error("a bad row") : undefined);
 
-  test("is tried one by one: a bad item does not refuse the good ones", async () => {
+  test("is tried item by item: a bad item does not refuse the good ones", async () => {
     const { add, batches } = refusing(isBad);
     const settled = await Promise.allSettled(["a", "bad", "b"].map(add));
     expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
     expect(batches).toEqual([["a", "bad", "b"], ["a"], ["bad"], ["b"]]);
   });
 
-  test("and would fail for each alone is not tried again", async () => {
+  test("and would fail for each item is not tried again", async () => {
     const { add, batches } = refusing(() => new Error("away"), { isHopeless: () => true });
     const settled = await Promise.allSettled(["a", "b"].map(add));
     expect(settled.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     expect(batches).toEqual([["a", "b"]]);
   });
 
-  test("of which the rest turns out hopeless on the way leaves nobody waiting", async () => {
+  test("whose later items cannot succeed returns a result for each", async () => {
     let calls = 0;
     const { add } = refusing(() => (calls++ === 1 ? undefined : new Error("away")), { isHopeless: () => calls > 1 });
     const settled = await Promise.allSettled(["a", "b", "c"].map(add));
     expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected"]);
   });
 
-  test("does not hold up what comes after it", async () => {
+  test("does not delay later items", async () => {
     const { add } = refusing(isBad, { inFlight: 1 });
     const bad = add("bad");
     expect(bad).rejects.toThrow("a bad row");

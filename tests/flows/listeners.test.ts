@@ -11,7 +11,7 @@ function refusalOf(open: () => unknown): Refusal {
   throw new Error("Nothing was refused");
 }
 
-test("an account has so many listeners of all kinds together, and others have theirs", () => {
+test("an account has a limit of listeners of all kinds together", () => {
   const counted = listeners({ perAccount: 2, perProcess: 10 });
   const close = counted.open("wait", "acc_1");
   counted.open("sse", "acc_1");
@@ -24,7 +24,7 @@ test("an account has so many listeners of all kinds together, and others have th
   expect(["wait", "sse", "ws"].map((kind) => counted.count(kind as "wait"))).toEqual([1, 1, 1]);
 });
 
-test("a process has so many listeners of all accounts", () => {
+test("a process has a limit of listeners of all accounts", () => {
   const counted = listeners({ perAccount: 2, perProcess: 3 });
   counted.open("wait", "acc_1");
   counted.open("wait", "acc_2");
@@ -32,7 +32,7 @@ test("a process has so many listeners of all accounts", () => {
   expect(refusalOf(() => counted.open("wait", "acc_4")).details.extra).toEqual({ limit: 3, scope: "process" });
 });
 
-test("a place is given back once, however often its holder says so", () => {
+test("a slot is released once, however often it is released", () => {
   const counted = listeners({ perAccount: 1, perProcess: 10 });
   const close = counted.open("wait", "acc_1");
   close();

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { sizeGate } from "../../src/flows/size-gate.ts";
 
-/** Work that goes on until it is told to end, and what is going on. */
+/** Work that runs until the test ends it, with the list of running work. */
 function workshop(capacity: number) {
   const gated = sizeGate(capacity);
   const going = new Set<string>();
@@ -21,14 +21,14 @@ function workshop(capacity: number) {
   };
 }
 
-test("work goes on at once as far as there is room, the first come first", async () => {
+test("work starts at once while there is room, in order", async () => {
   const { start, end, going } = workshop(10);
   const all = [start("a", 6), start("b", 4), start("c", 6), start("d", 1)];
   await Promise.resolve();
   expect([...going]).toEqual(["a", "b"]);
   end("b");
   await all[1];
-  // The small one that came later doesn't pass the large one that waits.
+  // A later small one does not pass a large one that waits.
   expect([...going]).toEqual(["a"]);
   end("a");
   await all[0];
@@ -39,7 +39,7 @@ test("work goes on at once as far as there is room, the first come first", async
   await Promise.all(all);
 });
 
-test("what is larger than all the room goes alone", async () => {
+test("work larger than the whole room runs alone", async () => {
   const { start, end, going } = workshop(10);
   const large = start("large", 100);
   const small = start("small", 1);
@@ -53,7 +53,7 @@ test("what is larger than all the room goes alone", async () => {
   await small;
 });
 
-test("work that fails makes room, too, and says so to its caller alone", async () => {
+test("work that fails also frees its room, and only its caller gets the error", async () => {
   const { start, end, fail, going } = workshop(1);
   const first = start("first", 1);
   const second = start("second", 1);

@@ -12,7 +12,7 @@ beforeAll(async () => {
 }, 30_000);
 afterAll(() => world[Symbol.asyncDispose]());
 
-test("a key is remembered while revocations are heard, but not when it was revoked while it was looked up", async () => {
+test("a key is cached while revocations are received, but not if it is revoked during its look-up", async () => {
   const { deps } = world.service;
   const keys = authenticator(deps);
   keys.setHearing(true);
@@ -25,13 +25,13 @@ test("a key is remembered while revocations are heard, but not when it was revok
   keys.forget(sha256Hex(raced.key));
   await lookedUp;
 
-  // Silently, so that only what is remembered can still answer.
+  // Deleted without a notification, so that only the cache can still answer.
   for (const { id } of [kept, raced]) await markKeyRevoked(deps.db.api, id, deps.now());
   expect(await keys.authenticate(kept.key)).toMatchObject({ id: account.id });
   expect(await keys.authenticate(raced.key)).toBeUndefined();
 });
 
-test("what is nobody's key is looked up once in five seconds, and opens at once when it is made one", async () => {
+test("an unknown key is looked up once in five seconds, and works at once when it is created", async () => {
   const { deps } = world.service;
   const { account } = await createAccount(deps, { name: "guessed", plan: "developer" });
   const keys = authenticator(deps);
@@ -44,7 +44,7 @@ test("what is nobody's key is looked up once in five seconds, and opens at once 
   world.clock.pass(5_000);
   expect(await keys.authenticate(silent)).toMatchObject({ id: account.id });
 
-  // The clock stands still: only hearing of it can make the service look again.
+  // The clock does not move: only a notification can cause another look-up.
   const told = "a-key-that-is-made-and-told-of";
   expect((await world.api("/v1/inboxes", { apiKey: told })).status).toBe(401);
   await createKey(deps, deps.db.api, { accountId: account.id, key: told });
@@ -55,7 +55,7 @@ test("what is nobody's key is looked up once in five seconds, and opens at once 
   expect(status).toBe(200);
 });
 
-test("the use of a key can be read while the service runs: the first at once, later ones when the time for it comes", async () => {
+test("the last use of a key is stored: the first use at once, later ones at intervals", async () => {
   const { deps } = world.service;
   const { account } = await createAccount(deps, { name: "used", plan: "developer" });
   const [first, second] = await Promise.all([1, 2].map(() => createKey(deps, deps.db.api, { accountId: account.id })));

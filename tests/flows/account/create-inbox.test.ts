@@ -10,12 +10,12 @@ import { oneWorldOn } from "../../support/world-on.ts";
 const day = 86_400_000;
 
 for (const engine of enginesHere()) {
-  describe(`making an inbox (${engine})`, () => {
+  describe(`creating an inbox (${engine})`, () => {
     const world = oneWorldOn(engine, { env: { INBOXES_PER_DAY: "20" } });
     const deps = () => world().service.deps;
     let accounts = 0;
 
-    /** An account of the test's own, and how it asks for inboxes. */
+    /** A new account, and a function that creates its inboxes. */
     async function newAccount() {
       accounts += 1;
       const { account } = await createAccount(deps(), { name: `account ${accounts}`, plan: "developer" });
@@ -36,7 +36,7 @@ for (const engine of enginesHere()) {
       }
     }
 
-    test("gives it the name that was asked for, or one of its own", async () => {
+    test("gives it the requested name, or a random one", async () => {
       const { make, id } = await newAccount();
       const { inbox, replayed } = await make("Chosen", undefined, "user-7");
       expect(inbox).toMatchObject({
@@ -49,7 +49,7 @@ for (const engine of enginesHere()) {
       expect((await make()).inbox.username).toMatch(/^[a-z][a-z2-9]{9}$/);
     });
 
-    test("gives a name to one of twenty who ask for it at once", async () => {
+    test("gives a name to one of 20 requests at the same time", async () => {
       const askers = await Promise.all([newAccount(), newAccount()]);
       const reasons = await Promise.all(
         Array.from({ length: 20 }, (_, index) => reasonOf(askers[index % 2]?.make("wanted") ?? Promise.reject())),
@@ -57,7 +57,7 @@ for (const engine of enginesHere()) {
       expect(reasons.toSorted()).toEqual([...Array(19).fill("address_taken"), "none"]);
     });
 
-    test("stops at the account's limit of a day, also for fifty at once", async () => {
+    test("stops at the account's limit of a day, also for 50 at the same time", async () => {
       const { make } = await newAccount();
       const reasons = await Promise.all(Array.from({ length: 50 }, () => reasonOf(make())));
       expect(reasons.filter((reason) => reason === "none")).toHaveLength(20);
@@ -66,7 +66,7 @@ for (const engine of enginesHere()) {
       expect(await reasonOf(make())).toBe("none");
     });
 
-    test("a request that is refused takes no name and counts against no limit", async () => {
+    test("a refused request reserves no name and does not count towards a limit", async () => {
       const { make } = await newAccount();
       const { make: other } = await newAccount();
       for (let count = 0; count < 20; count += 1) await make();
@@ -77,7 +77,7 @@ for (const engine of enginesHere()) {
     });
 
     describe("under an Idempotency-Key", () => {
-      test("the same request gives the same inbox, past any limit", async () => {
+      test("the same request returns the same inbox, above any limit", async () => {
         const { make } = await newAccount();
         const first = await make(undefined, "key");
         for (let count = 0; count < 19; count += 1) await make();
@@ -93,7 +93,7 @@ for (const engine of enginesHere()) {
         expect(await countRows(deps().db.api, "inboxes")).toBe(before + 1);
       });
 
-      test("another request is refused, another account's is its own", async () => {
+      test("another request is refused, and another account may use the same key", async () => {
         const { make } = await newAccount();
         await make("keyed", "key");
         expect(await reasonOf(make("another", "key"))).toBe("idempotency_key_reused");
@@ -108,7 +108,7 @@ for (const engine of enginesHere()) {
         expect((await make("free.name", "key")).inbox.username).toBe("free.name");
       });
 
-      test("it is forgotten after a day", async () => {
+      test("the key is deleted after a day", async () => {
         const { make } = await newAccount();
         const first = await make(undefined, "key");
         world().clock.pass(day);
@@ -117,7 +117,7 @@ for (const engine of enginesHere()) {
     });
 
     describe("the name of a deleted inbox", () => {
-      test("is kept from others for 30 days, then free", async () => {
+      test("is reserved for 30 days, then free", async () => {
         const { make, id } = await newAccount();
         const { make: other } = await newAccount();
         const { inbox } = await make("departed");

@@ -28,7 +28,7 @@ function behind(ring: ReturnType<typeof feedRing>, position: LogPosition): strin
 }
 
 describe("The ring of a feed", () => {
-  test("gives from each position what lies behind it, and nothing from before its floor", () => {
+  test("returns the events after each position, and none from before its floor", () => {
     const ring = feedRing(startOfLog, 10);
     for (let number = 1; number <= 100; number += 1) {
       ring.add([event(number)]);
@@ -43,7 +43,7 @@ describe("The ring of a feed", () => {
     }
   });
 
-  test("takes a position that is not in the log for one between those that are", () => {
+  test("accepts a position between those in the log", () => {
     const ring = feedRing(startOfLog, 10);
     ring.add([event(1), event(3)]);
     expect(behind(ring, { id: "evt_z", writtenBy: "1" })).toEqual(["3"]);
@@ -52,7 +52,7 @@ describe("The ring of a feed", () => {
   });
 });
 
-test("Places are in the order of transactions, as numbers, and then of ids as bytes", () => {
+test("Positions are ordered by transactions as numbers, then by ids as bytes", () => {
   const inOrder = [
     startOfLog,
     { writtenBy: "9", id: "evt_b" },

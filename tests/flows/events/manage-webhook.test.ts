@@ -7,11 +7,11 @@ import { worldsOn } from "../../support/world-on.ts";
 const [engine = "embedded"] = enginesHere();
 const startWorld = worldsOn(engine);
 
-test("A webhook that is deleted while its address is set is made anew, with a secret of its own", async () => {
+test("A webhook that is deleted while its URL is set is created again, with a new secret", async () => {
   await using world = await startWorld();
   const set = () => world.api("/v1/webhook", { method: "PUT", body: { url: "http://127.0.0.1:8080/hook" } });
   const { body: first } = await set();
-  // What another request's DELETE would do right behind the look whether there is a webhook, and once.
+  // Deletes the webhook once, right after the check whether it exists, as another request would.
   for (const statement of deletedOnce) await query(world.service.deps.db.api, statement);
   const { status, body } = await set();
   expect([status, body.url]).toEqual([200, "http://127.0.0.1:8080/hook"]);

@@ -3,7 +3,7 @@ import { writtenEvent, writtenMemories } from "../../../src/flows/events/written
 
 const budget = { accountBytes: 10_000, processBytes: 20_000, freshMs: 60_000 };
 
-test("The first of what was written together is at hand, however large they all are", async () => {
+test("The first of the events that were written together is available, however large they all are", async () => {
   const memory = writtenMemories(
     async (ids) => ids.map((id) => writtenEvent({ event: "x".repeat(2_000), event_id: id })),
     budget,
@@ -20,7 +20,7 @@ test("The first of what was written together is at hand, however large they all 
   expect(seen).toEqual(["1", "2", "3", "4", "5"]);
 });
 
-test("Who waits for an event is given it, though others have meanwhile had it forgotten", async () => {
+test("A reader that waits for an event gets it, although it has been evicted meanwhile", async () => {
   let writes = 0;
   const memory = writtenMemories(
     async (ids) => {
@@ -37,7 +37,7 @@ test("Who waits for an event is given it, though others have meanwhile had it fo
   expect([memory.find("1", []), typeof memory.find("1", ["html"]), writes]).toEqual([undefined, "object", 2]);
 });
 
-test("What is written behind the end of an account's memory takes nothing from the others", async () => {
+test("An event beyond the memory of its account takes no memory from other accounts", async () => {
   const newMemory = writtenMemories(
     async (ids) => ids.map((id) => writtenEvent({ event: "x".repeat(2_000), event_id: id })),
     budget,

@@ -8,7 +8,7 @@ import { failureOf } from "../../support/failure.ts";
 import { mailOf } from "../../support/mail.ts";
 import { startWorld } from "../../support/world.ts";
 
-/** The lines of an export of a service that has had mail in, mail out, an event and a deleted inbox. */
+/** The lines of an export of a service with received and sent mail, an event and a deleted inbox. */
 async function exportOfUsedService(): Promise<string[]> {
   await using world = await startWorld();
   const ada = await world.inbox("ada");
@@ -48,7 +48,7 @@ const reader = (lines: readonly string[]) =>
     yield* lines;
   };
 
-/** The rows alone, in any order: what the outbox has done since is no loss. */
+/** The rows, in any order, without those that the outbox has changed since. */
 function rowsOf(lines: readonly string[], leaveOut: readonly string[] = ["outbox", "settings"]): string[] {
   return lines
     .map((line) => JSON.parse(line))
@@ -63,14 +63,14 @@ for (const engine of enginesHere()) {
       lines = await exportOfUsedService();
     });
 
-    /** A migrated database that has nothing in it. */
+    /** An empty database with the schema. */
     async function emptyTarget(): Promise<Database & AsyncDisposable> {
       const { db, remove } = await openEngine(engine);
       await migrate(db);
       return { ...db, [Symbol.asyncDispose]: remove };
     }
 
-    test("has what mails say of robots", () => {
+    test("has the fields of automated mail", () => {
       const messages = rowsOf(lines).filter((row) => row.startsWith("messages "));
       expect(
         messages.filter((row) => row.includes('"kind":"notification","reasons":["null-reverse-path"]')),
@@ -78,16 +78,16 @@ for (const engine of enginesHere()) {
       expect(messages.filter((row) => row.includes('"autoSubmitted":"auto-generated"'))).toHaveLength(1);
     });
 
-    test("comes out again as it went in", async () => {
+    test("is exported again unchanged", async () => {
       await using target = await emptyTarget();
       const { rows } = await importEverything(target, reader(lines));
       expect(rows).toBe(JSON.parse(lines.at(-1) ?? "").rows);
       expect(rowsOf(await exported(target))).toEqual(rowsOf(lines));
     });
 
-    test("goes on after an import that was cut off, and twice is once", async () => {
+    test("can be imported again after an aborted import, and twice has the same result as once", async () => {
       await using target = await emptyTarget();
-      // The file is read whole twice before the first row is written; the third reading ends early.
+      // The file is read twice before the first row is written; the third reading ends early.
       let readings = 0;
       const cutOff = async function* () {
         readings += 1;
@@ -102,7 +102,7 @@ for (const engine of enginesHere()) {
       expect(rowsOf(await exported(target))).toEqual(rowsOf(lines));
     });
 
-    test("is refused when it is damaged, and nothing of it is written", async () => {
+    test("is refused if it is damaged, and nothing is written", async () => {
       await using target = await emptyTarget();
       const faults: [string, string[]][] = [
         ["its end is missing", lines.slice(0, -1)],
@@ -116,7 +116,7 @@ for (const engine of enginesHere()) {
       expect(rowsOf(await exported(target), [])).toEqual([]);
     });
 
-    test("is refused by a database that has accounts of its own", async () => {
+    test("is refused by a database with other accounts", async () => {
       await using other = await startWorld({ database: "embedded" });
       expect(String(await failureOf(importEverything(other.service.deps.db, reader(lines))))).toContain(
         "accounts of its own",

@@ -9,7 +9,7 @@ const signatureOf = async (messageId: string, filename: string, now: Date) => {
   return { expires: searchParams.get("expires"), signature: searchParams.get("signature") ?? "" };
 };
 
-test("Links that are good until the same second are the same, and each other has a signature of its own", async () => {
+test("Links that expire in the same second are the same, and others have different signatures", async () => {
   const first = await signatureOf("msg_1", "a b.pdf", at(0));
   expect(await signatureOf("msg_1", "a b.pdf", at(999))).toEqual(first);
   const others = await Promise.all([
@@ -30,7 +30,7 @@ test("Links that are good until the same second are the same, and each other has
   }
 });
 
-test("A link that is asked for when the second has turned back is still signed for its own second", async () => {
+test("A link is signed for its own second, also after the clock was set back", async () => {
   const later = await signatureOf("msg_1", "a.pdf", at(1000));
   const earlier = await signatureOf("msg_1", "a.pdf", at(0));
   expect(earlier.signature).not.toBe(later.signature);

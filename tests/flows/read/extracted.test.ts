@@ -4,7 +4,7 @@ import { extracted } from "../../../src/flows/read/extracted.ts";
 
 const message = { id: "msg_1", direction: "inbound", bodyText: "Hello", bodyHtml: null, inReplyTo: null } as const;
 
-test("a message that cannot be looked through is shown with nothing extracted, and the log says so", async () => {
+test("a message whose extraction fails is shown without extracted data, with a log entry", async () => {
   const lines: Record<string, unknown>[] = [];
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const broken = {

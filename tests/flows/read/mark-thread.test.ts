@@ -14,7 +14,7 @@ import { enginesHere } from "../../support/engines.ts";
 import { outboxWorld } from "../../support/outbox-world.ts";
 import { setUpEngine } from "../../support/set-up-engine.ts";
 
-/** One thing that happens; numbers choose among what is there by then. */
+/** One action. Its numbers select among the mails and threads that exist by then. */
 type Step =
   | { do: "receive"; inbox: number; parent: number | undefined; files: boolean; copies: number }
   | { do: "send"; inbox: number; thread: number | undefined; upTo: number | undefined }
@@ -48,9 +48,9 @@ for (const engine of enginesHere()) {
   describe(`The totals on ${engine}`, () => {
     const under = setUpEngine(engine);
 
-    test("are what counting gives, whatever happens at the same time", async () => {
+    test("are the same as counted totals, whatever happens at the same time", async () => {
       const world = await outboxWorld(under.db);
-      // Each other mail fails for good while the rounds go on.
+      // Every second mail fails during the rounds.
       let handed = 0;
       world.relay.answer = () => {
         handed += 1;
@@ -78,7 +78,7 @@ for (const engine of enginesHere()) {
 
   type World = Awaited<ReturnType<typeof outboxWorld>>;
 
-  /** Two inboxes of one account, served by two processes as far as flows are concerned. */
+  /** Two inboxes of one account, with flows of two processes. */
   async function servedWorld({ deps, newInbox }: World) {
     const first = await newInbox();
     const { accountId } = first;
@@ -100,7 +100,7 @@ for (const engine of enginesHere()) {
           ? sql`select t.id, t.inbox_id as "inboxId", t.id as "threadId" from threads t join inboxes i on i.id = inbox_id where account_id = ${accountId} order by t.id`
           : sql`select m.id, m.inbox_id as "inboxId", thread_id as "threadId" from messages m join inboxes i on i.id = inbox_id where account_id = ${accountId} order by m.id`,
       );
-    /** A message to name as the last one seen: mostly of the thread, at times of another. */
+    /** A message to name as the last one seen: usually of the thread, sometimes of another. */
     const seen = async (choice: number | undefined, threadId: string | undefined) => {
       if (choice === undefined) return undefined;
       const messages = await rowsOf("messages");
@@ -112,7 +112,7 @@ for (const engine of enginesHere()) {
       try {
         await happen(planned);
       } catch (error) {
-        // An inbox that is gone, a message of another thread: refused, and nothing may have changed.
+        // Refused for a deleted inbox or a message of another thread; nothing may have changed.
         if (!(error instanceof Refusal && error.reason === "not_found")) throw error;
       }
     }
@@ -178,7 +178,7 @@ for (const engine of enginesHere()) {
       }
     }
 
-    /** What is counted must also be what the lists find by their numbers. */
+    /** The totals must also match the lists. */
     async function checkLists(id: string, messages: number, threadCount: number, unread: number): Promise<void> {
       const all = await listMessagesBetween(deps.db.api, id, "all", 1, 1_000);
       expect(all.map(({ position }) => position)).toEqual(
@@ -219,7 +219,7 @@ for (const engine of enginesHere()) {
       return row;
     }
 
-    /** Threads that don't say what their messages say. */
+    /** Threads whose totals do not match their messages. */
     const wrongThreads = (id: string) =>
       query(
         deps.db.api,

@@ -7,9 +7,9 @@ import { searchPage } from "../../../src/flows/read/search-messages.ts";
 import { migrate } from "../../../src/store/migrate.ts";
 import { enginesHere, openEngine } from "../../support/engines.ts";
 
-// The embedded engine has no time-outs: it does one thing after the other.
+// The embedded engine has no time-outs, because it runs one statement at a time.
 test.skipIf(!enginesHere().includes("postgres"))(
-  "A search that takes too long says so, and not that the database is away",
+  "A search that takes too long has its own error, different from a database failure",
   async () => {
     const under = await openEngine("postgres", { timeouts: { statementMs: 200 } });
     try {

@@ -22,7 +22,7 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
     world = await outboxWorld(under.db);
   });
 
-  /** The database with its statements told of beforehand and when answered; what is thrown beforehand is as if it were away. */
+  /** The database with a callback before and after each statement. An error thrown before it is like a failure of the database. */
   const watched = (onStatement: (text: string) => unknown, onAnswer: (text: string) => unknown = () => undefined) => {
     const on = (db: Db) =>
       watchedDb(
@@ -34,20 +34,20 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
   };
   const isRead = (text: string) => text.includes('as "lastNumber"');
 
-  test("finds each of 300 mails that come just before, while and just after a wait begins", async () => {
+  test("finds each of 300 mails that arrive just before, during and just after the start of a wait", async () => {
     const waits = waitsOn(world);
     const { missed, tookMs } = await raceOfWaits({ world, waits, rounds: 300 });
     expect([missed, tookMs.length, waits.count()]).toEqual([[], 300, 0]);
   }, 60_000);
 
-  test("finds each of 60 also when every notification is lost", async () => {
+  test("finds each of 60 mails, even if every notification is lost", async () => {
     const waits = waitsOn(world, { changes: deafChanges });
     const { missed, tookMs } = await raceOfWaits({ world, waits, rounds: 60 });
     expect([missed, tookMs.length, waits.count()]).toEqual([[], 60, 0]);
   }, 60_000);
 
   test.skipIf(engine === "embedded")(
-    "finds mail that comes in by another process, heard of or not",
+    "finds mail received by another process, with or without a notification",
     async () => {
       const other = await openDatabase(under.options);
       const waiter = await outboxWorld(other);
@@ -63,7 +63,7 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
     60_000,
   );
 
-  test("takes the newest mail at first, and never the old one behind a number that was seen", async () => {
+  test("returns the newest mail at first, and after a seen number only newer ones", async () => {
     const waits = waitsOn(world);
     const inbox = await world.newInbox();
     await world.receive(inbox, code(111));
@@ -80,7 +80,7 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
     expect(newest.seen).toBe(3);
   });
 
-  test("looks through at most the newest thousand at first, and through all behind a number that was seen", async () => {
+  test("searches the newest 1,000 at first, and after a seen number all", async () => {
     const waits = waitsOn(world);
     const inbox = await world.newInbox();
     await world.receive(inbox, { subject: "The first" });
@@ -96,7 +96,7 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
     });
   }, 60_000);
 
-  test("gives a queue in order and whole to each of two loops, whose waits are ended again and again", async () => {
+  test("gives all mail in order to each of two loops whose waits are aborted again and again", async () => {
     const inbox = await world.newInbox();
     const count = 200;
     const loop = async () => {
@@ -104,12 +104,12 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
       let seen = 0;
       let waits = waitsOn(world);
       for (let asked = 0; found.length < count; asked += 1) {
-        // Whose time was over before the database had answered asks again, as with 503.
+        // A wait whose time ended before the database answered is repeated, as after a 503.
         const waiting = waits.wait(inbox, { seen, timeoutMs: (asked * 7) % 20 }).catch((error: unknown) => {
           if (error instanceof DatabaseUnavailable) return { end: "timeout" as const, seen };
           throw error;
         });
-        // As a process ends, whose waits are answered, and another takes over.
+        // Like a process that ends its waits, with another one that takes over.
         if (asked % 5 === 0) {
           waits.stop();
           waits = waitsOn(world);
@@ -126,7 +126,7 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
     expect(await loops).toEqual([wanted, wanted]);
   }, 60_000);
 
-  test("looks once into a mail that many wait for, and reads its inbox once", async () => {
+  test("examines a mail once for many waits, and reads its inbox once", async () => {
     const inbox = await world.newInbox();
     const looked: string[] = [];
     const reads: string[] = [];
@@ -141,7 +141,7 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
     };
     const waits = waitsOn(world, { db, extract });
     const waiting = Array.from({ length: 50 }, () => waits.wait(inbox, { hasCode: true }));
-    // One read each before they sleep. One that is not answered yet may find the mail itself, and then they are more.
+    // One read for each wait before it sleeps, and more if a read finds the mail itself.
     await until(() => answered.length === 50);
     await world.receive(inbox, code(1));
     const results = await Promise.all(waiting);
@@ -154,7 +154,7 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
     ["a client that has left", 30_000],
     ["a client that has left and only looked", 0],
     ["a wait whose time is over", 20],
-  ])("looks into no further mail for %s", async (_, timeoutMs) => {
+  ])("examines no other mail for %s", async (_, timeoutMs) => {
     const inbox = await world.newInbox();
     for (let mail = 0; mail < 5; mail += 1) await world.receive(inbox, { subject: `Without ${mail}` });
     const leaving = new AbortController();
@@ -172,12 +172,12 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
     if (timeoutMs !== 0) await waiting;
     isOver.resolve();
     await waiting;
-    // Asked behind all that was under way.
+    // Runs after all statements in progress.
     expect((await waits.wait(inbox, { timeoutMs: 0, subject: "Without 4" })).end).toBe("found");
     expect(looked).toEqual(["Without 4", "Without 3"]);
   });
 
-  test("asks one statement a second for all inboxes that are waited for", async () => {
+  test("runs one statement a second for all inboxes with waits", async () => {
     const inboxes = await Promise.all(Array.from({ length: 30 }, () => world.newInbox()));
     const seen: string[] = [];
     const waits = waitsOn(world, { db: watched((text) => void seen.push(text)), changes: deafChanges });
@@ -190,7 +190,7 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
     await Promise.all(waiting);
   });
 
-  test("goes on while the database is away, and says so at its end when it never answered", async () => {
+  test("continues while the database is unavailable, and reports it at its end if it never answered", async () => {
     const inbox = await world.newInbox();
     let isAway = true;
     let tried = 0;
@@ -217,7 +217,7 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
     expect(waits.count()).toBe(0);
   }, 30_000);
 
-  test("ends at once for who has gone, and for whose inbox is gone as soon as somebody looks", async () => {
+  test("ends at once if its client disconnects, and with the next look if its inbox is deleted", async () => {
     const inbox = await world.newInbox();
     const waits = waitsOn(world, { changes: deafChanges });
     const gone = new AbortController();
@@ -233,7 +233,7 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
     expect(await failureOf(deaf)).toMatchObject({ reason: "not_found", details: { extra: { resource: "inbox" } } });
   });
 
-  test("knows links by their kind, and files", async () => {
+  test("matches links by kind, and attachments", async () => {
     const inbox = await world.newInbox();
     const waits = waitsOn(world);
     const waiting = waits.wait(inbox, { hasLink: true });
@@ -243,7 +243,7 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
     expect(subjectOf(await waits.wait(inbox, { hasAttachment: true, timeoutMs: 0 }))).toBe("timeout");
   });
 
-  test("keeps 2,000 waits apart, and forgets them all when they end", async () => {
+  test("keeps 2,000 waits apart, and removes them all at their end", async () => {
     const waits = waitsOn(world);
     const inbox = await world.newInbox();
     const other = await world.newInbox(inbox.accountId);

@@ -5,7 +5,7 @@ import { asStoreError } from "../../../src/database/unavailable.ts";
 import { type AcceptDeps, mailDoor } from "../../../src/flows/receive/accept-mail.ts";
 import { envelopeTo, parsedMail } from "../../support/arrivals.ts";
 
-/** What the log has of a mail whose writing ended with this error, which the sender hears of too. */
+/** The log entries for a mail whose write failed with this error. */
 async function loggedOf(error: unknown): Promise<object[]> {
   const lines: object[] = [];
   const deps = {
@@ -19,7 +19,7 @@ async function loggedOf(error: unknown): Promise<object[]> {
   return lines;
 }
 
-test("a mail that may be stored although its sender was told to try again is in the log", async () => {
+test("a mail that may be stored although its sender was asked to retry is logged", async () => {
   for (const code of ["CONNECTION_CLOSED", "ECONNRESET"]) {
     const lost = asStoreError(Object.assign(new Error("write failed"), { code }));
     expect(await loggedOf(lost)).toEqual([
@@ -33,7 +33,7 @@ test("a mail that may be stored although its sender was told to try again is in 
   }
 });
 
-test("a mail that is surely not stored is not called unknown in the log", async () => {
+test("a mail that is certainly not stored is not logged as unknown", async () => {
   const away = asStoreError(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }));
   for (const error of [away, new DatabaseUnavailable("it is shutting down", "57P01"), new Error("a bug")])
     expect(await loggedOf(error)).toEqual([]);

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { ReadInbox } from "../../../src/domain/receive/known-of-mails.ts";
 import { inboxMemory } from "../../../src/flows/receive/inbox-memory.ts";
 
-test("an inbox is recalled as it was left, for two seconds", () => {
+test("an inbox is cached for two seconds", () => {
   const { memory, pass } = memoryWithClock();
   memory.remember([inbox("a", 1), inbox("b", 1)]);
   pass(1_999);
@@ -13,13 +13,13 @@ test("an inbox is recalled as it was left, for two seconds", () => {
   expect(memory.recall(["b"])).toHaveLength(1);
 });
 
-test("where one of them is not known, all are to be read", () => {
+test("if one of several is not cached, all are read", () => {
   const { memory } = memoryWithClock();
   memory.remember([inbox("a")]);
   expect(memory.recall(["a", "b"])).toBeUndefined();
 });
 
-test("one that others write to is not remembered for ten seconds", () => {
+test("an inbox that other processes write to is not cached for ten seconds", () => {
   const { memory, pass } = memoryWithClock();
   memory.remember([inbox("a"), inbox("b")]);
   memory.mistrust(["a"]);
@@ -33,7 +33,7 @@ test("one that others write to is not remembered for ten seconds", () => {
   expect(memory.recall(["a"])).toHaveLength(1);
 });
 
-test("it doesn't grow without end", () => {
+test("the cache has a limit", () => {
   const { memory } = memoryWithClock();
   for (let number = 0; number < 10_001; number++) memory.remember([inbox(`inbox ${number}`)]);
   expect(memory.recall(["inbox 0"])).toBeUndefined();

@@ -15,7 +15,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** What a browser says of a request of our own page. */
+/** The headers of a browser for a request by our own page. */
 const ofOurPage = () => ({ "sec-fetch-site": "same-origin", origin });
 
 async function signIn(key: string, headers: Record<string, string> = ofOurPage(), on = world) {
@@ -25,7 +25,7 @@ async function signIn(key: string, headers: Record<string, string> = ofOurPage()
 const signInByLink = (link: string, given: object = {}, headers: Record<string, string> = ofOurPage(), on = world) =>
   on.fetch("/console/session", { method: "POST", body: { link, ...given }, apiKey: null, headers });
 
-/** A fresh link of an account, as `inboxd console` prints it; gives its token. */
+/** The token of a new link, as printed by `inboxd console`. */
 async function linkOf(account: { id: string; name: string }, on = world): Promise<string> {
   const { deps } = on.service;
   const tokens = await accessTokens(await signingKeyOf(deps, undefined));
@@ -43,7 +43,7 @@ const asked = (path: string, headers: Record<string, string>, method = "GET", bo
   world.api(path, { method, headers, body, apiKey: null });
 
 describe("A browser's session", () => {
-  test("is a cookie that no script reads, no other site sends, and nothing keeps beyond twelve hours", async () => {
+  test("is a cookie for twelve hours, hidden from scripts and not sent by other sites", async () => {
     const answer = await signIn(world.apiKey);
     expect(answer.headers.get("set-cookie")).toMatch(
       /^inboxd=ibt_[\w.-]+; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
@@ -52,7 +52,7 @@ describe("A browser's session", () => {
     expect(answer.headers.get("set-cookie")).not.toContain(world.apiKey);
   });
 
-  test("is bound to this very host where it is reached by https", async () => {
+  test("is bound to this host over https", async () => {
     await using secure = await startWorld({ database: "embedded", env: { BASE_URL: "https://mail.example" } });
     const answer = await signIn(
       secure.apiKey,
@@ -67,7 +67,7 @@ describe("A browser's session", () => {
     expect((await secure.api("/v1/account", { apiKey: null, headers: unbound })).status).toBe(401);
   }, 60_000);
 
-  test("may all that its key may, and shows itself as that key until it ends", async () => {
+  test("has the access of its key, and is shown as that key", async () => {
     const cookie = await cookieOf();
     const { status, body } = await asked("/v1/account", { cookie, "sec-fetch-site": "same-origin" });
     expect(status).toBe(200);
@@ -78,7 +78,7 @@ describe("A browser's session", () => {
     expect(removed.status).toBe(204);
   });
 
-  test("is there for pages of ours and for addresses that a person opens, and for nobody else", async () => {
+  test("is accepted from our own pages and opened addresses only", async () => {
     const cookie = await cookieOf();
     const sites: [Record<string, string>, number][] = [
       [{ "sec-fetch-site": "same-origin" }, 200],
@@ -93,7 +93,7 @@ describe("A browser's session", () => {
       expect([site, (await asked("/v1/account", { cookie, ...site })).status]).toEqual([site, status]);
   });
 
-  test("changes something only for a page of our own address", async () => {
+  test("allows changes only from a page of our own origin", async () => {
     const cookie = await cookieOf();
     const from = (origin: string | undefined) => ({
       cookie,
@@ -105,18 +105,18 @@ describe("A browser's session", () => {
       const { status, body } = await asked("/v1/inboxes", from(foreign), "POST", {});
       expect([foreign, status, body.code]).toEqual([foreign, 403, "forbidden"]);
     }
-    // A proxy that speaks https in front of us keeps the name, and the page has that one.
+    // Behind a proxy with https, the page has the name of the proxy.
     expect((await asked("/v1/inboxes", from(`https://127.0.0.1:${port}`), "POST", {})).status).toBe(201);
   });
 
-  test("is passed over where a key comes along, right or wrong", async () => {
+  test("is ignored if the request has a key, valid or not", async () => {
     const cookie = await cookieOf();
     const headers = { cookie, "sec-fetch-site": "same-origin" };
     expect((await world.api("/v1/account", { headers, apiKey: "wrong" })).status).toBe(401);
     expect((await world.api("/v1/inboxes", { method: "POST", headers: { cookie }, body: {} })).status).toBe(201);
   });
 
-  test("is no Bearer token, and neither is what it was traded for", async () => {
+  test("is not a Bearer token, and neither is the token of the link", async () => {
     const session = (await cookieOf()).replace("inboxd=", "");
     const link = world.service.signIn?.url.split("#t=")[1] ?? "";
     expect(link).toStartWith("ibt_");
@@ -141,13 +141,13 @@ describe("A browser's session", () => {
     const headers = { cookie: await cookieOf(key), "sec-fetch-site": "same-origin" };
     expect((await asked("/v1/account", headers)).status).toBe(200);
     await revokeKey(world.service.deps, id);
-    // The news of it goes by way of the database.
+    // The notification goes through the database.
     const status = async () => (await asked("/v1/account", headers)).status;
     await untilAnswered(async () => ((await status()) === 401 ? true : undefined));
     expect((await world.api("/v1/account", { apiKey })).status).toBe(200);
   });
 
-  test("is forgotten by who signs out, which no other page can have one do", async () => {
+  test("ends by signing out, which other sites cannot cause", async () => {
     const cookie = await cookieOf();
     const out = await world.fetch("/console/session", {
       method: "DELETE",
@@ -162,7 +162,7 @@ describe("A browser's session", () => {
 });
 
 describe("Signing in", () => {
-  test("is refused to a page of another site, whatever it brings", async () => {
+  test("is refused to a page of another site, with any credential", async () => {
     for (const headers of [
       { "sec-fetch-site": "cross-site", origin: "http://evil.example" },
       { "sec-fetch-site": "same-site", origin },
@@ -174,7 +174,7 @@ describe("Signing in", () => {
     }
   });
 
-  test("takes a key from the form and a sign-in token from a link, and nothing else from either", async () => {
+  test("accepts a key from the form and a token from a link, and nothing else", async () => {
     const read = (await world.api("/v1/tokens", { method: "POST" })).body.token as string;
     const session = (await cookieOf()).replace("inboxd=", "");
     const account = await findFirstAccount(world.service.deps.db.api);
@@ -205,17 +205,17 @@ describe("Signing in", () => {
     expect((await signInByLink(link)).status).toBe(204);
   });
 
-  test("by a link works once, also where it is tried many times at once", async () => {
+  test("by a link works once, also with many tries at the same time", async () => {
     const account = await findFirstAccount(world.service.deps.db.api);
     const token = await linkOf(account ?? { id: "", name: "" });
     const statuses = await Promise.all(Array.from({ length: 10 }, async () => (await signInByLink(token)).status));
     expect(statuses.toSorted()).toEqual([204, ...Array.from({ length: 9 }, () => 401)]);
-    // Two links of one second differ.
+    // Two links of the same second differ.
     const both = await Promise.all([1, 2].map(() => linkOf(account ?? { id: "", name: "" })));
     expect(await Promise.all(both.map(async (each) => (await signInByLink(each)).status))).toEqual([204, 204]);
   });
 
-  test("by a link takes the place of a session only once that is confirmed, and is not used up before", async () => {
+  test("by a link replaces a session only after a confirmation, and is not used up before", async () => {
     const { account } = await createAccount(world.service.deps, { name: "stranger", plan: "free" });
     const token = await linkOf(account);
     const headers = { ...ofOurPage(), cookie: await cookieOf() };
@@ -224,7 +224,7 @@ describe("Signing in", () => {
       expect([asks.status, asks.headers.get("set-cookie")]).toEqual([409, null]);
       expect(await asks.json()).toMatchObject({ code: "already_signed_in", account: "stranger", current: "default" });
     }
-    // A page of another site can confirm nothing.
+    // A page of another site cannot confirm.
     const foreign = { ...headers, "sec-fetch-site": "same-site", origin: "http://evil.example" };
     expect((await signInByLink(token, { confirm: true }, foreign)).status).toBe(403);
     const answer = await signInByLink(token, { confirm: true }, headers);
@@ -258,7 +258,7 @@ describe("Signing in", () => {
     expect(fresh.service.signIn).toBeUndefined();
   }, 60_000);
 
-  test("has no way at all where there is no console", async () => {
+  test("does not exist without the console", async () => {
     await using without = await startWorld({ database: "embedded", env: { CONSOLE: "0" } });
     expect(without.service.signIn).toBeUndefined();
     const headers = { "sec-fetch-site": "same-origin", origin: without.service.apiUrl.origin };

@@ -34,7 +34,7 @@ describe("A request without a good key", () => {
     ["has an endless key", `Bearer ${"a".repeat(5000)}`],
   ] as const;
 
-  test.each(bad)("is told one thing alone when it %s", async (_, field) => {
+  test.each(bad)("gets the same response if it %s", async (_, field) => {
     const answer = await withField(field);
     const { request_id, ...problem } = await answer.json();
     expect(answer.headers.get("www-authenticate")).toBe("Bearer");
@@ -54,13 +54,13 @@ describe("A request without a good key", () => {
     expect(request_id).toBe(answer.headers.get("x-request-id"));
   });
 
-  test("takes the same road, whatever is wrong with it: the keys are asked each time", async () => {
+  test("takes the same steps for any error: the key is looked up each time", async () => {
     const before = door.keysAsked.length;
     for (const [, field] of bad) await (await withField(field)).text();
     expect(door.keysAsked.length - before).toBe(bad.length);
   });
 
-  test("gets no further than the guard under /v1, however the path is written", async () => {
+  test("never passes the guard under /v1, however the path is written", async () => {
     for (const path of ["/v1", "/v1/", "/v1/boxes;x", "/v1//boxes", "/x/../v1/boxes/1", "/v1/%62oxes", "/v1\\boxes"]) {
       const connection = await connectRaw(door);
       connection.send(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
@@ -69,14 +69,14 @@ describe("A request without a good key", () => {
     }
   });
 
-  test("is served where none is needed", async () => {
+  test("is served on paths without a key", async () => {
     for (const path of ["/healthz", "/readyz", "/docs", "/openapi.json", "/docs/viewer.js"]) {
       expect([path, (await door.ask("GET", path, { headers: { authorization: "" } })).status]).toEqual([path, 200]);
     }
   });
 });
 
-test("A key that can't be looked up is no wrong key", async () => {
+test("A key that cannot be looked up is not a wrong key", async () => {
   await using away = openDoor({
     authenticate: () => {
       throw new DatabaseUnavailable("gone");

@@ -35,7 +35,7 @@ test.each([
   expect([answer.status, (await answer.json()).code]).toEqual([400, "invalid_json"]);
 });
 
-test("A body that is nothing, or an object of nothing, is taken where none is asked for, in chunks too", async () => {
+test("An empty body or object is accepted if no body is required, also in chunks", async () => {
   const json = { "content-type": "application/json" };
   const remove = (headers: Record<string, string>, body?: BodyInit) =>
     door.ask("DELETE", "/v1/boxes/1", { headers, ...(body !== undefined && { body }) });
@@ -60,11 +60,11 @@ describe("A body that is nested", () => {
     ["100,000 objects", objects(100_000), 400],
     ["100,000 arrays without an end", "[".repeat(100_000), 400],
     ["as deep as a body is long", brackets(1_000_000), 400],
-  ])("%s deep is taken or refused, and nothing falls over", async (_, body, status) => {
+  ])("%s deep is accepted or refused without a crash", async (_, body, status) => {
     expect((await post("/v1/boxes/anything", body)).status).toBe(status);
   });
 
-  test("in a field that nobody knows is refused all the same", async () => {
+  test("in an unknown field is refused as well", async () => {
     const answer = await post("/v1/boxes", `{"size":1,"x":${brackets(100_000)}}`);
     expect((await answer.json()).detail).toBe("Cannot read body: it is nested more than 64 levels deep");
   });
@@ -87,7 +87,7 @@ describe("A length", () => {
 describe("A body at the limit", () => {
   const padded = (bytes: number) => `{"size":1}${" ".repeat(bytes - 10)}`;
 
-  test("is taken, declared or chunked", async () => {
+  test("is accepted, declared or chunked", async () => {
     expect((await post("/v1/boxes", padded(2_000_000))).status).toBe(201);
     const connection = await connectRaw(door);
     connection.send(head("/v1/boxes", "Transfer-Encoding: chunked"));
@@ -96,7 +96,7 @@ describe("A body at the limit", () => {
     connection.end();
   });
 
-  test("and one byte over is refused by what it declares, before a byte of it is sent", async () => {
+  test("and one byte more is refused by its declared length, before a byte of it is sent", async () => {
     const connection = await connectRaw(door);
     connection.send(head("/v1/boxes", "Content-Length: 2000001"));
     const answer = await connection.response();
@@ -104,7 +104,7 @@ describe("A body at the limit", () => {
     await connection.closed;
   });
 
-  test("and one byte over in chunks is cut off there, however much would follow", async () => {
+  test("and one byte more in chunks is cut off there, however much would follow", async () => {
     const connection = await connectRaw(door);
     connection.send(head("/v1/boxes", "Transfer-Encoding: chunked"));
     const size = 2_000_001;
@@ -115,7 +115,7 @@ describe("A body at the limit", () => {
     await connection.closed;
   });
 
-  test("declared too large is refused before the key is looked at, and says nothing else", async () => {
+  test("with a declared length that is too large is refused before the key is checked", async () => {
     const connection = await connectRaw(door);
     connection.send("POST /v1/boxes HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000000\r\n\r\n");
     expect((await connection.response())?.status).toBe(413);
@@ -132,7 +132,7 @@ describe("A body that is too large", () => {
   test.each([
     ["that declares its length", `Content-Length: ${large.length}`, [large]],
     ["in chunks", "Transfer-Encoding: chunked", [`${large.length.toString(16)}\r\n`, large, "\r\n0\r\n\r\n"]],
-  ])("%s is taken to its end by who sends all before he reads, each time", async (_, framing, pieces) => {
+  ])("%s is read to its end if the client sends all before it reads", async (_, framing, pieces) => {
     for (let time = 0; time < 10; time += 1) {
       const request = begin("/v1/boxes", framing);
       await Promise.all(pieces.map(request.sent));
@@ -141,13 +141,13 @@ describe("A body that is too large", () => {
     }
   });
 
-  test("is not taken without end", async () => {
+  test("is not read without a limit", async () => {
     const request = begin("/v1/boxes", "Transfer-Encoding: chunked");
     request.sendWithoutEnd(`10000\r\n${"x".repeat(0x10000)}\r\n`);
     await request.closed;
   });
 
-  test("names the other ways of its files where it is a send", async () => {
+  test("names the other ways to send files if it is a send", async () => {
     const request = begin("/v1/boxes/1/send", "Content-Length: 2000001");
     expect(await request.answer()).toContain(
       '"detail":"Cannot read body: it is larger than 2000000 bytes; larger files come by POST /v1/uploads, or in a body of multipart/form-data"',
@@ -167,7 +167,7 @@ describe("A body that does not arrive", () => {
     }
   });
 
-  test("because its sender has gone is no bug", async () => {
+  test("because its client has disconnected is not logged as a bug", async () => {
     await using quiet = openDoor();
     const connection = await connectRaw(quiet);
     connection.send(head("/v1/boxes", "X-Request-Id: gone\r\nContent-Length: 50"));
@@ -179,7 +179,7 @@ describe("A body that does not arrive", () => {
   });
 });
 
-test("A body that nobody reads does not spoil the next request of its connection", async () => {
+test("An unread body does not affect the next request of its connection", async () => {
   const connection = await connectRaw(door);
   const body = '{"size":1}GET /v1/boxes/2 HTTP/1.1\r\n';
   for (const path of ["/v1/boxes/2/send", "/v1/nothing", "/v1/boxes/1/nothing"]) {
@@ -193,7 +193,7 @@ test("A body that nobody reads does not spoil the next request of its connection
   connection.end();
 });
 
-test("A client that asks first whether it may send a body is told to go on", async () => {
+test("A client that sends Expect: 100-continue gets 100", async () => {
   const connection = await connectRaw(door);
   connection.send(head("/v1/boxes", "Content-Length: 10\r\nExpect: 100-continue"));
   expect((await connection.response())?.status).toBe(100);
@@ -207,7 +207,7 @@ describe("A body of a million values", () => {
     ["an array that may hold two", `{"size":1,"parts":[${'"",'.repeat(600_000)}""]}`, "#/parts"],
     ["an array where a text belongs", `{"size":1,"name":[${"1,".repeat(900_000)}1]}`, "#/name"],
     ["objects where a text belongs", `{"size":1,"name":[${"{},".repeat(600_000)}1]}`, "#/name"],
-  ])("is refused with one fault, and short: %s", async (_, body, pointer) => {
+  ])("is refused with one short error: %s", async (_, body, pointer) => {
     const answer = await post("/v1/boxes", body);
     const { errors } = await answer.json();
     expect([answer.status, errors.map((fault: { pointer: string }) => fault.pointer)]).toEqual([400, [pointer]]);

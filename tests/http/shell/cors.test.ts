@@ -16,7 +16,7 @@ const preflight = (from: string) => ({
 });
 
 describe("A page of another origin", () => {
-  test("is given leave before a key is asked for", async () => {
+  test("passes the preflight without a key", async () => {
     const { status, headers } = await world.fetch("/v1/inboxes", preflight(origin));
     expect(status).toBe(204);
     expect(headers.get("access-control-allow-origin")).toBe(origin);
@@ -28,7 +28,7 @@ describe("A page of another origin", () => {
     expect(headers.get("vary")).toBe("Origin");
   });
 
-  test("is told every header that the document names", async () => {
+  test("may read every header in the document", async () => {
     const { headers } = await world.fetch("/v1/inboxes", { headers: { origin } });
     expect(headers.get("access-control-expose-headers")).toBe(exposedHeaders.join(", "));
     const { body } = await world.api("/openapi.json");
@@ -42,14 +42,14 @@ describe("A page of another origin", () => {
     expect([...named].filter((name) => !exposedHeaders.includes(name))).toEqual([]);
   });
 
-  test("may read a refusal too, whose Vary has both", async () => {
+  test("may also read a refusal, whose Vary has both", async () => {
     const { status, headers } = await world.fetch("/v1/inboxes", { headers: { origin }, apiKey: null });
     expect(status).toBe(401);
     expect(headers.get("access-control-allow-origin")).toBe(origin);
     expect(headers.get("vary")).toBe("Accept, Origin");
   });
 
-  test("that is not allowed is told nothing, and answers still vary", async () => {
+  test("that is not allowed gets no CORS headers, and responses still vary", async () => {
     const { status, headers } = await world.fetch("/v1/inboxes", preflight("https://evil.example"));
     expect([status, headers.get("access-control-allow-origin")]).toEqual([401, null]);
     const answer = await world.fetch("/v1/inboxes", { headers: { origin: "https://evil.example" } });
@@ -60,13 +60,13 @@ describe("A page of another origin", () => {
     ]);
   });
 
-  test("has no leave for what is not the API", async () => {
+  test("is not allowed outside of the API", async () => {
     const { headers } = await world.fetch("/healthz", { headers: { origin } });
     expect(headers.get("access-control-allow-origin")).toBe(null);
   });
 });
 
-test("Without CORS_ORIGINS nothing of it is said", async () => {
+test("Without CORS_ORIGINS there are no CORS headers", async () => {
   await using plain = await startWorld();
   const { headers } = await plain.fetch("/v1/inboxes", { headers: { origin } });
   expect([headers.get("access-control-allow-origin"), headers.get("vary")]).toEqual([null, null]);

@@ -3,7 +3,7 @@ import { DatabaseUnavailable } from "../../../src/database/db.ts";
 import { openDoor } from "../../support/http-door.ts";
 
 describe("Health", () => {
-  test("is the process alone: it answers while nothing else does", async () => {
+  test("depends on the process only: it answers while nothing else does", async () => {
     await using door = openDoor({ health: () => Promise.reject(new DatabaseUnavailable("gone")) });
     door.drain();
     for (const path of ["/healthz", "/health"]) {
@@ -15,7 +15,7 @@ describe("Health", () => {
 });
 
 describe("Readiness", () => {
-  test("is given when all is there", async () => {
+  test("is reported when everything works", async () => {
     await using door = openDoor();
     const answer = await door.ask("GET", "/readyz");
     expect([answer.status, await answer.json()]).toEqual([200, { status: "ready" }]);

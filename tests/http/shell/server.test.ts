@@ -39,13 +39,13 @@ describe("A request is understood", () => {
   });
 });
 
-test("An address that is taken is told at once", async () => {
+test("A port in use is reported at once", async () => {
   await using door = openDoor();
   expect(() => openDoor({}, { hostname: "127.0.0.1", port: door.port })).toThrow(/in use/);
 });
 
 describe("A stop", () => {
-  test("lets the request in flight end, and takes no other", async () => {
+  test("waits for requests in progress, and accepts no others", async () => {
     const door = openDoor();
     const [busy, idle] = [await connectRaw(door), await connectRaw(door)];
     idle.send(ask("/healthz"));
@@ -66,7 +66,7 @@ describe("A stop", () => {
     await stop;
   });
 
-  test("cuts off what has not ended when its grace is over", async () => {
+  test("ends requests that exceed the grace period", async () => {
     const door = openDoor();
     const busy = await connectRaw(door);
     busy.send(ask("/v1/boxes/1/slow"));
@@ -76,7 +76,7 @@ describe("A stop", () => {
     expect(await busy.response()).toBeUndefined();
   });
 
-  test("is said beforehand to whoever asks on an open connection", async () => {
+  test("is announced to clients on open connections", async () => {
     await using door = openDoor();
     const connection = await connectRaw(door);
     connection.send(ask("/v1/boxes/1"));

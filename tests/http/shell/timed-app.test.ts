@@ -30,7 +30,7 @@ test.each(paths)("%s is a request to %s", (path, route) => {
   expect(routeOf(path)).toBe(route);
 });
 
-test("each answer is told of, with its method, route and status, and passed on as it is", async () => {
+test("each response is reported with its method, route and status, and returned unchanged", async () => {
   const told: unknown[] = [];
   const app = {
     routes: [{ path: "/v1/inboxes/:id" }],

@@ -4,7 +4,7 @@ import { answerOnceSent } from "../../../src/http/shell/server.ts";
 const refused = () => new Response("too large", { status: 413, headers: { connection: "close" } });
 const unbounded = { maxBytes: Number.MAX_SAFE_INTEGER, maxMs: 60_000, silentMs: 60_000 };
 
-/** Comes without end, a kilobyte after the other. */
+/** An endless body, one kilobyte at a time. */
 function endless(headers: Record<string, string> = {}) {
   const taken = { bytes: 0 };
   const body = new ReadableStream<Uint8Array>({
@@ -17,19 +17,19 @@ function endless(headers: Record<string, string> = {}) {
   return { taken, request: new Request("http://localhost/", { method: "POST", body, headers }) };
 }
 
-test("no more of a body is thrown away than may be", async () => {
+test("an unread body is discarded up to a limit of bytes", async () => {
   const { taken, request } = endless();
   await answerOnceSent(request, refused(), { ...unbounded, maxBytes: 100_000 });
   expect(taken.bytes).toBeWithin(100_000, 110_000);
 });
 
-test("nor is it waited for longer than may be, however much comes", async () => {
+test("an unread body is discarded up to a time limit", async () => {
   const { taken, request } = endless();
   await answerOnceSent(request, refused(), { ...unbounded, maxMs: 20 });
   expect(taken.bytes).toBeGreaterThan(0);
 });
 
-test("who sends nothing gets his answer after a moment", async () => {
+test("a client that sends no body gets its response after a moment", async () => {
   const silent = new Request("http://localhost/", { method: "POST", body: new ReadableStream() });
   const answer = await answerOnceSent(silent, refused(), { ...unbounded, silentMs: 20 });
   expect(answer.status).toBe(413);

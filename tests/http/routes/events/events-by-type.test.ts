@@ -49,7 +49,7 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
 
   const typesOf = ({ data }: { data: Told[] }) => data.map(({ event }) => event);
 
-  test("tells of each change once, to who asks for its type, and of mail that came in to who asks for nothing", async () => {
+  test("has each change once for requests with its type, and received mail for requests without types", async () => {
     const ada = await made("log-ada", "user-7");
     const toHerself = await sent(ada, ada.address);
     const lost = await sent(ada, "nobody-at-all@inbox.localhost");
@@ -60,7 +60,7 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
     expect(typesOf(await asked())).toEqual(["message.received"]);
     expect(await asked()).not.toHaveProperty("last");
     const all = await asked("?types=*");
-    // What a deleted inbox had has left the log; that it was made and deleted stays.
+    // The events of a deleted inbox are removed, apart from its creation and deletion.
     expect(typesOf(all)).toEqual(["inbox.created", "inbox.deleted", "inbox.created", "message.received"]);
     expect(all.last).toBe(all.data.at(-1).event_id);
     const [created, deleted] = all.data;
@@ -74,7 +74,7 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
     expect([toHerself.status, lost.status]).toEqual(["sent", "failed"]);
   });
 
-  test("tells what became of a mail as it was then, in the words of the contract", async () => {
+  test("has the fields of the contract, with the state at that time", async () => {
     const eve = await made("log-eve");
     const taken = await sent(eve, eve.address);
     const refused = await sent(eve, "nobody-at-all@inbox.localhost");
@@ -115,7 +115,7 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
         ...{ failed_at: data[1].occurred_at, failure: told },
       },
     });
-    // In this order over the wire, which is a promise to who serialises again.
+    // The order of fields is part of the contract.
     expect(Object.keys(data[1].message).join()).toBe(
       "id,rfc_message_id,from,to,cc,subject,body_text,attachments,status,provider_message_id,created_at,failed_at,failure,recipients,metadata",
     );
@@ -125,7 +125,7 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
     ]);
   });
 
-  test("leaves out or picks what no person wrote, and shows more of a message to who asks for it", async () => {
+  test("filters automated mail, and includes more fields on request", async () => {
     const dan = await made("log-dan");
     const robot = "Auto-Submitted: auto-replied\r\n";
     await world().deliver(mailOf({ subject: "A person" }), dan.address);
@@ -163,7 +163,7 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
     );
   });
 
-  test("may be read of several inboxes at once, in the order of the log, and from the start", async () => {
+  test("can be read for several inboxes, in order, and from the start", async () => {
     const [one, two, other] = [await made("log-one"), await made("log-two"), await made("log-other")];
     for (const [inbox, subject] of [
       ...([
@@ -187,7 +187,7 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
     expect(end).toEqual({ data: [], hasMore: false, last: null });
   });
 
-  test("looks at ten thousand events in one call, and says how far it came", async () => {
+  test("examines 10,000 events in one call, and returns its position", async () => {
     const key = await newAccount(world());
     const inbox: WorldInbox = (await world().api("/v1/inboxes", { method: "POST", body: {}, apiKey: key })).body;
     const db = world().service.deps.db.api;
@@ -206,7 +206,7 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
     expect([first.data, first.hasMore]).toEqual([[], true]);
     const second = await page(first.last);
     expect(second.data.map(({ message }: Told) => message.subject)).toEqual(["Behind all of them"]);
-    // Who asks as ever is not sent away without it.
+    // Requests without filters are not affected.
     const { body } = await world().api("/v1/events?limit=1", { apiKey: key });
     expect([body.data.length, body.hasMore]).toEqual([1, false]);
   });
@@ -223,7 +223,7 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
     expect([status, body.code]).toEqual([400, "invalid_query"]);
   });
 
-  test("takes the names of events that are yet to come", async () => {
+  test("accepts names of future event types", async () => {
     expect((await asked("?types=message.bounced,domain.verified")).data).toEqual([]);
   });
 });

@@ -52,7 +52,7 @@ for (const engine of enginesHere()) {
       expect((await list(id, `?limit=2${after}`)).body).toEqual({ data: [], hasMore: false });
     });
 
-    test("tells an event as a delivery would, with fresh links and nothing of a delivery", async () => {
+    test("shows an event like a delivery, with fresh links and without fields of the delivery", async () => {
       const { inbox, id } = await begin();
       const bytes = new Uint8Array(3);
       const attachment = {
@@ -109,7 +109,7 @@ for (const engine of enginesHere()) {
       expect(subjects(after)).toEqual(["model", "model", "quick"]);
     });
 
-    test("can be read for one inbox, and is one account's own", async () => {
+    test("can be read for one inbox, and only by its account", async () => {
       const { inbox, id } = await begin();
       const second = await door.newInbox(id);
       const stranger = await door.newInbox();
@@ -136,7 +136,7 @@ for (const engine of enginesHere()) {
       expect((await list(id, `?limit=${limit}`)).body.code).toBe("invalid_query");
     });
 
-    test("leaves out a deleted inbox, and still knows the places in it", async () => {
+    test("leaves out a deleted inbox, and still accepts the ids of its events", async () => {
       const { inbox, id } = await begin();
       const kept = await door.newInbox(id);
       await door.receive(inbox, { subject: "gone" });
@@ -148,7 +148,7 @@ for (const engine of enginesHere()) {
       expect((await door.ask(id, "POST", `/v1/events/${gone?.id}/redeliver`)).status).toBe(404);
     });
 
-    test("tells each attempt, and delivers again on demand with the same id and all retries", async () => {
+    test("shows each attempt, and delivers again on request with the same id and all retries", async () => {
       const { inbox, id } = await begin();
       const hook = await receiver();
       await door.setWebhook(id, hook.url);
@@ -207,7 +207,7 @@ for (const engine of enginesHere()) {
       });
       const seconds = Number(headers?.get("retry-after"));
       expect(seconds).toBeWithin(50, 61);
-      // Another account's limit, another action's and another event's: the first two are apart, the last is not.
+      // The limit is separate for each account and action, but not for each event.
       const stranger = await door.newInbox();
       await door.setWebhook(stranger.accountId, hook.url);
       await door.receive(stranger);
@@ -218,7 +218,7 @@ for (const engine of enginesHere()) {
       const second = (await door.events(inbox.id))[1];
       expect((await door.ask(id, "POST", `/v1/events/${second?.id}/redeliver`)).status).toBe(429);
 
-      // Refused ones count for nothing, and the window slides: where the five oldest have left it there is room for five.
+      // Refused requests do not count, and the window slides: five more are allowed after the five oldest leave it.
       await query(
         under.db.api,
         sql`update recent_requests set asked_at = array(select case when n <= 5 then at - interval '61 s' else at end
@@ -226,7 +226,7 @@ for (const engine of enginesHere()) {
       );
       const later = await Promise.all(Array.from({ length: 8 }, () => door.ask(id, "POST", path)));
       expect(later.filter(({ status }) => status === 202).length).toBe(5);
-      // A clock that was set back: what lies before it is in no window.
+      // After the clock was set back, requests from its future are in no window.
       await query(
         under.db.api,
         sql`update recent_requests set asked_at = array(select at + interval '1 h' from unnest(asked_at) at)`,
@@ -235,7 +235,7 @@ for (const engine of enginesHere()) {
       expect((await door.ask(id, "POST", `/v1/events/evt_x/redeliver`)).status).toBe(404);
     });
 
-    test("has its attempts page by page, and the last hundred of them", async () => {
+    test("has its attempts page by page, at most the last hundred", async () => {
       const { inbox, id } = await begin();
       await door.receive(inbox);
       const [event] = await door.events(inbox.id);
@@ -288,7 +288,7 @@ for (const engine of enginesHere()) {
       }
     });
 
-    test("can't deliver again where no URL is set", async () => {
+    test("cannot deliver again without a URL", async () => {
       const { inbox, id } = await begin();
       await door.receive(inbox);
       const [event] = await door.events(inbox.id);

@@ -20,7 +20,7 @@ afterEach(() => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** A client as the web has it, which keeps what it hears. */
+/** A standard WebSocket client that records its messages. */
 async function connect({ apiKey = world.apiKey, query = "", on = world } = {}) {
   const url = new URL(`/v1/ws${query}`, on.service.apiUrl);
   url.protocol = "ws:";
@@ -67,7 +67,7 @@ async function mail(inbox: WorldInbox, subject: string): Promise<void> {
 const subjects = (events: { message?: { subject: string } }[]) => events.map(({ message }) => message?.subject);
 
 describe("A socket", () => {
-  test("tells bare payloads of what is subscribed to, from now on", async () => {
+  test("sends the payloads of new events of its subscriptions", async () => {
     const client = await connect();
     client.say({ type: "subscribe" });
     expect(await client.answer("subscribed")).toEqual({
@@ -79,7 +79,7 @@ describe("A socket", () => {
     expect(told).toMatchObject({ event: "message.received", attempt: 1, message: { subject: "to all" } });
   });
 
-  test("adds subscriptions up, and takes them away", async () => {
+  test("adds and removes subscriptions", async () => {
     const client = await connect();
     client.say({ type: "subscribe", inbox_ids: [ada.id] });
     expect((await client.answer("subscribed")).inbox_ids).toEqual([ada.id]);
@@ -101,7 +101,7 @@ describe("A socket", () => {
     expect(await client.answer("subscribed")).toMatchObject({ inbox_ids: null, event_types: null });
   });
 
-  test("tells all behind the event that a client names, however many", async () => {
+  test("sends all events after a given one, however many", async () => {
     const first = await connect();
     first.say({ type: "subscribe", event_types: ["*"], last_event_id: "start" });
     expect((await first.answer("subscribed")).last_event_id).toBe("start");
@@ -119,7 +119,7 @@ describe("A socket", () => {
     expect(await client.answer("pong")).toEqual({ type: "pong" });
   });
 
-  test("says what is wrong with a message, and goes on", async () => {
+  test("reports an invalid message, and continues", async () => {
     const client = await connect();
     const { apiKey } = await createAccount(world.service.deps, { name: "somebody", plan: "developer" });
     const other = (await world.api("/v1/inboxes", { method: "POST", body: {}, apiKey })).body.id;
@@ -145,25 +145,25 @@ describe("A socket", () => {
     }
   });
 
-  test("is refused with an address that asks for what only messages ask for", async () => {
+  test("is refused if the URL has parameters that belong in messages", async () => {
     const headers = { authorization: `Bearer ${world.apiKey}`, upgrade: "websocket", connection: "Upgrade" };
     const answer = await fetch(new URL("/v1/ws?event_types=message.sent", world.service.apiUrl), { headers });
     expect([answer.status, (await answer.json()).code]).toEqual([400, "invalid_query"]);
   });
 
-  test("closes with 1009 whose message is over 64 KiB", async () => {
+  test("closes with 1009 after a message over 64 KiB", async () => {
     const client = await connect();
     client.say(" ".repeat((64 << 10) + 1));
     expect(await client.closed()).toBe(1009);
   });
 
-  test("closes with 4004 where the log has no such event", async () => {
+  test("closes with 4004 for an unknown event", async () => {
     const client = await connect();
     client.say({ type: "subscribe", last_event_id: "evt_01km57j4m0eh7awf6pjemv292z" });
     expect(await client.closed()).toBe(4004);
   });
 
-  test("closes with 4029 who says too much: thirty-one messages at once, or one over 4 KiB", async () => {
+  test("closes with 4029 after too much input: 31 messages at once, or one over 4 KiB", async () => {
     const many = await connect();
     for (let count = 0; count < 31; count += 1) many.say({ type: "ping" });
     expect(await many.closed()).toBe(4029);
@@ -184,7 +184,7 @@ describe("A socket", () => {
     expect(await client.closed()).toBe(4001);
   });
 
-  test("closes with 4008 where there are too many, and is a listener until its client has left", async () => {
+  test("closes with 4008 above the limit, and counts until its client has disconnected", async () => {
     await using small = await startWorld({ env: { LISTENERS_PER_ACCOUNT: "1" } });
     const first = await connect({ on: small });
     const second = await connect({ on: small });
@@ -204,7 +204,7 @@ describe("A socket", () => {
     expect(await client.closed()).toBe(1001);
   }, 60_000);
 
-  test("is reached by a token in the address, sees its inbox alone, and ends with it", async () => {
+  test("accepts a token in the URL, sees only its inbox, and ends with the token", async () => {
     const body = { inboxId: bob.id, ttlSeconds: 60 };
     const { token } = (await world.api("/v1/tokens", { method: "POST", body })).body;
     const client = await connect({ apiKey: "", query: `?token=${token}` });
@@ -219,7 +219,7 @@ describe("A socket", () => {
     expect(await client.closed()).toBe(4001);
   });
 
-  test("is refused before the upgrade to who has no key, and to who asks for no upgrade", async () => {
+  test("is refused without a key, and without an upgrade request", async () => {
     const upgrade = {
       connection: "Upgrade",
       upgrade: "websocket",
@@ -240,7 +240,7 @@ describe("A socket", () => {
   });
 });
 
-test("A socket whose subscription fails by a fault of the server, as without its database, is closed with 1013", async () => {
+test("A socket whose subscription fails by an error of the server is closed with 1013", async () => {
   await using own = await startWorld();
   const client = await connect({ apiKey: own.apiKey, on: own });
   const { db } = own.service.deps;

@@ -39,7 +39,7 @@ async function mail(inbox: WorldInbox, subject: string): Promise<void> {
   expect(reply).toStartWith("250");
 }
 
-/** An account of its own, whose key may be revoked. */
+/** A separate account, whose key may be revoked. */
 async function ownAccount(name: string) {
   const { deps } = world.service;
   const { account, apiKey } = await createAccount(deps, { name, plan: "developer" });
@@ -48,7 +48,7 @@ async function ownAccount(name: string) {
 }
 
 describe("A stream of events", () => {
-  test("begins behind the last event, and says so", async () => {
+  test("begins after the last event, and names it", async () => {
     await mail(ada, "before");
     const last = (await wholeLog(world)).at(-1);
     const client = await stream();
@@ -63,7 +63,7 @@ describe("A stream of events", () => {
     ]);
   });
 
-  test("tells what comes as a webhook is told it at the first attempt", async () => {
+  test("sends the same payload as the first attempt of a webhook", async () => {
     const client = await stream();
     await mail(ada, "as a webhook");
     const { id, event, data } = await client.frame((frame) => frame.data?.includes("as a webhook") === true);
@@ -80,7 +80,7 @@ describe("A stream of events", () => {
     });
   });
 
-  test("tells the whole log, from the start or from an event on, in its order", async () => {
+  test("sends the whole log in order, from the start or after an event", async () => {
     for (const subject of ["one", "two", "three"]) await mail(bob, subject);
     const all = await wholeLog(world);
     const fromStart = await stream("?types=*&after=start");
@@ -92,7 +92,7 @@ describe("A stream of events", () => {
     expect(await again.untilTold(all.length - 2)).toEqual(all.slice(2));
   });
 
-  test("tells only what it was asked for", async () => {
+  test("sends only the requested events", async () => {
     const wanted = await stream(`?inbox_id=${bob.id}&after=start`);
     expect(await wanted.untilTold(3)).toEqual(await wholeLog(world, `inbox_id=${bob.id}`));
     const made = await stream("?types=inbox.created&after=start");
@@ -102,7 +102,7 @@ describe("A stream of events", () => {
     expect(JSON.parse(data ?? "").message).toMatchObject({ body_html: null, from_name: null, automated: null });
   });
 
-  test("refuses what is wrong before a frame: no key, an unknown place, a foreign inbox, an unknown name", async () => {
+  test("refuses a missing key, an unknown position, a foreign inbox or an unknown name before the first frame", async () => {
     const { apiKey } = await ownAccount("a stranger");
     expect((await stream("", { apiKey: "" })).status).toBe(401);
     const [first = ""] = await wholeLog(world);
@@ -114,7 +114,7 @@ describe("A stream of events", () => {
     expect((await stream("?types=message.read")).status).toBe(400);
   });
 
-  test("is of one account: what happens in another is not told", async () => {
+  test("sends only events of its own account", async () => {
     const { apiKey } = await ownAccount("a neighbour");
     const theirs = await stream("?types=*&after=start", { apiKey });
     await theirs.frame(({ event }) => event === "ready");
@@ -129,7 +129,7 @@ describe("A stream of events", () => {
     expect({ status, type: headers.get("content-type") }).toEqual({ status: 200, type: "text/event-stream" });
   });
 
-  test("is one of so many of an account", async () => {
+  test("counts towards the account's limit", async () => {
     await using small = await startWorld({ env: { LISTENERS_PER_ACCOUNT: "1" } });
     const first = await stream("", { on: small });
     const { status, body, headers } = await small.api("/v1/events/stream");
@@ -145,7 +145,7 @@ describe("A stream of events", () => {
     expect(next.status).toBe(200);
   }, 60_000);
 
-  test("ends when its key is revoked, and says why", async () => {
+  test("ends with a reason when its key is revoked", async () => {
     const { account, apiKey, key } = await ownAccount("to be revoked");
     const [stays, goes] = [await stream("", { apiKey }), await stream("", { apiKey: key.key })];
     await revokeKey(world.service.deps, key.id);
@@ -158,7 +158,7 @@ describe("A stream of events", () => {
     expect(stays.frames.some(({ event }) => event === "end")).toBe(false);
   });
 
-  test("counts what it does", async () => {
+  test("is counted in the metrics", async () => {
     const { body } = await world.api("/metrics", { apiKey: "token-of-the-metrics-in-tests" });
     expect(body).toMatch(/^inboxd_stream_events_total [1-9]/m);
     expect(body).toMatch(/^inboxd_feed_reads_total [1-9]/m);
@@ -171,7 +171,7 @@ describe("A stream of events", () => {
 describe("A stream by a token", () => {
   const token = async (body: object = {}) => (await world.api("/v1/tokens", { method: "POST", body })).body.token;
 
-  test("takes it from the address, and sees its inbox alone: asking for more is refused", async () => {
+  test("accepts it in the URL, and sees only its inbox: requesting more is refused", async () => {
     const ofAda = await token({ inboxId: ada.id });
     const client = await stream(`?types=*&after=start&token=${ofAda}`, { apiKey: "" });
     const wanted = await wholeLog(world, `types=*&inbox_id=${ada.id}`);
@@ -184,7 +184,7 @@ describe("A stream by a token", () => {
     expect(client.frames.some(({ data }) => data?.includes("not for this token"))).toBe(false);
   });
 
-  test("takes from the address no key, and no token that outlives the hour", async () => {
+  test("accepts no key in the URL, and no token valid for more than an hour", async () => {
     const refused = await world.api(`/v1/events/stream?token=${world.apiKey}`, { apiKey: null });
     expect([refused.status, refused.body.detail]).toEqual([
       401,
@@ -205,7 +205,7 @@ describe("A stream by a token", () => {
   });
 });
 
-test("a client that comes again after a restart goes on where it was", async () => {
+test("a client that reconnects after a restart continues where it was", async () => {
   await using own = await startWorld();
   const inbox = await own.inbox("ada");
   const deliver = (subject: string) => own.deliver(`Subject: ${subject}\r\n\r\nHello\r\n`, inbox.address);
@@ -224,7 +224,7 @@ test("a client that comes again after a restart goes on where it was", async () 
 }, 60_000);
 
 describe.skipIf(!isShared)("Streams of two processes on one database", () => {
-  test("tell what is committed at the other", async () => {
+  test("send the events committed by the other", async () => {
     await using other = await world.another();
     const client = await stream("", { on: other });
     await mail(ada, "by the other process");
@@ -232,7 +232,7 @@ describe.skipIf(!isShared)("Streams of two processes on one database", () => {
     expect(JSON.parse(data ?? "").message.subject).toBe("by the other process");
   }, 60_000);
 
-  test("wait for an older transaction that still runs, and then tell all in order", async () => {
+  test("wait for an older transaction in progress, and then send all in order", async () => {
     const { db } = world.service.deps;
     const client = await stream("?types=*");
     const account = await findFirstAccount(db.api);

@@ -17,7 +17,7 @@ for (const engine of enginesHere()) {
     const account = async () => (await door.newInbox()).accountId;
     const url = "https://receiver.example/hook";
 
-    test("is all null before anything was set", async () => {
+    test("has only nulls before it is set", async () => {
       const { status, body } = await door.ask(await account(), "GET", "/v1/webhook");
       expect({ status, body }).toEqual({
         status: 200,
@@ -25,7 +25,7 @@ for (const engine of enginesHere()) {
       });
     });
 
-    test("tells its secret the first time that it has a URL, and never again", async () => {
+    test("shows its secret when it first gets a URL, and never again", async () => {
       const id = await account();
       const first = await door.ask(id, "PUT", "/v1/webhook", { url });
       expect(first.status).toBe(200);
@@ -42,13 +42,13 @@ for (const engine of enginesHere()) {
       expect((await door.ask(id, "GET", "/v1/webhook")).body).toEqual({ ...shape, url: `${url}/2` });
     });
 
-    test("of one account is not another's", async () => {
+    test("belongs to one account", async () => {
       const [one, other] = [await account(), await account()];
       await door.ask(one, "PUT", "/v1/webhook", { url });
       expect((await door.ask(other, "GET", "/v1/webhook")).body.url).toBe(null);
     });
 
-    test("is forgotten with its secret", async () => {
+    test("is deleted with its secret", async () => {
       const id = await account();
       const { body: before } = await door.ask(id, "PUT", "/v1/webhook", { url });
       expect((await door.ask(id, "DELETE", "/v1/webhook")).status).toBe(204);
@@ -65,7 +65,7 @@ for (const engine of enginesHere()) {
       ["https://[::ffff:169.254.169.254]/", "not a public address"],
       ["https://u:p@receiver.example/", "must not have a user name or password"],
       ["not a url", "must not have white space"],
-    ])("can't be %s in production", async (wrong, why) => {
+    ])("cannot be %s in production", async (wrong, why) => {
       const production = await eventsDoor(under.db, { allowPrivateWebhooks: false });
       const { status, body } = await production.ask(await account(), "PUT", "/v1/webhook", { url: wrong });
       expect({ status, code: body.code }).toEqual({ status: 422, code: "invalid_webhook_url" });
@@ -77,7 +77,7 @@ for (const engine of enginesHere()) {
       expect({ status, code: body.code }).toEqual({ status: 400, code: "no_webhook_url" });
     });
 
-    test("can be tried with a signed delivery, whatever the receiver makes of it", async () => {
+    test("can be tested with a signed delivery, whatever the response", async () => {
       const receiver = await startReceiver();
       const id = await account();
       const { body: set } = await door.ask(id, "PUT", "/v1/webhook", { url: receiver.url });
@@ -105,7 +105,7 @@ for (const engine of enginesHere()) {
       expect(unheard.body).toMatchObject({ delivered: false, status: null, error: "connection refused" });
     });
 
-    test("can be tried ten times in 60 seconds", async () => {
+    test("can be tested ten times in 60 seconds", async () => {
       const receiver = await startReceiver();
       const id = await account();
       await door.ask(id, "PUT", "/v1/webhook", { url: receiver.url });
@@ -123,7 +123,7 @@ for (const engine of enginesHere()) {
       await receiver.close();
     });
 
-    test("signs by both secrets while a rotation overlaps, and by the new one alone after it", async () => {
+    test("signs with both secrets during a rotation, then with the new one only", async () => {
       const receiver = await startReceiver();
       const id = await account();
       const { body: set } = await door.ask(id, "PUT", "/v1/webhook", { url: receiver.url });
@@ -153,7 +153,7 @@ for (const engine of enginesHere()) {
       },
     );
 
-    test("and its events are whole in the document", async () => {
+    test("and its events are documented completely", async () => {
       await expectWholeDocument((await door.ask("", "GET", "/openapi.json")).body);
     });
   });

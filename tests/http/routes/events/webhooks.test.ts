@@ -43,7 +43,7 @@ for (const engine of enginesHere()) {
     };
     const told = (request: ReceivedRequest) => JSON.parse(request.body);
 
-    test("are made with what they want, listed oldest first, and tell their secret once", async () => {
+    test("are created with their settings, listed oldest first, and show their secret once", async () => {
       const { id, inbox } = await begin();
       expect(await list(id)).toEqual([]);
       const { status, headers, body } = await door.ask(id, "POST", "/v1/webhooks", {
@@ -69,7 +69,7 @@ for (const engine of enginesHere()) {
       expect(await create(id, { eventTypes: ["*", "message.sent"] })).toMatchObject({ eventTypes: ["*"] });
     });
 
-    test("are one account's own", async () => {
+    test("belong to one account", async () => {
       const { id, inbox } = await begin();
       const stranger = await door.newInbox();
       const { id: theirs } = await create(stranger.accountId, {});
@@ -109,7 +109,7 @@ for (const engine of enginesHere()) {
       expect([refused.status, refused.body.code]).toEqual([status, code]);
     });
 
-    test("are no more than there may be, however many are asked for at once; the default one is never refused", async () => {
+    test("have a limit, also for requests at the same time; the default one is never refused", async () => {
       const { id } = await begin({ webhooksPerAccount: 4 });
       await door.ask(id, "PUT", "/v1/webhook", { url });
       const asked = Array.from({ length: 10 }, () => door.ask(id, "POST", "/v1/webhooks", { url }));
@@ -122,7 +122,7 @@ for (const engine of enginesHere()) {
       expect(await list(id)).toHaveLength(5);
     });
 
-    test("are made once with one key, and what is repeated shows no secret", async () => {
+    test("are created once with one key, and a replay shows no secret", async () => {
       const { id } = await begin();
       const ask = (body: object) => door.ask(id, "POST", "/v1/webhooks", body, { "idempotency-key": "k" });
       const both = await Promise.all([ask({ url }), ask({ url, eventTypes: ["message.received"] })]);
@@ -135,7 +135,7 @@ for (const engine of enginesHere()) {
       expect((await ask({ url })).body).toMatchObject({ code: "not_found", resource: "webhook" });
     });
 
-    test("are the default one too, which either path changes", async () => {
+    test("include the default one, which can be changed by both paths", async () => {
       const { id } = await begin();
       const { body: set } = await door.ask(id, "PUT", "/v1/webhook", { url });
       const [{ id: webhookId }] = await list(id);
@@ -154,7 +154,7 @@ for (const engine of enginesHere()) {
       expect((await door.ask(id, "GET", "/v1/webhook")).body.url).toBe(null);
     });
 
-    test("have the default one among them as soon as it has an address", async () => {
+    test("include the default one as soon as it has a URL", async () => {
       const { id } = await begin();
       const made = newDefaultEndpoint(door.deps, { accountId: id, url: null, secret: "whsec_x" });
       await insertEndpoint(under.db.api, made);
@@ -166,7 +166,7 @@ for (const engine of enginesHere()) {
       expect(await list(id)).toMatchObject([{ id: made.id, isDefault: true }]);
     });
 
-    test("get each event that they want, signed with their own secret, and can be tried", async () => {
+    test("get each event of their types, signed with their own secret, and can be tested", async () => {
       const { inbox, id } = await begin();
       const [one, other] = [await receiver(), await receiver()];
       const { secret } = await create(id, { url: one.url });
@@ -188,7 +188,7 @@ for (const engine of enginesHere()) {
       expect(await webhookFault({ ...(await other.request(2)), secret: others, now })).toBe(undefined);
     });
 
-    test("that are down delay no sibling on the same host", async () => {
+    test("that are down do not delay others on the same host", async () => {
       const { inbox, id } = await begin();
       const shared = await receiver();
       shared.behave((socket, request) => {
@@ -204,11 +204,11 @@ for (const engine of enginesHere()) {
         while (goodOnes() < count) await shared.request(shared.requests.length + 1);
         await door.receive(inbox);
       }
-      // The one that hangs has one in hand, all the while.
+      // The one that hangs has one delivery in progress all the time.
       expect(shared.requests.filter(({ path }) => path === "/hangs")).toHaveLength(1);
     });
 
-    test("say what became of each event at them, the newest first, page by page", async () => {
+    test("list the state of each event, newest first, page by page", async () => {
       const { inbox, id } = await begin();
       await door.receive(inbox, { subject: "before" });
       const hook = await receiver();
@@ -251,7 +251,7 @@ for (const engine of enginesHere()) {
       expect(ofEvent.data).toMatchObject([{ attempt: 1, status: 503, webhookId }]);
     });
 
-    test("look at a thousand events for one page, and say where to go on", async () => {
+    test("examine 1,000 events for one page, and return a cursor", async () => {
       const { inbox, id } = await begin();
       await door.receive(inbox, { subject: "the oldest" });
       const [oldest] = (await door.events(inbox.id)).slice(-1);
@@ -271,7 +271,7 @@ for (const engine of enginesHere()) {
       await query(under.db.api, sql`delete from events where id like 'evt_10%' and account_id = ${id}`);
     });
 
-    test("have an event's attempts one after the other, and may be named for a redelivery", async () => {
+    test("have their own attempts of an event, and can be selected for a redelivery", async () => {
       const { inbox, id } = await begin();
       const [first, second] = [await receiver(), await receiver()];
       await door.setWebhook(id, first.url);
@@ -305,7 +305,7 @@ for (const engine of enginesHere()) {
       expect([unknown.status, unknown.body.resource]).toEqual([404, "webhook"]);
     });
 
-    test("that are deleted take what is in line for them along, and keep their attempts", async () => {
+    test("that are deleted lose their waiting deliveries, and keep their attempts", async () => {
       const { inbox, id } = await begin();
       const hook = await receiver();
       hook.behave(answer(500));
@@ -338,7 +338,7 @@ for (const engine of enginesHere()) {
       const get = async (id: string, webhookId: string) =>
         (await door.ask(id, "GET", `/v1/webhooks/${webhookId}`)).body;
 
-      test("for five days are disabled by the next failure, which is told; what was missed can be had", async () => {
+      test("for five days are disabled by the next failure, with an event; missed events can be recovered", async () => {
         const { inbox, id, hook, sibling, webhookId } = await failing(5);
         await door.receive(inbox, { subject: "1" });
         await hook.request(1);
@@ -417,7 +417,7 @@ for (const engine of enginesHere()) {
       });
 
       test.each(["default", "endpoint"] as const)(
-        "with 410 are disabled at once, and not for an old address: %s",
+        "with 410 are disabled at once, but not for an old URL: %s",
         async (path) => {
           const { inbox, id, hook, sibling, webhookId } = await failing(5, path);
           const held = Promise.withResolvers<void>();
@@ -476,7 +476,7 @@ for (const engine of enginesHere()) {
         expect(known.body).toMatchObject({ queued: 2, hasMore: false });
       });
 
-      test("are 20 new ones an hour at most, and a replay is none", async () => {
+      test("can be created at most 20 times an hour, and a replay does not count", async () => {
         const { id } = await begin({ webhooksPerAccount: 100 });
         const keyed = { "idempotency-key": "the-first" };
         for (let number = 0; number < 20; number += 1)
@@ -487,7 +487,7 @@ for (const engine of enginesHere()) {
         expect((await door.ask(id, "POST", "/v1/webhooks", { url }, keyed)).status).toBe(201);
       });
 
-      test("by hand are told of once, and are not told themselves", async () => {
+      test("by hand cause one event, and do not get it themselves", async () => {
         const { id } = await begin();
         const [hook, sibling] = [await receiver(), await receiver()];
         const { id: webhookId } = await create(id, { url: hook.url, eventTypes: ["*"] });

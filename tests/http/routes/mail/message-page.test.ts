@@ -70,7 +70,7 @@ const hostile: readonly string[] = [
 ];
 
 describe("A message as a page", () => {
-  test("comes with a policy that lets nothing run and nothing be fetched from elsewhere", async () => {
+  test("has a policy that allows no scripts and no foreign requests", async () => {
     const path = await pathOf("<p>Hello</p>");
     const none = await world.fetch(path);
     expect(none.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -84,7 +84,7 @@ describe("A message as a page", () => {
     expect((await world.fetch(path, { apiKey: null })).status).toBe(401);
   });
 
-  test.each(hostile)("has nothing in it that acts or fetches: %#", async (html) => {
+  test.each(hostile)("has no active content: %#", async (html) => {
     const found: string[] = [];
     const page = await pageOf(html);
     const acts =
@@ -107,7 +107,7 @@ describe("A message as a page", () => {
     expect(page).not.toMatch(/@import|url\(/i);
   });
 
-  test("links to where its own pictures are, and names those of others only when asked", async () => {
+  test("links to its own pictures, and to remote ones only on request", async () => {
     const picture = [
       "",
       "--b",
@@ -126,7 +126,7 @@ describe("A message as a page", () => {
     expect(await (await world.fetch(`${path}?images=remote`)).text()).toContain(`src="${evil}/remote"`);
   });
 
-  test("opens links apart, and lists above the mail where those lead whose words name another host", async () => {
+  test("opens links in new tabs, and lists links whose text names another host above the mail", async () => {
     const page = await pageOf(
       `<a href="https://evil.example/x">www.bank.example</a> <a href="https://bank.example/y">www.bank.example</a>`,
     );
@@ -148,12 +148,12 @@ describe("A message as a page", () => {
     ["letters in reverse order, as an entity", "&#x202E;/moc.knab"],
     ["elements within them", "www.ba<b>nk.exa</b>mple"],
   ];
-  test.each(deceiving)("lists a link that deceives by %s", async (_, words) => {
+  test.each(deceiving)("lists a deceptive link: %s", async (_, words) => {
     const [first = "", ...more] = listed(await pageOf(`<a href="https://evil.example/x">${words}</a>`));
     expect([first.endsWith(" leads to https://evil.example/x"), more]).toEqual([true, []]);
   });
 
-  test("lists no link that says where it leads, or nothing of it", async () => {
+  test("does not list a link whose text names its host, or no host", async () => {
     const page = await pageOf(
       `<a href="https://bank.example/y"><img alt="Bank"> www.<b>bank</b>.example</a><a href="https://bank.example/"></a>` +
         `<a href="https://t.example/">our <b>site</b>, see report.pdf</a><a name=x>www.bank.example</a>`,
@@ -161,7 +161,7 @@ describe("A message as a page", () => {
     expect(listed(page)).toEqual([]);
   });
 
-  test("lists at most twenty of ten thousand such links, and stays within its size", async () => {
+  test("lists at most 20 of 10,000 such links, and stays within its size", async () => {
     const link = (index: number) =>
       `<a href="https://evil.example/${"&amp;x".repeat(60)}${index}">www.bank.example</a>`;
     await takeIn(world.service.deps, ada, [{ bodyHtml: Array.from({ length: 10_000 }, (_, at) => link(at)).join("") }]);
@@ -171,7 +171,7 @@ describe("A message as a page", () => {
     expect(Buffer.byteLength(page)).toBeLessThanOrEqual(2 << 20);
   }, 60_000);
 
-  test("is its text, with links, where the mail has no HTML", async () => {
+  test("shows the text, with links, if the mail has no HTML", async () => {
     const raw = "From: a@example.com\r\nSubject: t\r\n\r\nSee <b> https://example.com/a?b=1&c=2.\r\n";
     expect(await world.deliver(raw, ada.address)).toStartWith("250");
     const { body } = await world.api(`/v1/inboxes/${ada.id}/messages?limit=1`);
@@ -179,8 +179,8 @@ describe("A message as a page", () => {
     expect(page).toContain('See &lt;b&gt; <a href="https://example.com/a?b=1&amp;c=2"');
   });
 
-  test("is cut where it is too long, and says so", async () => {
-    // As it is stored: to read so many elements out of a mail may take longer than a mail is given.
+  test("is cut if it is too long, with a note", async () => {
+    // Stored directly: parsing so many elements from a mail may take longer than allowed.
     await takeIn(world.service.deps, ada, [{ bodyHtml: "<p>&amp;word</p>\n".repeat(130_000) }]);
     const { body: list } = await world.api(`/v1/inboxes/${ada.id}/messages?limit=1`);
     const page = await (await world.fetch(`/v1/messages/${list.data[0].id}/html`)).text();
@@ -209,7 +209,7 @@ describe.skipIf(chromiumPath === undefined)("In a real browser a hostile message
     `<style>body{overflow:hidden;height:1px;transform:translateY(-900px) scale(9)} a{overflow:hidden}</style>`,
   ];
 
-  test("can neither hide nor cover the list of links that are not what they seem", async () => {
+  test("can neither hide nor cover the list of deceptive links", async () => {
     const { page } = await browser.open(new URL("/favicon.svg", world.service.apiUrl), { width: 600, height: 500 });
     await page.setExtraHTTPHeaders({ authorization: `Bearer ${world.apiKey}` });
     const link = `<a href="https://evil.example/x">www.bank.example</a>`;
@@ -233,7 +233,7 @@ describe.skipIf(chromiumPath === undefined)("In a real browser a hostile message
     }
   }, 120_000);
 
-  test("writes no words by its styles", async () => {
+  test("cannot add text by its styles", async () => {
     const { page } = await browser.open(new URL("/favicon.svg", world.service.apiUrl));
     await page.setExtraHTTPHeaders({ authorization: `Bearer ${world.apiKey}` });
     const shows = "www.bank.example";
@@ -263,7 +263,7 @@ describe.skipIf(chromiumPath === undefined)("In a real browser a hostile message
     expect(await page.evaluate(() => document.querySelector("#mail")?.shadowRoot?.querySelector("bdo"))).toBeNull();
   }, 120_000);
 
-  test("asks nobody, says nothing and goes nowhere", async () => {
+  test("sends no request, opens no dialog and navigates nowhere", async () => {
     const { page } = await browser.open(new URL("/favicon.svg", world.service.apiUrl));
     const dialogs: string[] = [];
     page.on("dialog", (dialog) => {

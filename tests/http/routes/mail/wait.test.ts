@@ -18,12 +18,12 @@ describe.each(enginesHere())("A wait (%s)", (engine) => {
   const cursorNow = async (inbox: WorldInbox) => (await wait(inbox, "timeout=0")).body.cursor as string;
   const open = async () => (await readMetrics(world)).get('inboxd_listeners{kind="wait"}');
 
-  /** Once so many wait. */
+  /** Waits until there are this many waits. */
   function listening(count: number): Promise<true> {
     return untilAnswered(async () => ((await open()) === count ? true : undefined));
   }
 
-  test("answers the mail that comes, as the message is shown by itself, and the place behind it", async () => {
+  test("returns the mail that arrives, as in its own resource, with a cursor", async () => {
     const inbox = await world.inbox();
     const answer = wait(inbox);
     await listening(1);
@@ -36,14 +36,14 @@ describe.each(enginesHere())("A wait (%s)", (engine) => {
     expect(await open()).toBe(0);
   });
 
-  test("answers null when its time is over, at once with a time of 0", async () => {
+  test("returns null after its time, at once with a time of 0", async () => {
     const inbox = await world.inbox();
     const { status, body } = await wait(inbox, "timeout=0");
     expect([status, body]).toEqual([200, { message: null, cursor: expect.any(String) }]);
     expect((await wait(inbox, "timeout=1")).body).toEqual(body);
   });
 
-  test("takes the newest mail of the last minute, and no older one", async () => {
+  test("returns the newest mail of the last minute, and no older one", async () => {
     const inbox = await world.inbox();
     await world.deliver(mailOf({ subject: "First" }), inbox.address);
     world.clock.pass(50_000);
@@ -55,7 +55,7 @@ describe.each(enginesHere())("A wait (%s)", (engine) => {
     expect((await wait(inbox, "since=2026-03-21&subject=first")).body.message.subject).toBe("First");
   });
 
-  test("behind a place takes one mail after the other, each once", async () => {
+  test("with a cursor returns one mail after another, each once", async () => {
     const inbox = await world.inbox();
     let cursor = await cursorNow(inbox);
     for (const subject of ["One", "Two", "Three"]) await world.deliver(mailOf({ subject }), inbox.address);
@@ -68,7 +68,7 @@ describe.each(enginesHere())("A wait (%s)", (engine) => {
     expect(seen).toEqual(["One", "Two", "Three"]);
   });
 
-  test("goes on behind a message, one that was sent too", async () => {
+  test("continues after a message, also a sent one", async () => {
     const inbox = await world.inbox();
     await world.deliver(mailOf({ subject: "Before" }), inbox.address);
     const first = (await wait(inbox)).body.message;
@@ -84,7 +84,7 @@ describe.each(enginesHere())("A wait (%s)", (engine) => {
     expect((await wait(inbox, `timeout=0&thread_id=${first.threadId}`)).body.message.subject).toBe("Before");
   });
 
-  test("passes over what does not fit", async () => {
+  test("skips mail that does not match", async () => {
     const inbox = await world.inbox("bea");
     const answer = wait(inbox, "from=@acme.example&subject=CODE&to=bea%2Bshop@inbox.localhost");
     await listening(1);
@@ -97,7 +97,7 @@ describe.each(enginesHere())("A wait (%s)", (engine) => {
     expect((await answer).body.message.rfcMessageId).toBe("<x@y>");
   });
 
-  test("is one of several that get the same mail", async () => {
+  test("can be one of several that get the same mail", async () => {
     const inbox = await world.inbox();
     const answers = [wait(inbox), wait(inbox), wait(inbox)];
     await listening(3);
@@ -151,7 +151,7 @@ describe.each(enginesHere())("A wait (%s)", (engine) => {
     expect((await wait(inbox)).status).toBe(404);
   });
 
-  test("of which an account has too many already is refused, but for one that only looks", async () => {
+  test("above the account's limit is refused, unless its time is 0", async () => {
     const inbox = await world.inbox();
     const abort = new AbortController();
     const waiting = Array.from({ length: 5 }, () =>
@@ -167,7 +167,7 @@ describe.each(enginesHere())("A wait (%s)", (engine) => {
     expect((await wait({ id: "inb_none" })).status).toBe(404);
     expect((await wait(inbox, "timeout=0")).status).toBe(200);
     const goneBefore = (await readMetrics(world)).get('inboxd_waits_total{outcome="gone"}') ?? 0;
-    // Who has gone waits no more, and leaves its place to others.
+    // A wait whose client has disconnected no longer counts.
     abort.abort();
     await Promise.all(waiting);
     await listening(0);
@@ -178,7 +178,7 @@ describe.each(enginesHere())("A wait (%s)", (engine) => {
     expect((await answer).body.message.subject).toBe("Hello");
   });
 
-  test("is counted by what came of it", async () => {
+  test("is counted by its result", async () => {
     const counts = await readMetrics(world);
     expect(counts.get('inboxd_waits_total{outcome="found"}')).toBeGreaterThan(5);
     expect(counts.get('inboxd_waits_total{outcome="timeout"}')).toBeGreaterThan(1);
@@ -189,7 +189,7 @@ describe.each(enginesHere())("A wait (%s)", (engine) => {
 describe.each(enginesHere())("When the service stops (%s)", (engine) => {
   const startWorld = worldsOn(engine);
 
-  test("each wait is answered null with a place that the next process goes on from", async () => {
+  test("each wait returns null with a cursor for the next process", async () => {
     await using world = await startWorld({ env: { METRICS_PORT: "0" } });
     const inbox = await world.inbox();
     await world.deliver(mailOf({ subject: "Before" }), inbox.address);

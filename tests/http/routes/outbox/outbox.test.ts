@@ -8,9 +8,9 @@ import { startWorld, type World } from "../../../support/world.ts";
 let world: World;
 let relay: ScriptedSmtp;
 let receiver: Receiver;
-/** Whether the relay puts off every recipient. */
+/** Whether the relay delays every recipient. */
 let isGreylisting = true;
-/** In which words. */
+/** The text of its reply. */
 const inShort = () => "451 4.7.1 Try later";
 let saying: (command: string) => string = inShort;
 
@@ -28,14 +28,14 @@ afterAll(async () => {
   await Promise.all([relay.close(), receiver.close()]);
 });
 
-/** An account of its own, with an inbox. */
+/** A separate account with an inbox. */
 async function begin() {
   const apiKey = await newAccount(world);
   const inboxId = await newInbox(world, apiKey);
   const ask = (method: string, path: string, body?: object) =>
     world.api(path, { method, apiKey, ...(body && { body }) });
   const list = async (query = "") => (await ask("GET", `/v1/outbox${query}`)).body;
-  /** Sent, and put off by the relay. */
+  /** Sends a mail that the relay delays. */
   const putOff = async (to = "jane@example.com") => {
     const { body } = await send(world, inboxId, { to }, { apiKey });
     return untilWaiting(body.messageId);
@@ -49,7 +49,7 @@ async function begin() {
 }
 
 describe("The outbox", () => {
-  test("has what waits to go out, the oldest first, page by page", async () => {
+  test("lists waiting items, oldest first, page by page", async () => {
     isGreylisting = true;
     const { inboxId, list, putOff, ask } = await begin();
     const ids: string[] = [];
@@ -83,7 +83,7 @@ describe("The outbox", () => {
     expect([elsewhere.status, elsewhere.body.code]).toEqual([400, "invalid_query"]);
   });
 
-  test("says why the last attempt failed: of several recipients what was said of the first who waits, in one line", async () => {
+  test("shows the last error: with several recipients, that of the first one that waits, in one line", async () => {
     const { apiKey, inboxId, ask, list } = await begin();
     const to = ["ann@one.example", "bob@one.example", "joe@one.example"];
     const answers: Record<string, string> = {
@@ -110,7 +110,7 @@ describe("The outbox", () => {
     saying = inShort;
   });
 
-  test("is each account's own", async () => {
+  test("belongs to one account", async () => {
     const { inboxId, putOff } = await begin();
     const id = await putOff();
     const stranger = await begin();
@@ -126,7 +126,7 @@ describe("The outbox", () => {
     }
   });
 
-  test("is out of reach of a token that reads", async () => {
+  test("is refused to a token that can only read", async () => {
     const { ask, putOff } = await begin();
     const id = await putOff();
     const { body } = await ask("POST", "/v1/tokens", {});
@@ -139,7 +139,7 @@ describe("The outbox", () => {
     }
   });
 
-  test("sends at once what is asked for, and then has it no more", async () => {
+  test("retries an item at once, and then no longer lists it", async () => {
     const { ask, putOff } = await begin();
     isGreylisting = true;
     const id = await putOff();
@@ -160,7 +160,7 @@ describe("The outbox", () => {
     isGreylisting = true;
   });
 
-  test("gives a mail back to who deletes it", async () => {
+  test("cancels a mail", async () => {
     const { ask, putOff, list } = await begin();
     const id = await putOff();
     expect((await ask("DELETE", `/v1/outbox/${id}`)).status).toBe(204);
@@ -170,7 +170,7 @@ describe("The outbox", () => {
     expect(body).not.toHaveProperty("mayHaveBeenSent");
   });
 
-  test("answers a cancelled mail as it then is, and tells it", async () => {
+  test("returns the canceled mail, with an event", async () => {
     const { ask, putOff, inboxId } = await begin();
     const id = await putOff();
     const { status, body } = await ask("POST", `/v1/messages/${id}/cancel`);
@@ -185,7 +185,7 @@ describe("The outbox", () => {
     expect(log.data.map(({ message }: { message: { id: string } }) => message.id)).toEqual([id]);
   });
 
-  test("says of a cancelled mail that it may have been sent", async () => {
+  test("reports that a canceled mail may have been sent", async () => {
     const silent = await scriptedSmtp({ answer: (command) => (command === "." ? "hang up" : undefined) });
     await using lost = await startWorld({ env: { OUTBOUND: `smtp://127.0.0.1:${silent.port}?tls=off` } });
     const inbox = await lost.inbox();
@@ -197,7 +197,7 @@ describe("The outbox", () => {
     await silent.close();
   });
 
-  test("is no place for mail that came in", async () => {
+  test("does not list received mail", async () => {
     const { ask, apiKey } = await begin();
     const inbox = (await ask("POST", "/v1/inboxes", {})).body;
     await world.deliver("From: jane@example.com\r\nSubject: Hi\r\n\r\nHello\r\n", inbox.address);
@@ -210,7 +210,7 @@ describe("The outbox", () => {
     ]);
   });
 
-  test("has the deliveries that wait, with what the last one came to, and gives them up", async () => {
+  test("lists waiting deliveries with their last error, and cancels them", async () => {
     const { ask, list } = await begin();
     const { body: endpoint } = await ask("POST", "/v1/webhooks", { url: receiver.url, eventTypes: ["inbox.created"] });
     await ask("PUT", "/v1/webhook", { url: receiver.url });
@@ -228,7 +228,7 @@ describe("The outbox", () => {
       attempt: 1,
       lastError: expect.stringContaining("500"),
     });
-    // A cursor holds an id with an endpoint's too.
+    // A cursor may also contain the id of an endpoint.
     await ask("POST", "/v1/inboxes", {});
     const first = await list("?kind=webhook&limit=1");
     expect((await list(`?kind=webhook&limit=1&cursor=${first.nextCursor}`)).data).toHaveLength(1);
@@ -248,7 +248,7 @@ describe("The outbox", () => {
     expect(tried.data).toHaveLength(2);
   });
 
-  test("keeps what is on the wire", async () => {
+  test("refuses to cancel an item in progress", async () => {
     const { ask, list } = await begin();
     const held: (() => void)[] = [];
     receiver.behave((socket, request) => held.push(() => answer(200)(socket, request)));

@@ -21,12 +21,12 @@ afterAll(() => world[Symbol.asyncDispose]());
 const db = () => world.service.deps.db.api;
 const pruned = () => prune({ ...world.service.deps, eventRetentionDays: 30 });
 
-/** An upload of which the test sends the bytes itself. */
+/** An upload whose bytes the test sends itself. */
 function begin(fields: string, apiKey = world.apiKey) {
   return beginRequest(world, "/v1/uploads?filename=a.bin", [`Authorization: Bearer ${apiKey}`, fields]);
 }
 
-/** Once no bytes are kept of uploads of anybody. */
+/** Waits until no bytes of any upload are stored. */
 function nothingKept(): Promise<true> {
   return untilAnswered(async () => {
     const holding = await query(db(), sql`select id from uploads where source_id <> ''`);
@@ -35,7 +35,7 @@ function nothingKept(): Promise<true> {
 }
 
 describe("an upload", () => {
-  test("is kept as it came, and told of until it ends", async () => {
+  test("is stored unchanged, and shown until it expires", async () => {
     const bytes = randomFile(3_500_001);
     const { status, headers, body } = await upload(world, bytes, { filename: "../Rechnung\u202e 1.PDF" });
     expect(status).toBe(201);
@@ -57,14 +57,14 @@ describe("an upload", () => {
     expect(await countRows(db(), "source_chunks")).toBe(0);
   });
 
-  test("without a type has that of its extension, and may be empty", async () => {
+  test("without a type gets one by its extension, and may be empty", async () => {
     const { status, body } = await upload(world, "", { filename: "notes.txt", contentType: null });
     expect(status).toBe(201);
     expect(body).toMatchObject({ contentType: "text/plain", sizeBytes: 0, sha256: sha256("") });
     await world.api(`/v1/uploads/${body.id}`, { method: "DELETE" });
   });
 
-  test("that curl calls a form of old has the type of its extension, and any other type is kept", async () => {
+  test("with curl's default form type gets one by its extension, and any other type is kept", async () => {
     for (const [said, kept] of [
       ["application/x-www-form-urlencoded", "application/pdf"],
       ["application/x-www-form-urlencoded; charset=utf-8", "application/pdf"],
@@ -77,7 +77,7 @@ describe("an upload", () => {
     }
   });
 
-  test.skipIf(Bun.which("curl") === null)("comes by curl as people write it, without a type", async () => {
+  test.skipIf(Bun.which("curl") === null)("works with curl without a type", async () => {
     const url = new URL("/v1/uploads?filename=note.txt", world.service.apiUrl).href;
     const key = ["-H", `Authorization: Bearer ${world.apiKey}`, "--noproxy", "*"];
     for (const how of [
@@ -104,7 +104,7 @@ describe("an upload", () => {
     expect(await countRows(db(), "source_chunks")).toBe(0);
   });
 
-  test("goes when its time is over, its row a day later", async () => {
+  test("is deleted when it expires, its row a day later", async () => {
     const { body } = await upload(world, randomFile(10));
     world.clock.pass(24 * hourMs);
     expect((await world.api(`/v1/uploads/${body.id}`)).status).toBe(404);
@@ -138,7 +138,7 @@ describe("an upload", () => {
 });
 
 describe("too much", () => {
-  test("is refused by its declared length, and while it comes", async () => {
+  test("is refused by its declared length, and during the transfer", async () => {
     const declared = begin(`Content-Length: ${maxBytes + 1}`);
     expect(await declared.answer()).toMatch(/^HTTP\/1.1 413 .*payload_too_large/s);
     await declared.closed;
@@ -154,7 +154,7 @@ describe("too much", () => {
     await nothingKept();
   });
 
-  test("of all uploads together is refused, those counted that are still coming", async () => {
+  test("of all uploads together is refused, including those in progress", async () => {
     const apiKey = await newAccount(world);
     const coming = begin("Content-Length: 4000000", apiKey);
     await untilAnswered(async () => ((await countRows(db(), "uploads")) === 1 ? true : undefined));
