@@ -17,7 +17,7 @@ test("a service is asked at the socket of its directory, which nobody but its ow
   expect(existsSync(join(dataDir, "control.sock"))).toBe(false);
 });
 
-test("where no service is, nobody listens", async () => {
+test("without a service nothing listens", async () => {
   expect(await failureOf(fetchFrom(newDirectory(), "/"))).toBeInstanceOf(NobodyListens);
 });
 

@@ -5,7 +5,7 @@ import { until } from "../support/until.ts";
 /** Resolves when what was left for the next turn of the event loop is done. */
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("What rows leave is collected when it is much, by their bytes and by their fields, and not before", async () => {
+test("Garbage of rows is collected when there is much of it, by bytes and by fields, and not before", async () => {
   let collected = 0;
   const leaves = garbageOfRows(() => {
     collected += 1;

@@ -68,7 +68,7 @@ describe("a gauge", () => {
   });
 });
 
-test("what stands in labels and help can't forge a line", async () => {
+test("labels and help texts cannot forge a line", async () => {
   const metrics = registry();
   metrics.counter("a_total", "One\nTwo \\ three", ["route"])({ route: 'x"} 1\nb_total 9 \\' });
   expect((await metrics.text()).split("\n")).toEqual([

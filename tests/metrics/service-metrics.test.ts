@@ -172,7 +172,7 @@ describe("After a day of mail, the metrics say what happened:", () => {
     expect([...new Set(named.map(base))].toSorted()).toEqual([...new Set(served.map(base))].toSorted());
   });
 
-  test("who runs, and on what", () => {
+  test("the build, and its runtime", () => {
     const info = [...after].find(([name]) => name.startsWith("inboxd_build_info"));
     expect(info).toEqual([
       expect.stringMatching(/^inboxd_build_info\{version="[\d.]+",bun="[\d.]+",engine="(?:embedded|postgres)"\}$/),
@@ -255,7 +255,7 @@ function wire(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-describe("Whoever may not read the metrics gets none:", () => {
+describe("Without permission a reader gets no metrics:", () => {
   const token = "a-token-of-twenty-characters-or-more";
 
   test("without METRICS_PORT and METRICS_TOKEN there are none", async () => {

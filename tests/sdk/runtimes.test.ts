@@ -159,7 +159,7 @@ async function compiled(program: string): Promise<[code: number, said: string]> 
   return [await child.exited, await new Response(child.stdout).text()];
 }
 
-test("What packs it runs the Bun that the README names", () => {
+test("The packing runs the Bun that the README names", () => {
   const { scripts } = JSON.parse(readFileSync(join(house, "sdk/typescript/package.json"), "utf8"));
   const [, version] = /^npx -y bun@(\S+) run --cwd \.\.\/\.\. build-sdk$/.exec(scripts.prepack) ?? [];
   expect(readFileSync(join(house, "README.md"), "utf8")).toContain(`npx -y bun@${version} run start`);

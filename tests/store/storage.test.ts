@@ -5,7 +5,7 @@ import { migrate } from "../../src/store/migrate.ts";
 import { enginesHere, openEngine } from "../support/engines.ts";
 
 describe.each(enginesHere())("how bytes lie in the database (%s)", (engine) => {
-  test("what comes compressed is not compressed again, and text takes the cheap way where there is one", async () => {
+  test("compressed files are not compressed again, and text takes the cheap compression where there is one", async () => {
     const { db, remove } = await openEngine(engine);
     try {
       await migrate(db);

@@ -5,7 +5,7 @@ import { migrate } from "../../../src/store/migrate.ts";
 import { enginesHere, openEngine } from "../../support/engines.ts";
 
 for (const engine of enginesHere()) {
-  test(`Of many requests at once exactly as many as may are counted, on ${engine}`, async () => {
+  test(`Exactly the allowed number of simultaneous requests is counted, on ${engine}`, async () => {
     const under = await openEngine(engine);
     // The embedded database belongs to one process.
     const second = engine === "postgres" ? await openDatabase(under.options) : undefined;

@@ -228,7 +228,7 @@ test("a server is a scheme, a host and a port", () => {
   expect(serverOf("https://[2606:4700::1]/")).toBe("https://2606:4700::1:443");
 });
 
-test("what a reply says of its receiver", () => {
+test("the state of a receiver after a reply", () => {
   const answered = { kind: "answered", status: 500, body: "", retryAfter: undefined, latencyMs: 1 } as const;
   expect(leavingOf(answered)).toBe("answered");
   expect(leavingOf({ kind: "no_answer", error: "", latencyMs: 1, connected: true })).toBe("silent");

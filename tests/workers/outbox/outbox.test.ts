@@ -106,7 +106,7 @@ describe.each(enginesHere())("Work of an outbox (%s)", (engine) => {
     await worker.stop(1000);
   });
 
-  test("whose attempt breaks comes to what the job says of that, and the next goes on", async () => {
+  test("whose attempt throws gets the outcome that its job has for that, and the next row continues", async () => {
     await line("evt_5", "evt_6");
     const settled: string[] = [];
     const all = Promise.withResolvers<void>();

@@ -17,7 +17,7 @@ function heldRounds() {
   return { rounds, under, failures, settled };
 }
 
-test("whoever asks for a round during one gets one more behind it, however often", async () => {
+test("requests for a round during a round get one more after it, however many they are", async () => {
   const { rounds, under, settled } = heldRounds();
   for (const _ of "three") rounds.goOn();
   expect(under.length).toBe(1);
