@@ -90,6 +90,10 @@ const forbidden: readonly [rule: string, path: string, line: string][] = [
   ["plugin", "dns/p13.ts", 'export { Resolver } from "node:dns/promises";'],
   ["plugin", "database/p12.ts", 'export { Database } from "bun:sqlite";'],
 
+  ["plugin", "domain/s1.ts", "export const both = (a: number, b: number) => ({ ...{ a }, b });"],
+  ["plugin", "flows/s2.ts", "export const all = (a: number, b: number[]) => [...[a, 2], ...b];"],
+  ["plugin", "store/s3.ts", "export const call = (f: (...all: number[]) => void) => f(...[1, 2]);"],
+
   ["noImportCycles", "domain/c1.ts", 'import { two } from "./c2.ts"; export const one = () => two;'],
   ["noImportCycles", "domain/c2.ts", 'import { one } from "./c1.ts"; export const two = () => one;'],
   ["noImportCycles", "domain/c3.ts", 'import type { Four } from "./c4.ts"; export type Three = Four | 3;'],
@@ -130,6 +134,11 @@ const allowed: readonly [path: string, line: string][] = [
   ["console/mail/r18.ts", 'export { href } from "../address.ts"; export { signal } from "@preact/signals";'],
   ["control/r12.ts", 'export type { Deps } from "../flows/deps.ts";'],
   ["commands/r13.ts", 'export { askService } from "../control/client.ts";'],
+  [
+    "domain/r20.ts",
+    "export const some = (a?: number) => ({ ...(a !== undefined && { a }), b: [...[1].map(String)] });",
+  ],
+  ["domain/r21.ts", "export const all = (rest: object, some: number[]) => ({ ...rest, all: [...some, 1] });"],
   ["commands/r6.ts", "export const environment = process.env;"],
 ];
 

@@ -320,7 +320,10 @@ describe("The data directory", () => {
     const outcomes = await Promise.all(starters.map(({ outcome }) => outcome));
     for (const { child } of starters) child.stdin.end();
     expect(outcomes.map(({ opened }) => opened).toSorted()).toEqual([
-      ...["DataDirectoryInUse", "DataDirectoryInUse", "DataDirectoryInUse", "yes"],
+      "DataDirectoryInUse",
+      "DataDirectoryInUse",
+      "DataDirectoryInUse",
+      "yes",
     ]);
   });
 

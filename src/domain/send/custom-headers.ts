@@ -71,15 +71,31 @@ function isAllowed(key: string): boolean {
 }
 
 const named: ReadonlySet<string> = new Set([
-  ...["list-unsubscribe", "list-unsubscribe-post", "list-id", "auto-submitted"],
-  ...["importance", "priority", "x-priority", "feedback-id", "precedence"],
+  "list-unsubscribe",
+  "list-unsubscribe-post",
+  "list-id",
+  "auto-submitted",
+  "importance",
+  "priority",
+  "x-priority",
+  "feedback-id",
+  "precedence",
 ]);
 
 /** The headers that relays carry out, and those by which we recognize our own mail. */
 const orders: ReadonlySet<string> = new Set(["x-smtpapi", "x-msys-api"]);
 const orderPrefixes = [
-  ...["x-inboxd-", "x-pm-", "x-ses-", "x-sg-", "x-mailgun-", "x-mj-", "x-mailjet-"],
-  ...["x-mc-", "x-mailin-", "x-sib-", "x-envelope-"],
+  "x-inboxd-",
+  "x-pm-",
+  "x-ses-",
+  "x-sg-",
+  "x-mailgun-",
+  "x-mj-",
+  "x-mailjet-",
+  "x-mc-",
+  "x-mailin-",
+  "x-sib-",
+  "x-envelope-",
 ];
 
 /** RFC 2369 §2: addresses in brackets, separated by commas. They are never encoded, so each must fit into a line. */

@@ -50,8 +50,13 @@ test("an endpoint is added with a subscription, and its secret is shown once", a
   const added = await made("add", ...desk, "--skip-automated");
   expect(added).toMatchObject({
     url: `${receiver.url}?desk`,
-    ...{ description: "Desk", eventTypes: ["message.received", "message.failed"], inboxIds: [ada.id] },
-    ...{ skipAutomated: true, include: ["extracted"], isDefault: false, secret: expect.stringMatching(/^whsec_/) },
+    description: "Desk",
+    eventTypes: ["message.received", "message.failed"],
+    inboxIds: [ada.id],
+    skipAutomated: true,
+    include: ["extracted"],
+    isDefault: false,
+    secret: expect.stringMatching(/^whsec_/),
   });
   id = added.id;
   const { secret: _secret, ...again } = await made("add", ...desk, "--skip-automated");
@@ -84,7 +89,10 @@ test("only the given fields change", async () => {
   expect(
     await made("change", id, "--enable", "--to", `${receiver.url}?desk2`, "--types", "message.received"),
   ).toMatchObject({
-    ...{ url: `${receiver.url}?desk2`, disabledAt: null, include: [], eventTypes: ["message.received"] },
+    url: `${receiver.url}?desk2`,
+    disabledAt: null,
+    include: [],
+    eventTypes: ["message.received"],
   });
   expect(await made("set", `${receiver.url}?desk`, id)).toMatchObject({ id, url: `${receiver.url}?desk` });
   const { stdout } = await webhook("set", `${receiver.url}?desk`, id);

@@ -150,9 +150,14 @@ for (const engine of enginesHere()) {
         last = { ...last, lastAccountId: item.accountId, lastInboxes };
       }
       expect(taken).toEqual([
-        ...["quiet zzz", "another 1", "busy 000"],
-        ...["quiet zzz", "another 1", "busy 001"],
-        ...["busy 002", "busy 003"],
+        "quiet zzz",
+        "another 1",
+        "busy 000",
+        "quiet zzz",
+        "another 1",
+        "busy 001",
+        "busy 002",
+        "busy 003",
       ]);
     });
 

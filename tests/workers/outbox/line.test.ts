@@ -20,8 +20,11 @@ function row(name: string, own: Partial<ClaimedItem> = {}): ClaimedItem {
 }
 
 const answered = (names: string, own: Partial<Claimed<ClaimedItem>> = {}): Claimed<ClaimedItem> => ({
-  ...{ items: names.split(" ").flatMap((name) => (name === "" ? [] : [row(name)])), sweptTo: undefined },
-  ...{ contended: false, behindAnother: false, ...own },
+  items: names.split(" ").flatMap((name) => (name === "" ? [] : [row(name)])),
+  sweptTo: undefined,
+  contended: false,
+  behindAnother: false,
+  ...own,
 });
 
 function lineWith(own: Partial<Lanes<ClaimedItem>> = {}, kind: Kind = kinds.webhook) {
@@ -46,8 +49,14 @@ describe("The line, as a process knows it", () => {
     const { line, claim } = lineWith();
     line.nudge();
     expect(Array.from({ length: 8 }, () => claim("")?.newest)).toEqual([
-      ...[true, false, false, true],
-      ...[false, false, false, true],
+      true,
+      false,
+      false,
+      true,
+      false,
+      false,
+      false,
+      true,
     ]);
   });
 

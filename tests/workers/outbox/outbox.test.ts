@@ -16,8 +16,11 @@ describe.each(enginesHere())("Work of an outbox (%s)", (engine) => {
   const under = setUpEngine(engine);
 
   const spacious: Lanes<ClaimedItem> = {
-    ...{ free: () => 3, strangers: () => true, slots: () => 3 },
-    ...{ enter: () => () => undefined, slotInMs: () => 0 },
+    free: () => 3,
+    strangers: () => true,
+    slots: () => 3,
+    enter: () => () => undefined,
+    slotInMs: () => 0,
   };
   const done = { dueAt: null, isForgiven: false, logged: null, answer: null };
 

@@ -68,7 +68,9 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
     const head = { inbox_id: ada.id, external_id: "user-7" };
     expect(created).toEqual({ event: "inbox.created", ...idAndTime(created), ...head, inbox });
     expect(deleted).toEqual({
-      ...{ event: "inbox.deleted", ...idAndTime(deleted), ...head },
+      event: "inbox.deleted",
+      ...idAndTime(deleted),
+      ...head,
       inbox: { ...inbox, deleted_at: deleted.occurred_at },
     });
     expect([toHerself.status, lost.status]).toEqual(["sent", "failed"]);
@@ -90,12 +92,24 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
     const ofMessage = ({ id, rfcMessageId, toAddr, createdAt, threadId, status, providerMessageId }: Told) => ({
       thread_id: threadId,
       message: {
-        ...{ id, rfc_message_id: rfcMessageId, from: eve.address, to: toAddr, cc: [], subject: "Hello" },
-        ...{ body_text: "How are you?", attachments: [], status, provider_message_id: providerMessageId },
+        id,
+        rfc_message_id: rfcMessageId,
+        from: eve.address,
+        to: toAddr,
+        cc: [],
+        subject: "Hello",
+        body_text: "How are you?",
+        attachments: [],
+        status,
+        provider_message_id: providerMessageId,
         created_at: createdAt,
         recipients: [
           {
-            ...{ address: toAddr, name: null, type: "to", status, provider_message_id: null },
+            address: toAddr,
+            name: null,
+            type: "to",
+            status,
+            provider_message_id: null,
             failure: status === "failed" ? told : null,
           },
         ],
@@ -105,14 +119,21 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
     const [ofTaken, ofRefused] = [ofMessage(taken), ofMessage(refused)];
     const head = { inbox_id: eve.id, external_id: null };
     expect(data[0]).toEqual({
-      ...{ event: "message.sent", ...idAndTime(data[0]), ...head, ...ofTaken },
+      event: "message.sent",
+      ...idAndTime(data[0]),
+      ...head,
+      ...ofTaken,
       message: { ...ofTaken.message, sent_at: data[0].occurred_at },
     });
     expect(data[1]).toEqual({
-      ...{ event: "message.failed", ...idAndTime(data[1]), ...head, ...ofRefused },
+      event: "message.failed",
+      ...idAndTime(data[1]),
+      ...head,
+      ...ofRefused,
       message: {
         ...ofRefused.message,
-        ...{ failed_at: data[1].occurred_at, failure: told },
+        failed_at: data[1].occurred_at,
+        failure: told,
       },
     });
     // The order of fields is part of the contract.
@@ -155,7 +176,11 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
     expect(automated).toMatchObject({ kind: "auto_reply" });
     expect([to_list, tag]).toEqual([["ada@inbox.localhost"], null]);
     expect({ body_html, reply_to, extracted_html, codes, links }).toEqual({
-      ...{ body_html: null, reply_to: null, extracted_html: null, codes: [], links: [] },
+      body_html: null,
+      reply_to: null,
+      extracted_html: null,
+      codes: [],
+      links: [],
     });
     expect([typeof from_name, extracted_text]).toEqual([typeof from_name, plain.message.body_text]);
     expect(Object.keys(more.message).slice(-10).join()).toBe(

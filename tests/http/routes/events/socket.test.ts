@@ -71,7 +71,9 @@ describe("A socket", () => {
     const client = await connect();
     client.say({ type: "subscribe" });
     expect(await client.answer("subscribed")).toEqual({
-      ...{ type: "subscribed", inbox_ids: null, event_types: ["message.received"] },
+      type: "subscribed",
+      inbox_ids: null,
+      event_types: ["message.received"],
       last_event_id: expect.stringMatching(/^evt_/),
     });
     await mail(ada, "to all");

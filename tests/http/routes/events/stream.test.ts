@@ -70,8 +70,15 @@ describe("A stream of events", () => {
     const told = JSON.parse(data ?? "");
     expect({ id, event }).toEqual({ id: told.event_id, event: "message.received" });
     expect(Object.keys(told)).toEqual([
-      ...["event", "event_id", "occurred_at", "delivered_at", "attempt"],
-      ...["inbox_id", "external_id", "thread_id", "message"],
+      "event",
+      "event_id",
+      "occurred_at",
+      "delivered_at",
+      "attempt",
+      "inbox_id",
+      "external_id",
+      "thread_id",
+      "message",
     ]);
     expect(told).toMatchObject({
       attempt: 1,
@@ -134,7 +141,10 @@ describe("A stream of events", () => {
     const first = await stream("", { on: small });
     const { status, body, headers } = await small.api("/v1/events/stream");
     expect({ status, code: body.code, scope: body.scope, limit: body.limit }).toEqual({
-      ...{ status: 429, code: "too_many_listeners", scope: "account", limit: 1 },
+      status: 429,
+      code: "too_many_listeners",
+      scope: "account",
+      limit: 1,
     });
     expect(headers.get("retry-after")).toBe("1");
     first.close();

@@ -47,17 +47,30 @@ for (const engine of enginesHere()) {
       const { id, inbox } = await begin();
       expect(await list(id)).toEqual([]);
       const { status, headers, body } = await door.ask(id, "POST", "/v1/webhooks", {
-        ...{ url, description: "Desk", eventTypes: ["message.failed", "message.sent", "message.failed"] },
-        ...{ inboxIds: [inbox.id], skipAutomated: true, include: ["extracted", "html"] },
+        url,
+        description: "Desk",
+        eventTypes: ["message.failed", "message.sent", "message.failed"],
+        inboxIds: [inbox.id],
+        skipAutomated: true,
+        include: ["extracted", "html"],
       });
       const { secret, ...shown } = body;
       expect([status, headers.get("location")]).toEqual([201, `/v1/webhooks/${body.id}`]);
       expect(secret).toMatch(/^whsec_/);
       expect(shown).toEqual({
-        ...{ id: expect.stringMatching(/^whk_/), url, description: "Desk" },
-        ...{ eventTypes: ["message.failed", "message.sent"], inboxIds: [inbox.id], skipAutomated: true },
-        ...{ include: ["html", "extracted"], isDefault: false, secretLast4: secret.slice(-4) },
-        ...{ createdAt: "2026-03-21T10:05:00.000Z", disabledAt: null, disabledReason: null, failingSince: null },
+        id: expect.stringMatching(/^whk_/),
+        url,
+        description: "Desk",
+        eventTypes: ["message.failed", "message.sent"],
+        inboxIds: [inbox.id],
+        skipAutomated: true,
+        include: ["html", "extracted"],
+        isDefault: false,
+        secretLast4: secret.slice(-4),
+        createdAt: "2026-03-21T10:05:00.000Z",
+        disabledAt: null,
+        disabledReason: null,
+        failingSince: null,
       });
       expect(await list(id)).toEqual([shown]);
       expect((await door.ask(id, "GET", `/v1/webhooks/${shown.id}`)).body).toEqual(shown);
@@ -145,8 +158,10 @@ for (const engine of enginesHere()) {
       const { body: rotated } = await door.ask(id, "POST", `${path}/rotate-secret`);
       expect(rotated.secret).not.toBe(set.secret);
       expect((await door.ask(id, "GET", "/v1/webhook")).body).toEqual({
-        ...{ url: `${url}/2`, secretLast4: rotated.secret.slice(-4) },
-        ...{ createdAt: "2026-03-21T10:05:00.000Z", disabledAt: "2026-03-21T10:05:00.000Z" },
+        url: `${url}/2`,
+        secretLast4: rotated.secret.slice(-4),
+        createdAt: "2026-03-21T10:05:00.000Z",
+        disabledAt: "2026-03-21T10:05:00.000Z",
       });
       await door.ask(id, "PUT", "/v1/webhook", { url });
       expect(await list(id)).toMatchObject([{ url, description: "Mine", disabledAt: null, disabledReason: null }]);
@@ -226,17 +241,34 @@ for (const engine of enginesHere()) {
       const path = `/v1/webhooks/${webhookId}/deliveries`;
       const rows = [
         {
-          ...{ event_id: pending, event: "message.received", state: "pending", attempts: 1, lastStatus: 503 },
-          ...{ lastAttemptAt: "2026-03-21T10:05:01.000Z", lastError: "answered 503" },
+          event_id: pending,
+          event: "message.received",
+          state: "pending",
+          attempts: 1,
+          lastStatus: 503,
+          lastAttemptAt: "2026-03-21T10:05:01.000Z",
+          lastError: "answered 503",
           nextAttemptAt: "2026-03-21T10:06:01.000Z",
         },
         {
-          ...{ event_id: delivered, event: "message.received", state: "delivered", attempts: 1, lastStatus: 200 },
-          ...{ lastAttemptAt: "2026-03-21T10:05:00.000Z", lastError: null, nextAttemptAt: null },
+          event_id: delivered,
+          event: "message.received",
+          state: "delivered",
+          attempts: 1,
+          lastStatus: 200,
+          lastAttemptAt: "2026-03-21T10:05:00.000Z",
+          lastError: null,
+          nextAttemptAt: null,
         },
         {
-          ...{ event_id: before, event: "message.received", state: "none", attempts: 0, lastStatus: null },
-          ...{ lastAttemptAt: null, lastError: null, nextAttemptAt: null },
+          event_id: before,
+          event: "message.received",
+          state: "none",
+          attempts: 0,
+          lastStatus: null,
+          lastAttemptAt: null,
+          lastError: null,
+          nextAttemptAt: null,
         },
       ];
       expect((await door.ask(id, "GET", path)).body).toEqual({ data: rows, nextCursor: null });
@@ -355,7 +387,9 @@ for (const engine of enginesHere()) {
         await hook.request(3);
         const { webhook, event_id } = told(await sibling.request(1));
         expect(webhook).toEqual({
-          ...{ id: webhookId, url: hook.url, reason: "failing" },
+          id: webhookId,
+          url: hook.url,
+          reason: "failing",
           disabled_at: "2026-03-26T10:05:00.000Z",
         });
         expect(await get(id, webhookId)).toMatchObject({ disabledAt: webhook.disabled_at, disabledReason: "failing" });
