@@ -115,8 +115,12 @@ function framesOf(deps: EventStreamDeps, { account, request, after, wanted }: As
   });
 
   function onRoom(): void {
-    if (ending === undefined) stream?.pump();
-    else if (!frames.isMidFrame()) finish(ending.reason);
+    if (ending !== undefined) {
+      if (!frames.isMidFrame()) finish(ending.reason);
+    } else if (frames.unsentBytes() <= queueBytes / 2) {
+      // Fills half of the queue at a time, since a wake-up of the stream costs as much as an event.
+      stream?.pump();
+    }
   }
 
   function beat(): void {
