@@ -1,6 +1,6 @@
 /**
  * A part of the service as a process, for bench/sending.ts: its API for inboxes and sends on the database of DATABASE_URL,
- * with no limits and without its workers, so that what accepting costs can be told from what is done with the mail later.
+ * without limits and workers, so that the cost of accepting is measured alone.
  */
 import pino from "pino";
 import { openDatabase } from "../src/database/db.ts";

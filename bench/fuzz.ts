@@ -1,7 +1,6 @@
 /**
- * `bun run fuzz [--requests N] [--seed S] [--database embedded|postgres]`: requests made from the OpenAPI document, good ones,
- * wrong ones and odd ones, each answer held against that document. Exits with 1 where one is a failure of the service or not
- * as documented.
+ * `bun run fuzz [--requests N] [--seed S] [--database embedded|postgres]`: sends right, wrong and odd requests made from the
+ * OpenAPI document, and checks each answer against it. Exits with 1 if an answer is a failure of the service or undocumented.
  */
 import { parseArgs } from "node:util";
 import { leaveNothing } from "../scripts/leave-nothing.ts";

@@ -1,7 +1,7 @@
 /**
- * `bun bench/profile.ts [receiving] [accepting] [webhooks] [--page docs/performance.md]`: where the time of the service's
- * process goes on its three hot paths, by Bun's own profiler, on a Postgres of its own. SECONDS (20) of load each. Prints
- * the shares by owner and the dearest functions, and with --page writes them into that page.
+ * `bun bench/profile.ts [receiving] [accepting] [webhooks] [--page docs/performance.md]`: profiles the service's process on its
+ * three hot paths with Bun's profiler, on a Postgres of its own, for SECONDS (20) each. Prints the shares by owner and the most
+ * expensive functions; --page writes them into that page.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

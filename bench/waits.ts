@@ -1,6 +1,6 @@
 /**
- * `bun bench/waits.ts`: how soon a mail is answered to who waits for it, beside the webhook that tells of it and in another process, and
- * what 5,000 waits (WAITS) cost that nobody writes to. DATABASE=embedded for the other database, which has one process.
+ * `bun bench/waits.ts`: the time from a mail to the answer of a wait, beside its webhook and in another process, and the cost of
+ * 5,000 idle waits (WAITS). DATABASE=embedded for the other database, which has one process.
  */
 import { join } from "node:path";
 import { connectRaw } from "../tests/support/raw-http.ts";

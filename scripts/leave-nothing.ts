@@ -1,6 +1,6 @@
 /**
- * Sees to it that a run of the tests or a benchmark leaves no process and no temporary file behind when SIGINT, SIGTERM or SIGHUP
- * ends it. By itself the runtime would end this process alone, without `finally`.
+ * Ends all processes and removes all temporary files of a run of the tests or a benchmark when SIGINT, SIGTERM or SIGHUP ends
+ * it. The runtime alone would end this process without `finally`.
  */
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,8 +10,8 @@ import { join } from "node:path";
 let directory: string | undefined;
 
 /**
- * From now on a signal ends first all that this process has started, then this process. Temporary files of both lie in one directory,
- * which goes with this process however it ends; gives that directory. A second call changes nothing.
+ * From now on a signal first ends all processes that this one has started, then this one. Their temporary files are in one
+ * directory, which is removed with this process; returns that directory. A second call changes nothing.
  */
 export function leaveNothing(place = tmpdir()): string {
   if (directory !== undefined) return directory;
@@ -63,9 +63,9 @@ const phases: readonly { signals: readonly NodeJS.Signals[]; ms: number }[] = [
 ];
 
 /**
- * Ends all processes that this one has started, and those that they have started. One whose parent has died since is found by
- * its session, if one of them began it, or by its working directory, if that lies among the temporary files of this run, as that
- * of a daemon does. `began` are sessions whose leaders may have ended already.
+ * Ends all processes that this one has started, and their children. If a parent has died, its child is found by its session, or
+ * by its working directory among the temporary files of this run, as for a daemon. `began` are sessions whose leaders may have
+ * ended already.
  */
 export async function endStarted(began: readonly number[] = []): Promise<void> {
   const known = new Set(began);

@@ -1,6 +1,6 @@
 /**
- * Makes the types of the SDK from the document that the service answers at `/openapi.json`: `bun run sdk`. What changes the API
- * changes them, and `bun run drift` fails until they are made anew.
+ * Makes the types of the SDK from the document at `/openapi.json`: `bun run sdk`. After a change of the API `bun run drift`
+ * fails until they are remade.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -2,8 +2,8 @@ import { readFileSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 
 /**
- * Where to put what need not outlive a run: in memory, where this machine has the room for it. Each database of a test is
- * hundreds of files that reach the disk before it is used. What tests kill are processes, and files survive those in memory too.
+ * The directory for temporary files of a run: in memory, if this machine has room for it. A database of a test is hundreds of
+ * files that are flushed before use. Files in memory survive the processes that tests kill.
  */
 export function quickPlace(): string {
   return hasRoomInMemory() ? shared : tmpdir();

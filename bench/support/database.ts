@@ -44,8 +44,8 @@ export async function startDatabase(settings: readonly string[] = []): Promise<B
 }
 
 /**
- * The tests' server does not wait for the disk; one that is held against servers that do must. It also has the files of its
- * log already, to be written over, as any server has that ran for a while: to make one takes 50 ms, in which nobody commits.
+ * The settings of the benchmarks' Postgres. The tests' server does not wait for the disk; a benchmark's must, like its peers.
+ * The files of its log exist already, as on any server that has run for a while: making one takes 50 ms without commits.
  */
 export async function startFlushingPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
   const server = await startPostgres(["fsync=on", "min_wal_size=1GB", ...settings]);

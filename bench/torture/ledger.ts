@@ -1,6 +1,6 @@
 /**
- * What was asked of the service and what it promised, kept outside of it. Whatever the service later shows is held
- * against these pages.
+ * The requests to the service and its promises, kept outside of it. The checks compare everything that the service shows with
+ * this ledger.
  */
 export interface Ledger {
   inboxes: Map<string, LedgerInbox>;

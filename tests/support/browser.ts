@@ -1,8 +1,8 @@
 import { type BrowserContext, chromium, type Page } from "playwright-core";
 
 /**
- * Where the tests find a real browser, best the one that has no windows, which takes two thirds as much of a processor; on a machine
- * without one, what needs it is skipped, and says so.
+ * The browser of the tests, preferably one without windows, which takes two thirds of the processor time. Without a Chromium
+ * these tests are skipped, and the run says so.
  */
 export const chromiumPath = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
   .map((name) => Bun.which(name))

@@ -1,6 +1,6 @@
 /**
- * The longest that this thread was at work without a pause while something was done. Unlike a clock it does not count what the
- * machine does for others, so a bound of it can be as tight as it is meant.
+ * The longest time for which this thread worked without a pause during `work`, in processor time, which does not depend on other
+ * work on the machine.
  */
 export async function busiest<Result>(work: () => Promise<Result>): Promise<{ result: Result; busyMs: number }> {
   let last = process.threadCpuUsage();

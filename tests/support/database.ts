@@ -13,8 +13,8 @@ export async function emptyDatabase(): Promise<EmptyDatabase> {
 }
 
 /**
- * On a server of its own, where this machine has one: for tests that hold a transaction open for seconds, since the log of events
- * shows nothing that is newer than the oldest transaction of the whole server.
+ * An empty database on a server of its own, if this machine has one, for tests that hold a transaction open for seconds: the
+ * event log hides events newer than the oldest transaction of the whole server.
  */
 export async function databaseApart(): Promise<EmptyDatabase> {
   if (!hasPostgres && process.env.TEST_DATABASE_URL) return makeDatabase(process.env.TEST_DATABASE_URL);

@@ -141,8 +141,8 @@ echo $code >"$call.status"`;
 export type KnownIds = Map<string, string>;
 
 /**
- * Where an answer is not what the page says. All is compared to the letter, the order of fields too, but for what is drawn or
- * goes by the clock: ids, which stand for one and the same throughout a page, instants, `…`, and the fields of `drawn`.
+ * The differences between an answer and the page, to the letter and in the order of fields, except ids (which stand for one and
+ * the same throughout a page), instants, `…`, and the random fields of `drawn`.
  */
 export function answerFaults(said: unknown, came: unknown, known: KnownIds = new Map(), at = "#"): string[] {
   if (kindOf(said) !== kindOf(came)) return [`${at} is ${kindOf(came)}, the page says ${kindOf(said)}`];

@@ -1,6 +1,6 @@
 /**
- * What a promise was rejected with; throws when it was not. `expect(promise).rejects` waits by spinning the
- * event loop, which with the embedded database costs seconds.
+ * The error of a rejected promise; throws if the promise is fulfilled. `expect(promise).rejects` waits by spinning the event
+ * loop, which costs seconds with the embedded database.
  */
 export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
   const settled = await promise.then(

@@ -1,8 +1,8 @@
 import { type Chance, chanceOf } from "./chance.ts";
 
 /**
- * HTML of senders who want that something runs, is fetched, leads away or covers the page: each another mix of what is known against
- * pages that show others' HTML, in other words. What a stranger's server is asked for names the mail that asked.
+ * Hostile HTML, which tries to run, to fetch, to lead away or to cover the page: each is another mix of known attacks. Requests
+ * to the attacker's server name the mail that caused them.
  */
 export function hostileHtml(count: number, seed: number, stranger: string): string[] {
   const chance = chanceOf(seed);

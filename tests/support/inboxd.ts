@@ -114,7 +114,7 @@ function spawn(words: readonly string[], { command = inboxdHere, cwd, env }: Run
   });
 }
 
-/** User and system time by proc(5), in ticks of which there are a hundred a second on every Linux. */
+/** User and system time from proc(5), in ticks of a hundredth of a second. */
 function cpuMsOf(pid: number): number | undefined {
   if (process.platform !== "linux") return undefined;
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];

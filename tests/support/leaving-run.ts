@@ -1,6 +1,6 @@
 /**
- * A run that has started processes of all kinds, and says their ids: for the test of scripts/leave-nothing.ts. As `stubborn` it has one
- * more that ends by no signal but SIGKILL, and waits for what never comes, as a benchmark may whose peers have ended.
+ * A run that starts processes of all kinds and prints their ids, for the test of scripts/leave-nothing.ts. As `stubborn` it also
+ * starts one that only SIGKILL ends, and waits for ever, as a benchmark may whose peers have ended.
  */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";

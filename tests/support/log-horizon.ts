@@ -2,8 +2,8 @@ import { sql } from "drizzle-orm";
 import { type Db, query } from "../../src/database/db.ts";
 
 /**
- * Resolves once the log shows all that is committed. It shows nothing newer than the oldest transaction that runs on the
- * server, and other tests have theirs there.
+ * Resolves once the log shows all committed events. It hides those newer than the oldest transaction on the server, and other
+ * tests have transactions there.
  */
 export async function untilLogShowsAll(db: Db): Promise<void> {
   for (;;) {

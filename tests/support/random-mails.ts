@@ -6,8 +6,7 @@ console.log(`Random mails: MAIL_SEED=${mailSeed}`);
 export const mostBusyMs = 200;
 
 /**
- * Mails put together by chance from what is odd about real and hostile mail. The same seed and number give the same mail, so one
- * that shows a fault can be had again.
+ * Random mails, put together from the oddities of real and hostile mail. The same seed and number give the same mail.
  */
 export function randomMail(seed: number, number: number): Buffer {
   const chance = chanceFrom(seed * 100_003 + number);

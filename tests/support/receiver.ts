@@ -1,9 +1,7 @@
 import { createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 
-/**
- * A receiver of webhooks on a real socket that does what its script says, also what no HTTP library would do.
- */
+/** A receiver of webhooks on a real socket that follows its script, also where no HTTP library would. */
 export interface Receiver {
   port: number;
   url: string;

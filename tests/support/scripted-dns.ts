@@ -28,8 +28,8 @@ export interface DnsMessage {
 export type DnsScript = (question: DnsQuestion) => DnsReply | DnsReply[] | Promise<DnsReply | DnsReply[]>;
 
 /**
- * A name server on real sockets, UDP and TCP on one port, whose messages are written by another hand than ours. What is
- * too long for the asker's datagrams is truncated.
+ * A name server on real sockets, UDP and TCP on one port; another library than ours writes its messages. Answers that are too
+ * long for the client's datagrams are truncated.
  */
 export interface ScriptedDns {
   address: string;

@@ -23,8 +23,8 @@ export interface Script {
   /** `handshake fails`: answers 220 to STARTTLS, then sends something that is not TLS. */
   tls?: "implicit" | "handshake fails";
   /**
-   * The answer to a command line, to `DATA's end` as ".", or nothing for the usual one. `mails` is how many mails this
-   * connection has brought so far.
+   * The answer to a command line, to the final dot as ".", or undefined for the usual one. `mails` is the number of mails on
+   * this connection so far.
    */
   answer?: (command: string, seen: { mails: number; connection: number; isEncrypted: boolean }) => Move | undefined;
 }

@@ -12,8 +12,8 @@ export interface Weakness {
 }
 
 /**
- * Holds a pattern against texts made from its own pieces: what leads up to something that it repeats, much of that, and an end
- * at which the rest may fail. The first for which twice the length takes more than `mostGrowth` times as long.
+ * Tries a pattern with texts made from its own parts: a beginning, a long repetition, and an end where the rest may fail.
+ * Returns the first text for which the double length takes more than `mostGrowth` times as long.
  */
 export function weaknessOf(pattern: Pick<Pattern, "source" | "flags">): Weakness | undefined {
   const expression = new RegExp(pattern.source, pattern.flags);

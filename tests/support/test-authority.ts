@@ -1,6 +1,6 @@
 /**
- * An authority that is made for the tests and trusted by nobody else, and certificates of it, so that no machine needs openssl
- * to run them. The keys are public: they prove nothing.
+ * A certificate authority for the tests, trusted by nobody else, and its certificates, so that no machine needs openssl. The
+ * keys are public and prove nothing.
  */
 export const testAuthority = `-----BEGIN CERTIFICATE-----
 MIIBZjCCAQygAwIBAgICEAAwCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOVGVzdCBh

@@ -1,6 +1,6 @@
 /**
- * A self-signed certificate for `localhost` and its key, valid from 2020 to 2119. It is public, made for the tests
- * alone and trusted by nobody: a test that wants it to be trusted says so. Committed, so that no machine needs openssl.
+ * A self-signed certificate for `localhost` and its key, valid from 2020 to 2119. It is public, made for the tests alone and
+ * trusted only by tests that set it. It is committed, so that no machine needs openssl.
  */
 export const testOnlyKey = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQguOdDimUQESSKdNCm

@@ -5,8 +5,8 @@ import { type PostgresServer, startPostgres } from "./postgres.ts";
 import { startWorld, type World, type WorldDatabase, type WorldOptions } from "./world.ts";
 
 /**
- * Worlds on one engine for the tests of a `describe`: each on a database of its own, those on Postgres on one server,
- * that of TEST_DATABASE_URL or one started for these tests.
+ * Worlds on one engine for the tests of a `describe`, each on its own database. Those on Postgres share one server: that of
+ * TEST_DATABASE_URL, or one started for these tests.
  */
 export function worldsOn(engine: EngineName): (options?: WorldOptions) => Promise<World> {
   const given = process.env.TEST_DATABASE_URL;

@@ -1,4 +1,4 @@
-/** Broken on purpose: of a mail that came while somebody waited for it only the place is told, now and then. */
+/** Broken on purpose: sometimes a wait returns the cursor of a mail that came meanwhile without the mail. */
 import { changeAnswers } from "./answers.ts";
 import { asItIs, portOf, serveBroken } from "./support.ts";
 

@@ -2,8 +2,8 @@ import type { Chance } from "../chance.ts";
 import type { ShownDocument, ShownOperation } from "./document.ts";
 
 /**
- * What is expected of the answer beyond that it is documented: a `good` request is not called malformed, a `bad` one
- * is refused, and of an `odd` one nothing is known.
+ * The expected answer, besides that it is documented: a `good` request is not called malformed, a `bad` one is refused, an `odd`
+ * one may get any answer.
  */
 export type Intent = "good" | "bad" | "odd";
 

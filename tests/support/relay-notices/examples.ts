@@ -1,6 +1,6 @@
 /**
- * What relays send, as their documentation shows it, with the names of a message of ours put in: each says that jane@example.com
- * is no address.
+ * Notices of relays, as their documentation shows them, about a message of ours: each reports that jane@example.com does not
+ * exist.
  */
 export interface Named {
   messageId: string;

@@ -1,7 +1,4 @@
-/**
- * A certificate such as SNS signs with, and its key: public, self-signed, made for the tests alone and trusted by nobody, valid
- * from 2020 to 2119.
- */
+/** A certificate like those of SNS, and its key: public, self-signed, for the tests alone, valid from 2020 to 2119. */
 export const snsKey = `-----BEGIN PRIVATE KEY-----
 MIIEvAIBADANBgkqhkiG9w0BAQEFAASCBKYwggSiAgEAAoIBAQDZMuees+u2L4D8
 VqMzOxzkRJcQWsK7TnxZGFH/tJ5LHlTvcdnMh5A79BIXXUgKPqLrHsCpJnTtu2uZ
