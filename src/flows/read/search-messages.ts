@@ -3,8 +3,7 @@ import { Refusal } from "../../domain/errors.ts";
 import type { InboxTotals } from "../../store/mail/message-pages.ts";
 import { type Found, type SearchTerms, searchMessages } from "../../store/mail/search.ts";
 import { type IndexingDeps, indexMessages } from "./index-messages.ts";
-import { listedPage } from "./listed-page.ts";
-import { type MessagesPage, type MessagesQuery, rangeOf } from "./page-messages.ts";
+import { listedPage, type MessagesPage, type MessagesQuery, rangeOf } from "./page-messages.ts";
 
 /** Matches are counted up to this number. A higher total would cost more than the page. */
 export const countedMatches = 10_000;
