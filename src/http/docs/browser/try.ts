@@ -45,7 +45,7 @@ interface AllForms extends SampleLanguage {
 function oneForm(form: HTMLFormElement, deps: TryDeps, all: AllForms) {
   const request = requestForm(form, deps.base);
   const button = the<HTMLButtonElement>("button[type=submit]", form);
-  const told = the(".told", form);
+  const status = the(".told", form);
   const fault = form.querySelector<HTMLElement>(".fault");
   const label = button.textContent;
   const drawCode = sampleView(form, request.draft, all);
@@ -65,8 +65,8 @@ function oneForm(form: HTMLFormElement, deps: TryDeps, all: AllForms) {
     draw();
   }
 
-  function tell(...words: (string | Node)[]): void {
-    told.replaceChildren(...words);
+  function showStatus(...words: (string | Node)[]): void {
+    status.replaceChildren(...words);
   }
 
   /** Asks for a second click before a request that deletes something. */
@@ -76,20 +76,20 @@ function oneForm(form: HTMLFormElement, deps: TryDeps, all: AllForms) {
   }
 
   async function send(): Promise<void> {
-    tell();
+    showStatus();
     if (request.draft().needsKey && deps.key.read() === "") {
       deps.key.ask("Enter the API key that the first start printed");
-      return tell("An API key is needed: enter it at the top.");
+      return showStatus("An API key is needed: enter it at the top.");
     }
     const missing = await lookUp(request.wants(), deps.known, deps.ask);
     all.refresh();
     const [sentence, link, words] = remedies[missing ?? ""] ?? [];
-    if (sentence !== undefined) return tell(`${sentence} `, element("a", { href: link ?? "" }, words ?? ""));
+    if (sentence !== undefined) return showStatus(`${sentence} `, element("a", { href: link ?? "" }, words ?? ""));
     const wrong = request.fault();
-    if (wrong !== undefined) return tell(wrong);
+    if (wrong !== undefined) return showStatus(wrong);
     if (request.isDangerous && !isAsked) {
       ask(true);
-      return tell("This can't be taken back.");
+      return showStatus("This can't be taken back.");
     }
     ask(false);
     await carryOut();
@@ -125,7 +125,7 @@ function oneForm(form: HTMLFormElement, deps: TryDeps, all: AllForms) {
     if (button.disabled) return;
     button.disabled = true;
     send()
-      .catch((error: Error) => tell(`The server did not answer: ${error.message}`))
+      .catch((error: Error) => showStatus(`The server did not answer: ${error.message}`))
       .finally(() => {
         button.disabled = false;
       });

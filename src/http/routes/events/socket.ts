@@ -62,10 +62,10 @@ export function socketSession(deps: SocketDeps, account: Account): SocketSession
   let socket: Socket | undefined;
   let forget: ReturnType<OpenStreams["keep"]> | undefined;
   let unanswered = 0;
-  const saysTooOften = paceOf(messagesAtOnce);
+  const isTooFast = paceOf(messagesAtOnce);
   const subscribed = subscriptions(deps, account, { socketNow: () => socket, cutOff });
   /** Messages are handled one after the other. */
-  let dealing: Promise<void> = Promise.resolve();
+  let handling: Promise<void> = Promise.resolve();
 
   function close(reason: keyof typeof closeCodes): void {
     const closing = socket;
@@ -85,11 +85,11 @@ export function socketSession(deps: SocketDeps, account: Account): SocketSession
     forget?.(reason);
   }
 
-  async function deal(text: string | Uint8Array): Promise<void> {
+  async function handle(text: string | Uint8Array): Promise<void> {
     if (socket === undefined) return;
     try {
       const message = parseSocketMessage(text);
-      if (message.type === "ping") say(socket, { type: "pong" });
+      if (message.type === "ping") sendJson(socket, { type: "pong" });
       else if (message.type === "subscribe") await subscribed.more(message);
       else subscribed.less(message.inbox_ids ?? undefined);
     } catch (error) {
@@ -97,7 +97,7 @@ export function socketSession(deps: SocketDeps, account: Account): SocketSession
       if (refusal.details.extra?.resource === "event") close("unknown_place");
       // An open socket would make the client wait for events that it is not subscribed to.
       else if (statusOf[refusal.reason] >= 500) close("try_again_later");
-      else say(socket, { type: "error", code: refusal.reason, message: refusal.message });
+      else sendJson(socket, { type: "error", code: refusal.reason, message: refusal.message });
     }
   }
 
@@ -123,8 +123,8 @@ export function socketSession(deps: SocketDeps, account: Account): SocketSession
     },
     received(message) {
       if (socket === undefined) return;
-      if (saysTooOften() || Buffer.byteLength(message) > longestMessage) close("too_much_said");
-      else dealing = dealing.then(() => deal(message));
+      if (isTooFast() || Buffer.byteLength(message) > longestMessage) close("too_much_said");
+      else handling = handling.then(() => handle(message));
     },
     drained: subscribed.pump,
     ponged() {
@@ -145,7 +145,7 @@ function subscriptions(deps: SocketDeps, account: Account, { socketNow, cutOff }
   let wanted: Wanted = { types: [], inboxIds: [], automated: undefined, include: [] };
 
   function answer(type: "subscribed" | "unsubscribed"): void {
-    say(socketNow(), {
+    sendJson(socketNow(), {
       type,
       inbox_ids: wanted.inboxIds ?? null,
       event_types: wanted.types.includes(everyEvent) ? null : wanted.types,
@@ -173,7 +173,7 @@ function subscriptions(deps: SocketDeps, account: Account, { socketNow, cutOff }
         throw new Refusal("validation_error", 'Cannot subscribe: "last_event_id" belongs to the first subscription');
       }
       const asked = await wantedBy(deps, account, message);
-      const next = together(wanted, asked, message.automated !== undefined);
+      const next = merged(wanted, asked, message.automated !== undefined);
       if (stream === undefined) {
         const begun = await begin(after, next);
         if (socketNow() === undefined) return begun.close();
@@ -200,7 +200,7 @@ function subscriptions(deps: SocketDeps, account: Account, { socketNow, cutOff }
   };
 }
 
-function say(socket: Socket | undefined, message: object): void {
+function sendJson(socket: Socket | undefined, message: object): void {
   socket?.send(JSON.stringify(message));
 }
 
@@ -227,7 +227,7 @@ async function wantedBy(deps: SocketDeps, account: Account, asked: SubscribeMess
 }
 
 /** Adds a subscription to the one before. The last `automated` counts. */
-function together(before: Wanted, more: Wanted, saysOfRobots: boolean): Wanted {
+function merged(before: Wanted, more: Wanted, setsAutomated: boolean): Wanted {
   const wasNothing = before.types.length === 0;
   return {
     types: [...new Set([...before.types, ...more.types])],
@@ -235,7 +235,7 @@ function together(before: Wanted, more: Wanted, saysOfRobots: boolean): Wanted {
       more.inboxIds === undefined || (before.inboxIds === undefined && !wasNothing)
         ? undefined
         : [...new Set([...(before.inboxIds ?? []), ...more.inboxIds])],
-    automated: saysOfRobots ? more.automated : before.automated,
+    automated: setsAutomated ? more.automated : before.automated,
     include: inOrder([...before.include, ...more.include]),
   };
 }
