@@ -205,7 +205,7 @@ async function claimWithMessages(db: Db, claim: Claim, at: Date): Promise<Claime
 async function settle(deps: RelayEmailDeps, settlements: readonly ConcerningSettlement[]): Promise<Set<string>> {
   const shared = new Set(settlements.flatMap(({ isShared, messageId }) => (isShared ? messageId : [])));
   const { work } = deps.db;
-  const { inForce, told, hasDeliveries, suppressed } =
+  const { inForce, withEvent, hasDeliveries, suppressed } =
     shared.size === 0
       ? await settleRelays(work, settlements)
       : await transaction(work, async (tx) => {
@@ -220,7 +220,7 @@ async function settle(deps: RelayEmailDeps, settlements: readonly ConcerningSett
     }
   }
   if (hasDeliveries) deps.nudge("webhook");
-  deps.changes.notify(settlements.filter(({ subjectId }) => told.has(subjectId)));
+  deps.changes.notify(settlements.filter(({ subjectId }) => withEvent.has(subjectId)));
   return inForce;
 }
 

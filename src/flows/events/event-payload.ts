@@ -5,7 +5,7 @@ import type { StoredFailure } from "../../domain/outcome.ts";
 import type { RecipientOutcome } from "../../domain/send/recipients/recipient-outcome.ts";
 import type { Extraction } from "../../extract/extract.ts";
 import { tagOf } from "../../standards/address.ts";
-import type { ToldEventRow } from "../../store/events/told.ts";
+import type { EventContent } from "../../store/events/event-content.ts";
 import type { ListedAttachment } from "../../store/mail/attachments.ts";
 import type { IncludedRow } from "../../store/mail/included.ts";
 import { type AttachmentLinks, type LinkedAttachment, linkedAttachments } from "../read/attachment-links.ts";
@@ -21,7 +21,7 @@ export interface PayloadDeps extends ExtractingDeps {
 }
 
 /** The row of an event with everything that its payload is made from. */
-export type WholeEvent = ToldEventRow & {
+export type WholeEvent = EventContent & {
   id: string;
   accountId: string;
   attachments: readonly ListedAttachment[];

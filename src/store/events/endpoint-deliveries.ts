@@ -2,9 +2,9 @@ import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
 import type { LogPosition } from "../../domain/events/log-position.ts";
 import type { events } from "../schema.ts";
+import { contentJoins, isOfMessage } from "./event-content.ts";
 import { deliveryId, endpointSubscribes } from "./fan-out.ts";
 import { type Addressee, addressee, asked, tried } from "./redelivery.ts";
-import { isOfMessage, toldJoins } from "./told.ts";
 
 export type DeliveryState = "pending" | "delivered" | "failed" | "none";
 
@@ -52,7 +52,7 @@ export async function listEndpointDeliveries(
           order by e.written_by desc, e.id desc limit ${mostLookedAt}
         ),
         tellable as materialized (
-          select e.*, m.automated is not null as is_automated from looked e ${toldJoins}
+          select e.*, m.automated is not null as is_automated from looked e ${contentJoins}
           where m.id is not null or not (${isOfMessage})
         ),
         found as materialized (

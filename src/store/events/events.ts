@@ -3,10 +3,10 @@ import { arrayOf, type Db, query } from "../../database/db.ts";
 import { everyEvent } from "../../domain/events/event-types.ts";
 import type { LogPosition } from "../../domain/events/log-position.ts";
 import type { Subscription } from "../../domain/events/subscription.ts";
-import { isOfMessage, type Nullable, type ToldEventRow, toldFields, toldJoins } from "./told.ts";
+import { contentFields, contentJoins, type EventContent, isOfMessage, type Nullable } from "./event-content.ts";
 
 /** An event of the log. A long text is left out, with its size in octets instead. */
-export type ListedEvent = ToldEventRow & { id: string; accountId: string };
+export type ListedEvent = EventContent & { id: string; accountId: string };
 
 /** A page of the log. */
 export interface EventPage extends Subscription {
@@ -57,10 +57,10 @@ export async function listEvents(db: Db, page: EventPage): Promise<ListedEvents>
         from (select) one
         left join (${lookAt === undefined ? sql`select null as id, 0 as number` : lastLookedAt(page)}) looked on true
         left join (
-          select e.id, e.account_id as "accountId", e.written_by, ${toldFields} from (
+          select e.id, e.account_id as "accountId", e.written_by, ${contentFields} from (
             select e.* from (${inOrder(page)}) e where ${isWanted(page)} and ${isShown}
             order by e.written_by, e.id limit ${limit}
-          ) e ${toldJoins} where m.id is not null or not ${isOfMessage}
+          ) e ${contentJoins} where m.id is not null or not ${isOfMessage}
         ) found on true
         order by found.written_by, found.id`,
   );
@@ -73,7 +73,7 @@ export async function listEvents(db: Db, page: EventPage): Promise<ListedEvents>
 export function listEventsByIds(db: Db, ids: readonly string[]): Promise<ListedEvent[]> {
   return query<ListedEvent>(
     db,
-    sql`select e.id, e.account_id as "accountId", ${toldFields} from events e ${toldJoins}
+    sql`select e.id, e.account_id as "accountId", ${contentFields} from events e ${contentJoins}
         where e.id = any(${arrayOf("text", ids)}) and ${isShown} and (m.id is not null or not ${isOfMessage})
         order by e.written_by, e.id`,
   );

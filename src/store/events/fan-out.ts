@@ -11,9 +11,9 @@ import { endpointLane } from "./endpoints.ts";
  * runs gets the event, whichever process dies, and no process needs to remember endpoints.
  */
 
-/** The columns of the CTE `told`, which `tellEvents` reads beside `is_automated`. */
-const told = ["id", "accountId", "inboxId", "threadId", "messageId", "type", "occurredAt", "data"] as const;
-const toldColumns = columnNamesOf(events, told).join(", ");
+/** The columns of the CTE `new_event`, which `eventsAndDeliveries` reads beside `is_automated`. */
+const eventFields = ["id", "accountId", "inboxId", "threadId", "messageId", "type", "occurredAt", "data"] as const;
+const eventColumns = columnNamesOf(events, eventFields).join(", ");
 
 /** The fields of an endpoint that deliveries depend on. */
 const endpointFields = [
@@ -53,7 +53,7 @@ export function endpointOfLane(lane: string): SQL {
 }
 
 /**
- * Whether an endpoint `w` has subscribed to an event `e` of `told`, by the rules of domain/events/subscription.ts. An endpoint does not
+ * Whether an endpoint `w` has subscribed to an event `e` of `new_event`, by the rules of domain/events/subscription.ts. An endpoint does not
  * get the event that it was disabled; the other endpoints do.
  */
 export const endpointSubscribes = sql.raw(
@@ -82,24 +82,24 @@ export const deliveryAgainInto = sql.raw(`insert into outbox (${deliveryFields},
 /** The values of `deliveryFields` for `e` and `w`, without the instants. An event without an inbox waits under its account's id. */
 export const deliveryColumns = sql`${deliveryId}, 'webhook', e.account_id, coalesce(e.inbox_id, e.account_id), w.lane, e.id`;
 
-/** `event as (…), promised as (…)`: inserts the events of a CTE `told` and their deliveries. */
-export const tellEvents = sql`event as (${sql.raw(`insert into events (${toldColumns}) select ${toldColumns} from told`)}),
-  promised as (${deliveryInto} select ${deliveryColumns}, e.occurred_at, e.occurred_at
-    from told e cross join lateral (${endpointsOfAccount("e.account_id")}) w where ${endpointWants} returning 1)`;
+/** `event as (…), delivery as (…)`: inserts the events of a CTE `new_event` and their deliveries. */
+export const eventsAndDeliveries = sql`event as (${sql.raw(`insert into events (${eventColumns}) select ${eventColumns} from new_event`)}),
+  delivery as (${deliveryInto} select ${deliveryColumns}, e.occurred_at, e.occurred_at
+    from new_event e cross join lateral (${endpointsOfAccount("e.account_id")}) w where ${endpointWants} returning 1)`;
 
-/** Whether `tellEvents` inserted deliveries, so that their worker is to be woken. */
-export const hasDeliveries = sql`exists (select from promised) as "hasDeliveries"`;
+/** Whether `eventsAndDeliveries` inserted deliveries, so that their worker is to be woken. */
+export const hasDeliveries = sql`exists (select from delivery) as "hasDeliveries"`;
 
 /**
- * `told as materialized (…)` of these events, none of which is about mail that came in. The condition is about `row`, with the
+ * `new_event as materialized (…)` of these events, none of which is about mail that came in. The condition is about `row`, with the
  * fields of events.
  */
-export function toldRows(rows: readonly NewEvent[], where: SQL = sql``): SQL {
-  return sql`told as materialized (select ${toldSelected}, false as is_automated from ${recordSet(events, rows, told)}${where})`;
+export function newEvents(rows: readonly NewEvent[], where: SQL = sql``): SQL {
+  return sql`new_event as materialized (select ${eventsSelected}, false as is_automated from ${recordSet(events, rows, eventFields)}${where})`;
 }
 
-const toldSelected = sql.raw(
-  Object.entries(columnsOf(events, told))
+const eventsSelected = sql.raw(
+  Object.entries(columnsOf(events, eventFields))
     .map(([field, column]) => `row."${field}" as ${columnName(column)}`)
     .join(", "),
 );
@@ -109,7 +109,7 @@ export async function insertEvents(tx: Db, rows: readonly NewEvent[]): Promise<b
   if (rows.length === 0) return false;
   const [row] = await query<{ hasDeliveries: boolean }>(
     tx,
-    sql`with ${toldRows(rows)}, ${tellEvents} select ${hasDeliveries}`,
+    sql`with ${newEvents(rows)}, ${eventsAndDeliveries} select ${hasDeliveries}`,
   );
   return row?.hasDeliveries === true;
 }

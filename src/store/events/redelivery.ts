@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import { type Db, query, transaction } from "../../database/db.ts";
 import type { LogPosition } from "../../domain/events/log-position.ts";
+import { contentJoins, isOfMessage } from "./event-content.ts";
 import {
   deliveryAgainInto,
   deliveryColumns,
@@ -9,7 +10,6 @@ import {
   endpointOfLane,
   endpointSubscribes,
 } from "./fan-out.ts";
-import { isOfMessage, toldJoins } from "./told.ts";
 
 /** An endpoint of an account, by its lane. */
 export interface Addressee {
@@ -83,7 +83,7 @@ export async function insertRecovery(tx: Db, { after, limit, now, ...to }: Recov
           and (e.written_by, e.id) > (${position}) order by e.written_by, e.id limit ${limit}
         ),
         tellable as materialized (
-          select e.*, m.automated is not null as is_automated from looked e ${toldJoins}
+          select e.*, m.automated is not null as is_automated from looked e ${contentJoins}
           where m.id is not null or not (${isOfMessage})
         ),
         known as materialized (select w.answered_at is not null as answers from ${addressee} w),
@@ -98,7 +98,7 @@ export async function insertRecovery(tx: Db, { after, limit, now, ...to }: Recov
             when exists (select from asked, outbox o where o.kind = 'webhook' and o.lane = asked.lane) then 0
             else 1 end
         ),
-        promised as (
+        inserted as (
           ${deliveryAgainInto} select ${deliveryColumns}, ${now}, e.occurred_at, ${triedColumns}
           from chosen e cross join lateral ${addressee} w cross join lateral ${tried} tried
           order by e.written_by, e.id on conflict (subject_id) do nothing returning 1
@@ -109,7 +109,7 @@ export async function insertRecovery(tx: Db, { after, limit, now, ...to }: Recov
           or (written_by, id) <= (select written_by, id from chosen order by written_by, id limit 1)
           order by written_by desc, id desc limit 1
         )
-        select (select count(*) from promised) as queued, (select id from last) as last,
+        select (select count(*) from inserted) as queued, (select id from last) as last,
           exists (
             select from events e where e.account_id = ${to.accountId} and (e.written_by, e.id) >
               (coalesce((select written_by from last), ${after.writtenBy}::xid8), coalesce((select id from last), ${after.id}))

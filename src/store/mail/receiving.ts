@@ -5,7 +5,7 @@ import type { Body, FiledMails } from "../../domain/receive/filed-mails.ts";
 import type { Copy, KnownOfMails, NamedMessage, Parent, ReadInbox } from "../../domain/receive/known-of-mails.ts";
 import { mailTotals } from "../account/inbox-totals.ts";
 import { assigned, columnNames, columnsOf, fieldsOf, replaced, selected } from "../columns.ts";
-import { hasDeliveries, tellEvents } from "../events/fan-out.ts";
+import { eventsAndDeliveries, hasDeliveries } from "../events/fan-out.ts";
 import { insertion, recordSet, recordsOf, recordsWith } from "../rows.ts";
 import { attachments, awaitedParents, correspondents, events, inboxes, messages, threads } from "../schema.ts";
 import { addressesOf } from "../send/recipients.ts";
@@ -137,8 +137,8 @@ export async function insertMails(
   const parts = [
     sql`thread as (${insertion(threads, mails.threads, threadChanged)})`,
     sql`message as (${messageInto}${bodiesOf === undefined ? bodiesGiven(mails.bodies) : bodiesOfTwin(bodiesOf)} from mail${ifUnchanged})`,
-    sql`told as materialized (${eventOfMail}${ifUnchanged})`,
-    tellEvents,
+    sql`new_event as materialized (${eventOfMail}${ifUnchanged})`,
+    eventsAndDeliveries,
   ];
   if (mails.sources.length > 0) parts.push(sql`source as (${sourcesInserted(mails.sources, ifUnchanged)})`);
   if (mails.attachments.length > 0)

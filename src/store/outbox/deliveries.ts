@@ -1,8 +1,8 @@
 import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
 import { type Selected, selected } from "../columns.ts";
+import { contentFields, contentJoins, type EventContent, type Nullable } from "../events/event-content.ts";
 import { endpointOfLane } from "../events/fan-out.ts";
-import { type Nullable, type ToldEventRow, toldFields, toldJoins } from "../events/told.ts";
 import { deliveries, endpoints } from "../schema.ts";
 import { claimStatement } from "./claim-statement.ts";
 import { type Claim, type Claimed, type ClaimedItem, type ClaimedRow, claimedFields, claimedOf } from "./claims.ts";
@@ -19,7 +19,7 @@ const ofEndpoint = selected(endpoints, "w", [
 ]);
 
 /** A claimed delivery with all that its request needs. The fields of an event or endpoint that is gone are null. */
-export type ClaimedDelivery = ClaimedItem & { eventId: string } & Nullable<ToldEventRow> &
+export type ClaimedDelivery = ClaimedItem & { eventId: string } & Nullable<EventContent> &
   Nullable<Selected<typeof ofEndpoint> & { webhookId: string }>;
 
 /**
@@ -31,10 +31,10 @@ export async function claimDeliveries(db: Db, claim: Claim): Promise<Claimed<Cla
     db,
     claimStatement(
       claim,
-      sql`select ${claimedFields}, claimed.event_id as "eventId", ${toldFields}, ${ofEndpoint}, w.webhook_id as "webhookId"
+      sql`select ${claimedFields}, claimed.event_id as "eventId", ${contentFields}, ${ofEndpoint}, w.webhook_id as "webhookId"
           from claimed
           left join events e on e.id = claimed.event_id
-          ${toldJoins}
+          ${contentJoins}
           left join lateral (${endpointOfLane("claimed.lane")}) w on true`,
     ),
   );

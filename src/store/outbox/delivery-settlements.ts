@@ -3,7 +3,7 @@ import { type Db, query } from "../../database/db.ts";
 import type { DisabledReason } from "../../domain/events/endpoint.ts";
 import { columnNames, fieldsOf, replaced } from "../columns.ts";
 import { endpointLane } from "../events/endpoints.ts";
-import { tellEvents } from "../events/fan-out.ts";
+import { eventsAndDeliveries } from "../events/fan-out.ts";
 import { deliveries } from "../schema.ts";
 
 /** The attempts at one delivery that the log keeps: the last ones. */
@@ -157,13 +157,13 @@ const answersTaken = sql`answers as materialized (
     returning w.id, w.account_id, n.lane, w.url, w.disabled_at, w.disabled_reason, n."disabledEventId" as event_id
   ),
   disabled as materialized (select * from changed where disabled_at is not null),
-  told as materialized (
+  new_event as materialized (
     select event_id as id, account_id, null::text as inbox_id, null::text as thread_id, null::text as message_id,
       'webhook.disabled' as type, disabled_at as occurred_at,
       jsonb_build_object('webhookId', id, 'url', url, 'reason', disabled_reason) as data, false as is_automated
     from disabled
   ),
-  ${tellEvents},`;
+  ${eventsAndDeliveries},`;
 
 /** Whether an attempt of `settled` ends with its endpoint, which this statement disabled. */
 const endsWithEndpoint = sql.raw(`(settled.answered in ('badly', 'gone') and exists (select from disabled d
@@ -171,4 +171,4 @@ const endsWithEndpoint = sql.raw(`(settled.answered in ('badly', 'gone') and exi
 
 const disabledAndPromised = sql`union all select null,
     json_build_object('accountId', account_id, 'webhookId', id, 'reason', disabled_reason), false from disabled
-  union all select null, null, exists (select from promised)`;
+  union all select null, null, exists (select from delivery)`;

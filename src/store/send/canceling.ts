@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { type Db, jsonb, query } from "../../database/db.ts";
 import type { StoredFailure } from "../../domain/outcome.ts";
-import { hasDeliveries, tellEvents } from "../events/fan-out.ts";
+import { eventsAndDeliveries, hasDeliveries } from "../events/fan-out.ts";
 import type { messages } from "../schema.ts";
 import { decidedRecipients } from "./recipients.ts";
 
@@ -61,8 +61,8 @@ export async function markCanceled(db: Db, cancellation: Cancellation): Promise<
           cross join lateral (select position from recipients where message_id = message.id and status = 'pending' order by position) r
         ),
         ${decidedRecipients},
-        told as materialized (select * from news),
-        ${tellEvents}
+        new_event as materialized (select * from message_event),
+        ${eventsAndDeliveries}
         select status, inbox_id as "inboxId", case when exists (select from free) then 'canceled' when exists (select from line) then 'in_progress' end as outcome,
           ${hasDeliveries} from message`,
   );

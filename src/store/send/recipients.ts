@@ -26,7 +26,7 @@ export function addressesOf(messageId: string): SQL {
  * Parts of a statement that decides about recipients. They take a set `outcome` with the columns `message_id, position, status,
  * provider_message_id, failure, unsure, account_id, at, sent_event, failed_event`, and write what it makes of the recipients and of
  * their messages. A message is sent as soon as one recipient is, and stays so. Its failure is that of the first failed recipient,
- * also beside `sent`. `news` are the events: `message.sent` for the first recipient who is sent, `message.failed` once nobody is
+ * also beside `sent`. `message_event` has the events: `message.sent` for the first recipient who is sent, `message.failed` once nobody is
  * pending and somebody has failed.
  *
  * The message is written before its recipients, because reports lock it first too: in the other order they could deadlock. The
@@ -66,7 +66,7 @@ export const decidedRecipients = sql`become as materialized (
       from become join marked on marked.id = become.message_id
       where become.is_new and r.message_id = become.message_id and r.position = become.position and r.status = 'pending'
     ),
-    news as (
+    message_event as (
       select event.id, whole.account_id, marked.inbox_id, marked.thread_id, marked.id as message_id,
         'message.' || event.status as type, whole.at as occurred_at,
         jsonb_build_object('status', whole.status, 'providerMessageId', marked.provider_message_id,

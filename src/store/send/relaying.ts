@@ -4,7 +4,7 @@ import type { StoredFailure } from "../../domain/outcome.ts";
 import type { RecipientOutcome } from "../../domain/send/recipients/recipient-outcome.ts";
 import type { SuppressionReason } from "../../domain/send/suppressed.ts";
 import { type Selected, selected } from "../columns.ts";
-import { hasDeliveries, tellEvents } from "../events/fan-out.ts";
+import { eventsAndDeliveries, hasDeliveries } from "../events/fan-out.ts";
 import { recordsOf, recordsWith } from "../rows.ts";
 import { messages, outbox } from "../schema.ts";
 import { keptNames, type Named } from "./message-names.ts";
@@ -13,7 +13,7 @@ import {
   addedSuppressions,
   foundSuppressions,
   type Suppressing,
-  suppressionNews,
+  suppressionEvents,
   suppressionOf,
 } from "./suppressions.ts";
 
@@ -112,7 +112,7 @@ export interface SettledRelays {
   /** The settlements whose claims were in force. */
   inForce: Set<string>;
   /** The settlements whose messages have a new event. */
-  told: Set<string>;
+  withEvent: Set<string>;
   hasDeliveries: boolean;
   /** The suppressions that are new. */
   suppressed: readonly string[];
@@ -126,7 +126,7 @@ export interface SettledRelays {
 export async function settleRelays(db: Db, settlements: readonly RelaySettlement[]): Promise<SettledRelays> {
   const rows = await query<{
     subjectId: string;
-    isTold: boolean;
+    hasEvent: boolean;
     hasDeliveries: boolean;
     suppressed: string[] | null;
   }>(
@@ -158,16 +158,16 @@ export async function settleRelays(db: Db, settlements: readonly RelaySettlement
         ${decidedRecipients},
         ${keptNames(sql`outcome`)},
         ${foundSuppressions(sql`outcome`)},
-        told as materialized (${suppressionNews} union all select * from news),
-        ${tellEvents}
-        select "subjectId", "messageId" in (select message_id from told) as "isTold", ${hasDeliveries},
+        new_event as materialized (${suppressionEvents} union all select * from message_event),
+        ${eventsAndDeliveries}
+        select "subjectId", "messageId" in (select message_id from new_event) as "hasEvent", ${hasDeliveries},
           ${addedSuppressions} as suppressed
         from in_force`,
   );
   const [first] = rows;
   return {
     inForce: new Set(rows.map(({ subjectId }) => subjectId)),
-    told: new Set(rows.flatMap(({ subjectId, isTold }) => (isTold ? [subjectId] : []))),
+    withEvent: new Set(rows.flatMap(({ subjectId, hasEvent }) => (hasEvent ? [subjectId] : []))),
     hasDeliveries: first?.hasDeliveries === true,
     suppressed: first?.suppressed ?? [],
   };

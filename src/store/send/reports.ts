@@ -4,7 +4,7 @@ import type { Chunk } from "../../domain/receive/filed-mails.ts";
 import type { KeptReport, KnownMessage } from "../../domain/reports/reported-message.ts";
 import type { ReportedRows } from "../../domain/reports/reported-rows.ts";
 import { allFields, asJson, columnNames, fieldsOf, replaced, selected } from "../columns.ts";
-import { hasDeliveries, tellEvents, toldRows } from "../events/fan-out.ts";
+import { eventsAndDeliveries, hasDeliveries, newEvents } from "../events/fan-out.ts";
 import { chunkBytes, findChunk, insertSources, sourcesInserted } from "../mail/sources.ts";
 import { recordSet } from "../rows.ts";
 import { messages, recipients, reports, suppressions } from "../schema.ts";
@@ -73,11 +73,11 @@ export async function insertReports(tx: Db, rows: ReportedRows, raw: readonly Ra
     );
   if (rows.events.length === 0 && parts.length === 0) return { hasDeliveries: false, suppressed: [] };
   const mayAdd = rows.suppressions.length > 0;
-  const told = toldRows(rows.events, mayAdd ? ifSuppressionIsNew : undefined);
+  const events = newEvents(rows.events, mayAdd ? ifSuppressionIsNew : undefined);
   const added = mayAdd ? sql`(select array_agg(id) from suppressed)` : sql`null::text[]`;
   const [written] = await query<{ hasDeliveries: boolean; suppressed: string[] | null }>(
     tx,
-    sql`with ${sql.join([...parts, told, tellEvents], sql`, `)} select ${hasDeliveries}, ${added} as suppressed`,
+    sql`with ${sql.join([...parts, events, eventsAndDeliveries], sql`, `)} select ${hasDeliveries}, ${added} as suppressed`,
   );
   return { hasDeliveries: written?.hasDeliveries === true, suppressed: written?.suppressed ?? [] };
 }

@@ -229,8 +229,8 @@ export function foundSuppressions(settled: SQL): SQL {
 /** The ids of the suppressions that are new. */
 export const addedSuppressions = sql`(select array_agg(id) from found where id in (select id from suppressed))`;
 
-/** The events of the new suppressions, as rows for `told`. */
-export const suppressionNews = sql`select "eventId" as id, "accountId" as account_id, "ofInbox" as inbox_id,
+/** The events of the new suppressions, as rows for `new_event`. */
+export const suppressionEvents = sql`select "eventId" as id, "accountId" as account_id, "ofInbox" as inbox_id,
     "ofThread" as thread_id, "messageId" as message_id, 'suppression.added' as type, "createdAt" as occurred_at,
     jsonb_build_object('providerMessageId', "providerMessageId", 'suppression',
       jsonb_build_object('id', id, 'address', address, 'inboxId', nullif("inboxId", ''), 'reason', reason,

@@ -20,15 +20,15 @@ const ofMessage = selected(messages, "m", [
 ]);
 
 /** The select list, without the event's id, whose name differs. */
-export const toldFields = sql`${ofEvent}, coalesce(i.external_id, e.data->>'externalId') as "externalId",
+export const contentFields = sql`${ofEvent}, coalesce(i.external_id, e.data->>'externalId') as "externalId",
   m.id as "messageId", ${ofMessage}, m.created_at as "receivedAt", octet_length(m.body_html) as "htmlBytes", ${eventBody}`;
 
 /** Joins its inbox `i`, unless that is deleted, and its message `m`. */
-export const toldJoins = sql`left join inboxes i on i.id = e.inbox_id and i.deleted_at is null
+export const contentJoins = sql`left join inboxes i on i.id = e.inbox_id and i.deleted_at is null
   left join messages m on m.id = e.message_id and m.inbox_id = i.id`;
 
 /** The fields of a message are null for an event that is not about a message. */
-export type ToldEventRow = Selected<typeof ofEvent> &
+export type EventContent = Selected<typeof ofEvent> &
   Pick<typeof inboxes.$inferSelect, "externalId"> &
   Nullable<Selected<typeof ofMessage> & { messageId: string; receivedAt: Date; bodyText: string }> & {
     htmlBytes: number | null;
