@@ -1,5 +1,7 @@
 import { type Command, Option } from "commander";
+import skill from "../../../docs/skill/SKILL.md" with { type: "text" };
 import { ofServer } from "../client.ts";
+import { print } from "../terminal.ts";
 import type { McpOptions } from "./serve-model.ts";
 
 /** For programs that start their tools as processes. */
@@ -14,4 +16,12 @@ export function mcpCommand(program: Command): void {
       const { serveModel } = await import("./serve-model.ts");
       await serveModel(options);
     });
+}
+
+/** For a language model with a shell and without our tools. */
+export function skillCommand(program: Command): void {
+  program
+    .command("skill")
+    .description("print an Agent Skill that explains to a language model how to work with mail by these commands")
+    .action(() => print(skill));
 }
