@@ -12,7 +12,7 @@ export interface Migration {
 
 /**
  * The files in `drizzle/`, imported so that the binary carries them. A later step that changes several tables locks them first, in the
- * order in which statements lock them: accounts, inboxes, threads, messages, recipients, events, outbox, and then all others.
+ * order of most transactions: accounts, inboxes, threads, messages, recipients, events, outbox, and then all others.
  */
 export const migrations: readonly Migration[] = [{ tag: "0000_schema", text: schema }];
 
