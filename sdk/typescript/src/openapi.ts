@@ -4643,7 +4643,7 @@ export interface operations {
                     "application/json": components["schemas"]["InboxPage"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -4705,7 +4705,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -4769,7 +4769,7 @@ export interface operations {
                     "application/json": components["schemas"]["Inbox"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known; `invalid_idempotency_key`: the header Idempotency-Key is not 1 to 255 visible ASCII characters; `invalid_username`: the name is not one that an address can have */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown; `invalid_idempotency_key`: the header Idempotency-Key is not 1 to 255 visible ASCII characters; `invalid_username`: the name is not one that an address can have */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -4895,7 +4895,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -4945,7 +4945,7 @@ export interface operations {
                     "application/json": components["schemas"]["Inbox"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5019,7 +5019,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5059,7 +5059,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5145,7 +5145,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5229,7 +5229,7 @@ export interface operations {
                     "application/json": components["schemas"]["SendResult"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known; `missing_idempotency_key`: the header Idempotency-Key is required; `invalid_idempotency_key`: the header Idempotency-Key is not 1 to 255 visible ASCII characters; `invalid_form`: the body is not a whole form of RFC 7578 */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown; `missing_idempotency_key`: the header Idempotency-Key is required; `invalid_idempotency_key`: the header Idempotency-Key is not 1 to 255 visible ASCII characters; `invalid_form`: the body is not a whole form of RFC 7578 */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5317,7 +5317,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_key_reused`: the key was used for another request; `recipient_suppressed`: nothing is sent to this address: it bounced, complained, unsubscribed, or you said so; `no_recipient`: the message that is answered names nobody else to answer */
+            /** @description `idempotency_key_reused`: the key was used for another request; `recipient_suppressed`: the address is suppressed: it bounced, complained, unsubscribed, or you added it; `no_recipient`: the answered message names nobody else to reply to */
             422: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5329,7 +5329,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `rate_limit_exceeded`: too many within a minute; `daily_limit_exceeded`: too many today; `cold_outreach_limit`: too many to a recipient who has not answered yet; `loop_detected`: the answers come from a robot that answers every mail; `upload_limit`: the account's uploads have no room for it */
+            /** @description `rate_limit_exceeded`: too many within a minute; `daily_limit_exceeded`: too many today; `cold_outreach_limit`: too many to a recipient who has not answered yet; `loop_detected`: the answers come from a program that answers every mail; `upload_limit`: the account's uploads have no room for it */
             429: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5359,7 +5359,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5473,7 +5473,7 @@ export interface operations {
                     "application/json": components["schemas"]["Message"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5523,7 +5523,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `send_in_progress`: an attempt is in hand; `not_cancelable`: all of it is sent, or has failed */
+            /** @description `send_in_progress`: an attempt is running; `not_cancelable`: all of it is sent, or has failed */
             409: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5573,7 +5573,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5720,7 +5720,7 @@ export interface operations {
                     "application/json": components["schemas"]["MessagePage"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5794,7 +5794,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5930,7 +5930,7 @@ export interface operations {
                     "application/json": components["schemas"]["WaitAnswer"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5992,7 +5992,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `too_many_listeners`: too many requests of this account, or of this process, wait or stream */
+            /** @description `too_many_listeners`: the account or the process has too many waits and streams */
             429: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6018,7 +6018,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6132,7 +6132,7 @@ export interface operations {
                     "application/json": components["schemas"]["Message"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6206,7 +6206,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6252,7 +6252,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6326,7 +6326,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6373,7 +6373,7 @@ export interface operations {
                     "message/rfc822": string;
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6447,7 +6447,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6512,7 +6512,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReportList"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6586,7 +6586,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6646,7 +6646,7 @@ export interface operations {
                     "application/json": components["schemas"]["RawNotice"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6720,7 +6720,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6792,7 +6792,7 @@ export interface operations {
                     "application/json": components["schemas"]["ThreadPage"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6866,7 +6866,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6937,7 +6937,7 @@ export interface operations {
                     "application/json": components["schemas"]["MarkedThread"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7023,7 +7023,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7152,7 +7152,7 @@ export interface operations {
                     "application/json": components["schemas"]["ThreadMessages"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7226,7 +7226,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7405,7 +7405,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7462,7 +7462,7 @@ export interface operations {
                     "application/json": components["schemas"]["Upload"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7550,7 +7550,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7603,7 +7603,7 @@ export interface operations {
                     "application/json": components["schemas"]["Upload"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7689,7 +7689,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7729,7 +7729,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7815,7 +7815,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7859,7 +7859,7 @@ export interface operations {
                     "application/json": components["schemas"]["Webhook"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7933,7 +7933,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7987,7 +7987,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookWithSecret"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8073,7 +8073,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8107,7 +8107,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8181,7 +8181,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8231,7 +8231,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookSecret"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known; `no_webhook_url`: no webhook URL is set */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown; `no_webhook_url`: no webhook URL is set */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8305,7 +8305,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8349,7 +8349,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookTestResult"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known; `no_webhook_url`: no webhook URL is set */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown; `no_webhook_url`: no webhook URL is set */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8437,7 +8437,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8499,7 +8499,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookEndpointList"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8573,7 +8573,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8663,7 +8663,7 @@ export interface operations {
                     "application/json": components["schemas"]["CreatedWebhookEndpoint"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known; `invalid_idempotency_key`: the header Idempotency-Key is not 1 to 255 visible ASCII characters */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown; `invalid_idempotency_key`: the header Idempotency-Key is not 1 to 255 visible ASCII characters */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8751,7 +8751,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_key_reused`: the key was used for another request; `invalid_webhook_url`: the URL is not one that events may go to; `webhook_limit_reached`: the account has as many webhook endpoints as it may have */
+            /** @description `idempotency_key_reused`: the key was used for another request; `invalid_webhook_url`: the URL is not one that events may go to; `webhook_limit_reached`: the account has its maximum of webhook endpoints */
             422: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8789,7 +8789,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8853,7 +8853,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookEndpoint"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8939,7 +8939,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8979,7 +8979,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9065,7 +9065,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9151,7 +9151,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookEndpoint"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9249,7 +9249,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9315,7 +9315,7 @@ export interface operations {
                     "application/json": components["schemas"]["EndpointDeliveryPage"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9401,7 +9401,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9459,7 +9459,7 @@ export interface operations {
                     "application/json": components["schemas"]["RecoveryResult"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known; `no_webhook_url`: no webhook URL is set */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown; `no_webhook_url`: no webhook URL is set */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9559,7 +9559,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9615,7 +9615,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookSecret"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9701,7 +9701,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9751,7 +9751,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookTestResult"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known; `no_webhook_url`: no webhook URL is set */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown; `no_webhook_url`: no webhook URL is set */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9851,7 +9851,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9966,7 +9966,7 @@ export interface operations {
                     "application/json": components["schemas"]["EventPage"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10040,7 +10040,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10102,7 +10102,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10164,7 +10164,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `too_many_listeners`: too many requests of this account, or of this process, wait or stream */
+            /** @description `too_many_listeners`: the account or the process has too many waits and streams */
             429: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10190,7 +10190,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10253,7 +10253,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeliveryPage"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10339,7 +10339,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10396,7 +10396,7 @@ export interface operations {
                     "application/json": components["schemas"]["Redelivery"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known; `no_webhook_url`: no webhook URL is set */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown; `no_webhook_url`: no webhook URL is set */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10496,7 +10496,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10565,7 +10565,7 @@ export interface operations {
                     "application/json": components["schemas"]["OutboxPage"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10651,7 +10651,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10691,7 +10691,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10741,7 +10741,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `send_in_progress`: an attempt is in hand; `not_cancelable`: all of it is sent, or has failed */
+            /** @description `send_in_progress`: an attempt is running; `not_cancelable`: all of it is sent, or has failed */
             409: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10791,7 +10791,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10850,7 +10850,7 @@ export interface operations {
                     "application/json": components["schemas"]["OutboxItem"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10900,7 +10900,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `send_in_progress`: an attempt is in hand */
+            /** @description `send_in_progress`: an attempt is running */
             409: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10950,7 +10950,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11014,7 +11014,7 @@ export interface operations {
                     "application/json": components["schemas"]["SuppressionPage"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11100,7 +11100,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11183,7 +11183,7 @@ export interface operations {
                     "application/json": components["schemas"]["Suppression"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11257,7 +11257,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `suppression_limit_reached`: the account has as many suppressions as it may have */
+            /** @description `suppression_limit_reached`: the account has its maximum of suppressions */
             422: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11281,7 +11281,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11335,7 +11335,7 @@ export interface operations {
                     "application/json": components["schemas"]["Suppression"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11421,7 +11421,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11461,7 +11461,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11547,7 +11547,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11614,7 +11614,7 @@ export interface operations {
                     "application/json": components["schemas"]["Account"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11676,7 +11676,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11728,7 +11728,7 @@ export interface operations {
                     "application/json": components["schemas"]["Token"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11814,7 +11814,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11872,7 +11872,7 @@ export interface operations {
                     "application/json": components["schemas"]["TakenNotices"];
                 };
             };
-            /** @description `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            /** @description `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11934,7 +11934,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12010,7 +12010,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12077,7 +12077,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12150,7 +12150,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12215,7 +12215,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
             503: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */

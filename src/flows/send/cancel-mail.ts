@@ -28,7 +28,7 @@ export async function cancelMail(deps: Deps, accountId: string, messageId: strin
 }
 
 export function sendInProgress(doing: string): Refusal {
-  return new Refusal("send_in_progress", `Cannot ${doing}: an attempt is in hand`, { retryAfterSeconds: 1 });
+  return new Refusal("send_in_progress", `Cannot ${doing}: an attempt is running`, { retryAfterSeconds: 1 });
 }
 
 function notCancelable(status: string): Refusal {
