@@ -370,6 +370,7 @@ function nothingToDo({ now, newId }: Deps, item: RelayItem): ConcerningSettlemen
   const { subjectId, accountId, inboxId, attempt, message } = item;
   const { messageId, number } = destinationOfSubject(subjectId);
   const at = now();
+  const sentEventId = newId("evt", at);
   return {
     subjectId,
     messageId,
@@ -378,8 +379,9 @@ function nothingToDo({ now, newId }: Deps, item: RelayItem): ConcerningSettlemen
     inboxId,
     attempt,
     at,
-    sentEventId: newId("evt", at),
-    failedEventId: newId("evt", at),
+    sentEventId,
+    // A message to one recipient has one event.
+    failedEventId: (message?.recipients.length ?? 0) > 1 ? newId("evt", at) : sentEventId,
     dueAt: null,
     outcomes: [],
     isUntried: false,

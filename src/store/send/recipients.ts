@@ -43,17 +43,22 @@ export const decidedRecipients = sql`become as materialized (
       where r.message_id = any(array(select message_id from outcome))
     ),
     whole as materialized (
-      select message_id,
-        case when bool_or(status = 'sent') then 'sent' when bool_or(status = 'pending') then 'pending' else 'failed' end as status,
-        bool_or(status = 'sent' and not is_new) as was_sent,
-        not bool_or(status = 'pending') and bool_or(status = 'failed') as has_failed,
-        (array_agg(provider_message_id order by position) filter (where is_new and status = 'sent'))[1] as provider_message_id,
-        (array_agg(failure order by position) filter (where status = 'failed'))[1]
-          || case when bool_or(unsure) then '{"mayHaveBeenSent": true}' else '{}' end::jsonb as failure,
-        jsonb_agg(jsonb_build_object('address', address, 'name', name, 'type', type, 'status', status,
-          'providerMessageId', provider_message_id, 'failure', failure) order by position) as recipients,
-        min(account_id) as account_id, min(at) as at, min(sent_event) as sent_event, min(failed_event) as failed_event
-      from become group by message_id having bool_or(is_new) order by message_id
+      select grouped.*,
+        jsonb_path_query_first(recipients, '$[*] ? (@.providerMessageId != null).providerMessageId') #>> '{}' as provider_message_id,
+        jsonb_path_query_first(recipients, '$[*] ? (@.status == "failed").failure')
+          || case when unsure then '{"mayHaveBeenSent": true}' else '{}' end::jsonb as failure
+      from (
+        select message_id,
+          case when bool_or(status = 'sent') then 'sent' when bool_or(status = 'pending') then 'pending' else 'failed' end as status,
+          bool_or(status = 'sent' and not is_new) as was_sent,
+          not bool_or(status = 'pending') and bool_or(status = 'failed') as has_failed,
+          bool_or(unsure) as unsure,
+          -- The only ordered aggregate: each one sorts every group, which took 20 µs a message.
+          jsonb_agg(jsonb_build_object('address', address, 'name', name, 'type', type, 'status', status,
+            'providerMessageId', provider_message_id, 'failure', failure) order by position) as recipients,
+          min(account_id) as account_id, min(at) as at, min(sent_event) as sent_event, min(failed_event) as failed_event
+        from become group by message_id having bool_or(is_new) order by message_id
+      ) grouped
     ),
     marked as (
       update messages m set status = whole.status, failure = whole.failure,

@@ -1,12 +1,11 @@
 import { type SQL, sql } from "drizzle-orm";
-import { arrayOf, type Db, query } from "../../database/db.ts";
+import { arrayOf, type Db, query, statement } from "../../database/db.ts";
 import type { StoredFailure } from "../../domain/outcome.ts";
 import type { RecipientOutcome } from "../../domain/send/recipients/recipient-outcome.ts";
 import type { SuppressionReason } from "../../domain/send/suppressed.ts";
 import { type Selected, selected } from "../columns.ts";
 import { eventsAndDeliveries, hasDeliveries } from "../events/fan-out.ts";
-import { recordsOf, recordsWith } from "../rows.ts";
-import { messages, outbox } from "../schema.ts";
+import { messages } from "../schema.ts";
 import { keptNames, type Named } from "./message-names.ts";
 import { decidedRecipients } from "./recipients.ts";
 import {
@@ -44,26 +43,29 @@ export interface RelayedRecipient extends Pick<RecipientOutcome, "address" | "na
 /** A message with everything that its mail is composed of, except for the attachments. */
 export type RelayedMessage = Selected<typeof messageFields> & { recipients: RelayedRecipient[] };
 
-const askedMessages = recordsWith({ id: messages.id, accountId: outbox.accountId });
-
 /** Reads the messages of claimed rows. It reads suppressions after the claim, so that one that was committed before holds. */
 export function listRelayedMessages(
   db: Db,
   asked: readonly { id: string; accountId: string }[],
   at: Date,
 ): Promise<RelayedMessage[]> {
-  return query(
-    db,
-    sql`select ${messageFields}, (
+  return messagesOfClaims(db, { asked: JSON.stringify(asked), at });
+}
+
+const messagesOfClaims = statement<RelayedMessage>(sql`select ${messageFields}, (
           select json_agg(json_build_object('position', r.position, 'destination', r.destination, 'address', r.address,
               'name', r.name, 'type', r.type, 'status', r.status, 'suppressedBy', suppression.reason) order by r.position)
           from recipients r
-          left join lateral (${suppressionOf(sql`row."accountId"`, sql`m.inbox_id`, lowerCase(sql`r.address`), at)}) suppression on true
+          left join lateral (${suppressionOf(
+            sql`asked."accountId"`,
+            sql`m.inbox_id`,
+            lowerCase(sql`r.address`),
+            sql.placeholder("at"),
+          )}) suppression on true
           where r.message_id = m.id
         ) as recipients
-        from ${recordsOf(askedMessages, asked)} cross join lateral (select * from messages where id = row.id limit 1) m`,
-  );
-}
+        from json_to_recordset(${sql.placeholder("asked")}::json) as asked (id text, "accountId" text)
+        cross join lateral (select * from messages where id = asked.id limit 1) m`);
 
 /** Folds the letters of ASCII only, in any language of the database: some have a dotless i. */
 function lowerCase(address: SQL): SQL {
@@ -124,16 +126,30 @@ export interface SettledRelays {
  * another. A message with several rows in the outbox must be locked by the caller (`lockMessages`).
  */
 export async function settleRelays(db: Db, settlements: readonly RelaySettlement[]): Promise<SettledRelays> {
-  const rows = await query<{
-    subjectId: string;
-    hasEvent: boolean;
-    hasDeliveries: boolean;
-    suppressed: string[] | null;
-  }>(
-    db,
-    sql`with settled as materialized (
-          select * from json_to_recordset(${JSON.stringify(settlements)}::json) as settled ("subjectId" text, "messageId" text,
-            attempt int, at timestamptz, "sentEventId" text, "failedEventId" text, "dueAt" timestamptz, outcomes json,
+  const outcomes = settlements.flatMap(({ subjectId, outcomes }) => outcomes.map((each) => ({ subjectId, ...each })));
+  const rows = await settled(db, {
+    settlements: JSON.stringify(settlements.map(({ outcomes: _apart, ...settlement }) => settlement)),
+    outcomes: JSON.stringify(outcomes),
+  });
+  const [first] = rows;
+  return {
+    inForce: new Set(rows.map(({ subjectId }) => subjectId)),
+    withEvent: new Set(rows.flatMap(({ subjectId, hasEvent }) => (hasEvent ? [subjectId] : []))),
+    hasDeliveries: first?.hasDeliveries === true,
+    suppressed: first?.suppressed ?? [],
+  };
+}
+
+interface SettledRow {
+  subjectId: string;
+  hasEvent: boolean;
+  hasDeliveries: boolean;
+  suppressed: string[] | null;
+}
+
+const settled = statement<SettledRow>(sql`with settled as materialized (
+          select * from json_to_recordset(${sql.placeholder("settlements")}::json) as settled ("subjectId" text, "messageId" text,
+            attempt int, at timestamptz, "sentEventId" text, "failedEventId" text, "dueAt" timestamptz,
             "isUntried" boolean, "isUnsure" boolean, "lastError" text)
         ),
         done as (
@@ -152,8 +168,8 @@ export async function settleRelays(db: Db, settlements: readonly RelaySettlement
           select in_force."messageId" as message_id, recipient.position, recipient.status,
             recipient."providerMessageId" as provider_message_id, recipient.failure, false as unsure, in_force.account_id, in_force.at,
             in_force."sentEventId" as sent_event, in_force."failedEventId" as failed_event, recipient.names, recipient.suppression
-          from in_force cross join lateral json_to_recordset(in_force.outcomes) as recipient
-            (position smallint, status text, "providerMessageId" text, failure jsonb, names jsonb, suppression jsonb)
+          from in_force join json_to_recordset(${sql.placeholder("outcomes")}::json) as recipient ("subjectId" text,
+            position smallint, status text, "providerMessageId" text, failure jsonb, names jsonb, suppression jsonb) using ("subjectId")
         ),
         ${decidedRecipients},
         ${keptNames(sql`outcome`)},
@@ -162,13 +178,4 @@ export async function settleRelays(db: Db, settlements: readonly RelaySettlement
         ${eventsAndDeliveries}
         select "subjectId", "messageId" in (select message_id from new_event) as "hasEvent", ${hasDeliveries},
           ${addedSuppressions} as suppressed
-        from in_force`,
-  );
-  const [first] = rows;
-  return {
-    inForce: new Set(rows.map(({ subjectId }) => subjectId)),
-    withEvent: new Set(rows.flatMap(({ subjectId, hasEvent }) => (hasEvent ? [subjectId] : []))),
-    hasDeliveries: first?.hasDeliveries === true,
-    suppressed: first?.suppressed ?? [],
-  };
-}
+        from in_force`);

@@ -1,4 +1,4 @@
-import { type SQL, sql } from "drizzle-orm";
+import { type Placeholder, type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
 import { mostSuppressions, type SuppressedAddress, type SuppressionReason } from "../../domain/send/suppressed.ts";
 import { allFields, columnNames, fieldsOf, replaced, selected } from "../columns.ts";
@@ -48,13 +48,13 @@ export function suppressedOf(rows: readonly SuppressedRow[] | null): SuppressedA
 }
 
 /** The suppression of an address for an inbox. That of the account goes before that of the inbox. */
-export function suppressionOf(accountId: SQL, inboxId: SQL, address: SQL, at: Date): SQL {
+export function suppressionOf(accountId: SQL, inboxId: SQL, address: SQL, at: Date | Placeholder): SQL {
   return sql`select * from suppressions s where s.account_id = ${accountId} and s.address = ${address}
     and s.inbox_id in ('', ${inboxId}) and ${inForce(at)} order by s.inbox_id limit 1`;
 }
 
 /** An expired suppression never counts, even before it is removed. */
-function inForce(at: Date): SQL {
+function inForce(at: Date | Placeholder): SQL {
   return sql`(s.expires_at is null or s.expires_at > ${at})`;
 }
 
