@@ -40,7 +40,7 @@ export function bodyOf(mail: OutgoingMail): Part {
 function textsOf({ messageId, bodyText, bodyHtml }: OutgoingMail): Part {
   const message = createMimeMessage();
   message.headers.fields = [];
-  message.boundaries.alt = boundaryOf(messageId, "alternative");
+  if (bodyHtml !== undefined) message.boundaries.alt = boundaryOf(messageId, "alternative");
   const add = (contentType: string, text: string) =>
     message.addMessage({ contentType, charset: "utf-8", ...encodeBody(cleanText(text)) });
   add("text/plain", bodyText);
