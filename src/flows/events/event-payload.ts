@@ -75,9 +75,7 @@ const bodies = {
     message && {
       ...threadFields(event),
       message: {
-        ...messageFields(message),
-        status: data.status,
-        ...acceptedFields(message, data.providerMessageId),
+        ...sentFields(message, data),
         sent_at: event.occurredAt.toISOString(),
         ...message.included,
         ...addressingFields(message, data),
@@ -87,9 +85,7 @@ const bodies = {
     message && {
       ...threadFields(event),
       message: {
-        ...messageFields(message),
-        status: data.status,
-        ...acceptedFields(message, data.providerMessageId),
+        ...sentFields(message, data),
         failed_at: event.occurredAt.toISOString(),
         failure: failureFields(data.failure),
         ...message.included,
@@ -185,8 +181,16 @@ function shortMessage(message: EventMessage, providerMessageId: string | null) {
   };
 }
 
-function acceptedFields({ rfcMessageId, createdAt }: EventMessage, providerMessageId: string | null) {
-  return { provider_message_id: providerMessageId ?? rfcMessageId, created_at: createdAt.toISOString() };
+function sentFields<Status extends string>(
+  message: EventMessage,
+  { status, providerMessageId }: { status: Status; providerMessageId: string | null },
+) {
+  return {
+    ...messageFields(message),
+    status,
+    provider_message_id: providerMessageId ?? message.rfcMessageId,
+    created_at: message.createdAt.toISOString(),
+  };
 }
 
 function addressingFields({ metadata }: EventMessage, { recipients }: EventData["message.sent" | "message.failed"]) {

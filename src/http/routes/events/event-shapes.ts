@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { failureReasons } from "../../../domain/outcome.ts";
 import { reportKinds } from "../../../domain/reports/report.ts";
-import { recipientTypes } from "../../../domain/send/recipients/entries.ts";
 import { eventOf, eventUnion } from "../../document/event-schema.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
@@ -9,6 +8,7 @@ import type { EventKind } from "../../document/webhooks.ts";
 import { instant, nullable, oneOf } from "../../shell/models.ts";
 import { Code, Link } from "../mail/extracted-shape.ts";
 import { Attachment, Automated } from "../mail/message-shape.ts";
+import { addressee } from "../mail/recipient-shape.ts";
 import { reportFields } from "../mail/report-shapes.ts";
 
 const ofInbox = {
@@ -103,12 +103,7 @@ const failure = Type.Object(
 const addressingFields = {
   recipients: Type.Array(
     Type.Object({
-      address: Type.String({ description: "Address of the recipient", examples: [examples.sender] }),
-      name: nullable(Type.String({ examples: [examples.senderName] }), {
-        description: "The name in the mail",
-        examples: [null],
-      }),
-      type: oneOf(recipientTypes, { description: "The field that has this recipient", examples: ["to"] }),
+      ...addressee,
       status: oneOf(["pending", "sent", "failed"], {
         description: "Status of this copy at that time",
         examples: ["sent"],

@@ -38,16 +38,21 @@ export function toFailure(failure: StoredFailure | null) {
   return { code, enhancedCode, message, reason, type };
 }
 
+/** The fields of a recipient before its status, which differs between messages and events. */
+export const addressee = {
+  address: Type.String({ description: "Address of the recipient", examples: [examples.sender] }),
+  name: nullable(Type.String({ examples: [examples.senderName] }), {
+    description: "The name in the mail",
+    examples: [null],
+  }),
+  type: oneOf(recipientTypes, { description: "The field that has this recipient", examples: ["to"] }),
+};
+
 export const Recipient = named(
   "Recipient",
   Type.Object(
     {
-      address: Type.String({ description: "Address of the recipient", examples: [examples.sender] }),
-      name: nullable(Type.String({ examples: [examples.senderName] }), {
-        description: "The name in the mail",
-        examples: [null],
-      }),
-      type: oneOf(recipientTypes, { description: "The field that has this recipient", examples: ["to"] }),
+      ...addressee,
       status: oneOf(["pending", "sent", "failed"], {
         description: "Status of this copy",
         examples: ["sent"],
