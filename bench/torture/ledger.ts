@@ -87,7 +87,7 @@ export interface Acceptance {
 
 /** A report of the relay about a mail, for its return path. */
 export interface LedgerReport {
-  /** Of the recipient. */
+  /** The token of the recipient's copy. */
   token: string;
   address: string;
   returnPath: string;

@@ -69,7 +69,7 @@ export function reporter(world: World, chance: Chance): Driver {
   }
 }
 
-/** What the relay shows with its notices. */
+/** The token that the relay sends with its notices. */
 export const noticesToken = "torture-notices-0123456789abcdef";
 
 const told = {

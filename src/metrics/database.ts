@@ -5,12 +5,12 @@ import { outboxKinds } from "../store/outbox/items.ts";
 import { listOutboxDepths, type OutboxDepth } from "../store/outbox/outbox.ts";
 import type { Registry, Samples } from "./registry.ts";
 
-/** However many read the metrics, and however often: the outbox is counted once in so long. */
+/** The least time between two counts of the outbox, however often the metrics are read. */
 const countedEveryMs = 5_000;
 
 const states = ["ready", "running", "waiting"] as const;
 
-/** What waits in the outbox, whether the database answers, and how full the way to it is. */
+/** Measures the depth of the outbox, whether the database answers, and the use of its connections. */
 export function watchDatabase(metrics: Registry, db: Database, now: () => Date): void {
   const depths = remembered(() => listOutboxDepths(db.api), countedEveryMs);
 

@@ -6,7 +6,7 @@ export interface ProcessFacts {
   now: () => Date;
 }
 
-/** What this process takes of its machine, and how late it is. Answers how to end the watching. */
+/** Measures the memory and processor time of this process, and the delay of its event loop. Returns a function that stops it. */
 export function watchProcess(metrics: Registry, { version, engine, now }: ProcessFacts): () => void {
   const one = (read: () => number) => () => [{ value: read() }];
   const startedAtSeconds = now().getTime() / 1000 - process.uptime();

@@ -1,24 +1,24 @@
 /**
- * Counters, gauges and histograms, and the text in which Prometheus reads them (exposition format 0.0.4). What is counted
- * often is a field of an object that its user holds: counting is an addition, and nothing is looked up.
+ * Counters, gauges and histograms, and their text for Prometheus (exposition format 0.0.4). The user of a counter holds its object:
+ * counting is an addition, without a look-up.
  */
 export interface Registry {
-  /** Counts up from 0. Give each combination of labels its counter once, and keep it. */
+  /** Counts up from 0. Callers ask once for the counter of each combination of labels, and keep it. */
   counter<Label extends string>(name: string, help: string, labels: readonly Label[]): Family<Label, Counter>;
-  /** How often a value was at most each of the bounds. */
+  /** Counts values by bounds: for each bound, how many values were at most that. */
   histogram<Label extends string>(
     name: string,
     help: string,
     bounds: readonly number[],
     labels: readonly Label[],
   ): Family<Label, Histogram>;
-  /** Read when it is asked for. What can't be read is left out: no value is better than a wrong one. */
+  /** Reads its values when the metrics are served. If it fails they are left out: no value is better than a wrong one. */
   gauge(name: string, help: string, read: () => Samples | Promise<Samples>, type?: "gauge" | "counter"): void;
-  /** All of it, as Prometheus reads it. */
+  /** The text of all metrics for Prometheus. */
   text(): Promise<string>;
 }
 
-/** The one of these labels, made at its first use; from then on it is shown, also at 0. */
+/** The series with these labels. The first use makes it; from then on it is shown, also at 0. */
 export type Family<Label extends string, Metric> = (labels: Readonly<Record<Label, string>>) => Metric;
 
 export interface Counter {
@@ -94,7 +94,7 @@ function counterSeries(labels: string): CounterSeries {
 
 interface HistogramSeries extends Histogram {
   readonly labels: string;
-  /** For each bound, how many values were at most that and above the one before; the last is for those above all. */
+  /** The number of values between each bound and the one before; the last one counts the values above all bounds. */
   readonly counts: readonly number[];
   readonly sum: number;
 }

@@ -9,9 +9,9 @@ import { unwatched, type Watch, watch } from "./watch.ts";
 
 export interface ServiceMetrics {
   watch: Watch;
-  /** What to serve them by; undefined where nobody wants them: then nothing is counted, and nothing costs. */
+  /** The registry to serve; undefined if metrics are off, and then nothing is counted. */
   served: Pick<MetricsDeps, "text" | "contentType"> | undefined;
-  /** Tells of the sessions at a listener, once it is there. */
+  /** Measures the sessions of the SMTP listener, once it exists. */
   listener(smtp: Pick<SmtpListener, "sessions" | "heldBytes">): void;
   stop(): void;
 }

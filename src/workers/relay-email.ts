@@ -246,7 +246,7 @@ async function relayed(
   }
 }
 
-/** What the server shall report, and under which name (RFC 3461). */
+/** The reports to request from the server, and the envelope id in them (RFC 3461). */
 function reportWish(messageId: string, askDelivered: boolean): ReportWish {
   const notify = ["FAILURE", "DELAY", ...(askDelivered ? ["SUCCESS" as const] : [])] as const;
   return { ret: "HDRS", envid: messageId, notify };
@@ -322,7 +322,7 @@ function outcomeAt(outcomes: readonly RelayOutcome[], index: number): RelayOutco
   return outcome;
 }
 
-/** What the outcomes say about the server. One that refuses a recipient has answered. */
+/** The state of the server after these outcomes. A server that refuses a recipient has answered. */
 function leavingOfAll(outcomes: readonly RelayOutcome[]): Leaving {
   const all = outcomes.map(leavingOf);
   return all.find((leaving) => leaving === "answered") ?? all[0] ?? "unknown";

@@ -1,6 +1,6 @@
 import type { Inboxd, InboxdOptions } from "../../sdk/typescript/src/inboxd.ts";
 
-/** What a user of the client does, in any runtime: it imports nothing, so each runtime passes in its own client. */
+/** The usual calls of a user of the client, in any runtime. It imports nothing, so each runtime passes in its own client. */
 export async function tour(Client: typeof Inboxd, options: InboxdOptions, sends: number) {
   const inboxd = new Client({ ...options, retries: 10 });
   const inbox = await inboxd.inboxes.create({});

@@ -101,7 +101,7 @@ async function change(id: string, options: ChangeOptions): Promise<Endpoint> {
 
 type Subscription = Pick<Schemas["NewWebhookEndpoint"], "eventTypes" | "include">;
 
-/** The fields of the API. The service checks the words of a list. */
+/** Makes the request's fields from the options. The service checks the names of event types and fields. */
 async function subscriptionOf(client: Inboxd, { types, inbox, skipAutomated, include }: SubscriptionOptions) {
   return {
     eventTypes: types === undefined ? undefined : (itemsOf(types) as Subscription["eventTypes"]),

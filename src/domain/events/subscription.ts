@@ -11,7 +11,7 @@ export interface Subscription {
   types: readonly string[];
   /** Undefined for all inboxes and for events about no inbox. */
   inboxIds: readonly string[] | undefined;
-  /** Of `message.received`, only automated mail or only other mail. Undefined for both. */
+  /** Limits `message.received` to automated mail, or to other mail. Undefined for both. */
   automated: boolean | undefined;
 }
 

@@ -87,7 +87,7 @@ export interface AcceptedSends {
   files: readonly FiledFiles[];
 }
 
-/** What is decided about a send before its rows are made. */
+/** The decisions about a send, before its rows are made. */
 export interface Decided {
   send: Send;
   from: string;

@@ -4,7 +4,7 @@ import type { AttachmentPrint } from "./send-fingerprint.ts";
 
 /** An attachment of a mail to send, with the place of its bytes. */
 export interface SentAttachment extends AttachmentPrint {
-  /** What the request named: an upload, or an attachment of a message. Undefined if the bytes came in the request. */
+  /** The upload or attachment that the request names. Undefined if the bytes came in the request. */
   from: "upload" | "attachment" | undefined;
   /** "" if the bytes are gone. What is known of the file is then enough for a replay only. */
   sourceId: string;

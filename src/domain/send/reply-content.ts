@@ -10,7 +10,7 @@ export interface Replied extends Omit<RepliedMessage, keyof AskedReply> {
 }
 
 export interface RepliedThread extends Pick<ThreadState, "subject"> {
-  /** The ancestors, oldest first: the first one and the last ones. */
+  /** The Message-IDs of the thread, oldest first. In a long thread those in the middle are left out. */
   messageIds: readonly (Names & { ancestors?: readonly string[] | null })[];
   /** Undefined if all messages have failed. */
   replied: Replied | undefined;

@@ -54,7 +54,7 @@ export function wireNameOf(
 
 /** Another name of one of our mails. It is found by its hash. */
 export interface OtherName {
-  /** Bare. */
+  /** The name without angle brackets. */
   name: string;
   nameHash: string;
 }

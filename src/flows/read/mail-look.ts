@@ -144,7 +144,7 @@ async function holds({ hasCode, hasLink }: LookRequest, { extracted }: Opened): 
   return !hasLink || (await extracted()).links.some(({ kind }) => kind !== null);
 }
 
-/** The number to begin behind. */
+/** The number of the last message that the caller has seen. */
 async function startOf(db: Db, request: LookRequest): Promise<number> {
   const { accountId, inboxId, after, threadId, since } = request;
   const inbox = isId("inb", inboxId) ? await findInboxTotals(db, accountId, inboxId) : undefined;

@@ -22,25 +22,25 @@ import {
 } from "../../store/send/suppressions.ts";
 import type { Deps } from "../deps.ts";
 
-/** What somebody asks not to be written to. The address is in the form of the wire. */
+/** A requested suppression. The address is in the form of the wire. */
 export interface AskedSuppression {
   address: string;
-  /** Undefined: for the whole account. */
+  /** Undefined for the whole account. */
   inboxId: string | undefined;
   reason: SuppressionReason;
   detail: string | undefined;
-  /** Undefined: now. */
+  /** The default is now. */
   createdAt: Date | undefined;
-  /** Null: never. Undefined: a bounce ends as our own do, and the others never. */
+  /** Null for no end. By default a bounce ends like one that we noticed, and other reasons have no end. */
   expiresAt: Date | null | undefined;
 }
 
 export interface SuppressingDeps extends Deps {
-  /** 0: for ever. */
+  /** 0 for no end. */
   bounceSuppressionDays: number;
 }
 
-/** One more, or the one that is there. */
+/** Adds a suppression, or returns the existing one. */
 export async function addSuppression(
   deps: SuppressingDeps,
   accountId: string,
@@ -56,7 +56,7 @@ export async function addSuppression(
   return { suppression, isNew };
 }
 
-/** Many at once, all or nothing. The first of each double stands, and a bounce that is over by now is not added. */
+/** Adds all of these suppressions or none. The first of several for one address counts, and a bounce that has ended is not added. */
 export async function addSuppressions(
   deps: SuppressingDeps,
   accountId: string,
@@ -78,7 +78,7 @@ export async function addSuppressions(
   return { created: created.size, existing: each.length - created.size };
 }
 
-/** Behind the lock of the account, so that of many at once one counts after the other. */
+/** Runs behind the lock of the account, so that concurrent requests are counted one after the other. */
 async function insertWithinLimit(
   tx: Db,
   accountId: string,
@@ -113,11 +113,11 @@ function rowOf(deps: SuppressingDeps, accountId: string, asked: AskedSuppression
 
 export interface AskedSuppressions extends Omit<SuppressionPage, "at" | "before"> {
   before: string | undefined;
-  /** What a cursor of this list belongs to. */
+  /** The query that a cursor of this list belongs to. */
   question: unknown;
 }
 
-/** The newest first. */
+/** A page of the suppressions, newest first. */
 export async function pageSuppressions(deps: Deps, { question, ...page }: AskedSuppressions) {
   const found = await listSuppressions(deps.db.api, { ...page, limit: page.limit + 1, at: deps.now() });
   const data = found.slice(0, page.limit);
@@ -131,14 +131,14 @@ export async function ownedSuppression(deps: Deps, accountId: string, id: string
   return found;
 }
 
-/** Also a complaint: it is the account's word against its own reputation, and it is logged. */
+/** Removes any suppression, even after a complaint: the account risks its own reputation. The log has each removal. */
 export async function deleteSuppression(deps: Deps, accountId: string, id: string): Promise<void> {
   const removed = await removeSuppression(deps.db.api, { accountId, id, at: deps.now() });
   if (removed === undefined) throw notFound("suppression");
   deps.log.info({ account_id: accountId, suppression_id: id, reason: removed.reason }, "suppression removed");
 }
 
-/** Addresses are people's: the log has none. */
+/** The log has ids and no addresses, because addresses are personal data. */
 function tellAdded({ log }: Deps, added: readonly Suppression[]): void {
   for (const { id, accountId, reason } of added)
     log.info({ account_id: accountId, suppression_id: id, reason }, "suppression added");

@@ -1,5 +1,5 @@
 export interface SevenBitCheck {
-  /** Takes the next bytes, cut anywhere. */
+  /** Checks the next chunk. A chunk may end anywhere, even within a line. */
   see(bytes: Uint8Array): void;
   /** True if all bytes so far need no encoding. */
   holds(): boolean;

@@ -62,7 +62,7 @@ export async function findNumberAt(db: Db, inboxId: string, messageId: string): 
   return place?.number;
 }
 
-/** Of these inboxes, those with mail after a seen number, and those that do not exist. One look-up by key for each. */
+/** The inboxes with mail after a seen number, and those that do not exist. Each costs one look-up by key. */
 export async function listChangedInboxes(
   db: Db,
   seen: ReadonlyMap<string, number>,

@@ -38,7 +38,7 @@ export interface DeliverySettlement {
   isForgiven: boolean;
   /** Null if nothing was tried. */
   logged: Pick<DeliveryRow, (typeof resultFields)[number]> | null;
-  /** What the endpoint answered; null if that changes nothing about the endpoint. */
+  /** The answer of the endpoint; null if it does not change the endpoint's row. */
   answer: EndpointAnswer | null;
 }
 

@@ -32,21 +32,21 @@ export type AttachedFile = Pick<typeof attachments.$inferSelect, (typeof fileFie
 export type ForwardedRow = Selected<typeof forwardedFields> & {
   bodyText: string;
   bodyHtml: string | null;
-  /** In their order, with where their bytes lie. */
+  /** The attachments in order, with the location of their bytes. */
   files: readonly AttachedFile[];
 };
 
-/** What is wanted of it beside its head: nothing that would be read in vain. */
+/** The parts of the message to read beside its header. */
 export interface WantedOfForward {
   bodies: boolean;
   files: boolean;
 }
 
-/** A forward shows no more of a text or of an HTML; of what is longer so much is read that it is seen to be longer. */
+/** A forward quotes at most this much. We read one character more, to know that it was cut. */
 const mostTextCharacters = 2 << 20;
 const mostHtmlCharacters = (512 << 10) + 1;
 
-/** A message of a living inbox of the account, by one statement. */
+/** The message, if its inbox exists and belongs to the account. */
 export async function findForwarded(
   db: Db,
   accountId: string,

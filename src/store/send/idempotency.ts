@@ -11,7 +11,7 @@ const nameFields = ["accountId", "operation", "key"] as const;
 const valueFields = ["fingerprint", "subjectId", "createdAt"] as const;
 export const useFields = [...nameFields, ...valueFields];
 
-/** Forgets uses of keys that have run out, so that the keys can be used anew. */
+/** Deletes expired uses of keys, so that the keys can be used again. */
 export async function removeExpiredKeyUses(db: Db, names: readonly KeyName[], expiredBefore: Date): Promise<void> {
   if (names.length === 0) return;
   await query(
@@ -28,9 +28,8 @@ export function meetsUsedKey(error: unknown): boolean {
 }
 
 /**
- * Takes the keys that are free or were used before `expiredBefore`, and gives back their subjects. A key that another
- * transaction is taking is waited for: whoever comes second finds it used. In the order of keys, so that two
- * batches can't wait for each other.
+ * Inserts the keys that are free or were used before `expiredBefore`, and returns their subjects. If another transaction is inserting
+ * a key, the statement waits for it and then finds the key in use. Keys are inserted in order, so that two batches cannot deadlock.
  */
 export async function insertKeyUses(tx: Db, uses: readonly KeyUse[], expiredBefore: Date): Promise<Set<string>> {
   if (uses.length === 0) return new Set();
@@ -46,7 +45,7 @@ export async function insertKeyUses(tx: Db, uses: readonly KeyUse[], expiredBefo
 
 const usedFields = selected(idempotencyKeys, "used", useFields);
 
-/** The lateral look-up keeps to the index, also with a plan that was made while the table was empty. */
+/** The lateral look-up uses the index even with a plan that was made while the table was empty. */
 export async function listKeyUses(db: Db, names: readonly KeyName[]): Promise<KeyUse[]> {
   if (names.length === 0) return [];
   return query(

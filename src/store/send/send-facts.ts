@@ -122,7 +122,7 @@ export async function listSendsDatedLater(
   );
 }
 
-/** What to read of answered messages: a reply without a quote needs no body, a reply in text only needs no HTML. */
+/** The fields to read of answered messages: a reply without a quote needs no body, and a reply in text only needs no HTML. */
 export interface WantedOfReplied {
   text: boolean;
   html: boolean;

@@ -33,7 +33,7 @@ export interface FreedSlot {
 export type Leave = (how: Leaving) => void;
 
 /**
- * What an attempt has shown about its server: it answered (with any status), it accepted the connection and was silent, it accepted
+ * The result of an attempt for its server: it answered (with any status), it accepted the connection and was silent, it accepted
  * no connection, or nothing (the address was refused, a kept connection had ended, or we stopped).
  */
 export type Leaving = "answered" | "silent" | "unreached" | "unknown";

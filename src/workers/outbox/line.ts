@@ -9,7 +9,7 @@ export type Question = Pick<
   "limit" | "lanes" | "strangers" | "accounts" | "othersSlots" | "newest" | "sweepAfter" | "claimNumber"
 >;
 
-/** What this process knows about the rows of one kind, and what it claims next. It has no clock and no database. */
+/** Decides what this process claims next, by its knowledge of the rows of one kind. It uses no clock and no database. */
 export interface Line<Item extends ClaimedItem> {
   /** Notes that there may be new work. */
   nudge(): void;
