@@ -48,39 +48,45 @@ const fields: [field: string, beginnings: string[]][] = [
   ["Content-Transfer-Encoding", [""]],
 ];
 
-/** The time of reading a mail with this field: the least of a few runs, since other programs only add to it. */
-async function leastMs(head: string, run: string, bytes: number, tries: number): Promise<number> {
+function mailOf(head: string, run: string, bytes: number): Buffer {
   const times = Math.floor((bytes - head.length - 4) / run.length);
-  const raw = Buffer.from(`${head}${run.repeat(times)}\r\n\r\nhi\r\n`, "latin1");
-  let least = Number.POSITIVE_INFINITY;
-  for (let tried = 0; tried < tries; tried += 1) {
-    const startMs = cpuMs();
-    await parseMail(raw, { mailDomain: "inbox.test" });
-    least = Math.min(least, cpuMs() - startMs);
-  }
-  return least;
+  return Buffer.from(`${head}${run.repeat(times)}\r\n\r\nhi\r\n`, "latin1");
+}
+
+async function readMs(raw: Buffer): Promise<number> {
+  const startMs = cpuMs();
+  await parseMail(raw, { mailDomain: "inbox.test" });
+  return cpuMs() - startMs;
 }
 
 /** Linear code takes about ten milliseconds, on a busy machine a few times as long. Code that backtracks takes hundreds. */
 const mostMs = 64;
 const mostGrowth = 3;
+/** Other programs only add to a time, so a field is read in turns with its half until it is fast enough, at most this often. */
+const mostTries = 40;
+const leastTries = 5;
+
+async function faultOf(head: string, run: string): Promise<string | undefined> {
+  const [whole, half] = [mailOf(head, run, fieldBytes), mailOf(head, run, fieldBytes / 2)];
+  let [wholeMs, halfMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (let tried = 0; tried < mostTries; tried += 1) {
+    wholeMs = Math.min(wholeMs, await readMs(whole));
+    if (wholeMs < mostMs / 2) return undefined;
+    halfMs = Math.min(halfMs, await readMs(half));
+    if (tried >= leastTries && wholeMs <= mostMs && wholeMs / halfMs <= mostGrowth) return undefined;
+  }
+  return JSON.stringify({ head, run, wholeMs, halfMs });
+}
 
 describe("a field of 64 KiB is read quickly, and takes twice as long as its half", () => {
   test.each(fields)(
     "%s",
     async (field, beginnings) => {
-      const slow: string[] = [];
+      const slow: (string | undefined)[] = [];
       for (const beginning of beginnings) {
-        for (const run of runs) {
-          const head = `${field}: ${beginning}`;
-          if ((await leastMs(head, run, fieldBytes, 1)) < mostMs / 2) continue;
-          const ms = await leastMs(head, run, fieldBytes, 10);
-          if (ms < mostMs / 2) continue;
-          const growth = ms / (await leastMs(head, run, fieldBytes / 2, 10));
-          if (ms > mostMs || growth > mostGrowth) slow.push(JSON.stringify({ head, run, ms, growth }));
-        }
+        for (const run of runs) slow.push(await faultOf(`${field}: ${beginning}`, run));
       }
-      expect(slow).toEqual([]);
+      expect(slow.filter((fault) => fault !== undefined)).toEqual([]);
     },
     60_000,
   );

@@ -4,7 +4,6 @@ import { takeIn } from "../../../support/arrivals.ts";
 import { enginesHere } from "../../../support/engines.ts";
 import { mailOf } from "../../../support/mail.ts";
 import { send } from "../../../support/sends.ts";
-import { watchesClock } from "../../../support/watches-clock.ts";
 import type { WorldInbox } from "../../../support/world.ts";
 import { oneWorldOn } from "../../../support/world-on.ts";
 
@@ -56,10 +55,7 @@ for (const engine of enginesHere()) {
       expect(fields.filter((field) => field in listed)).toEqual([]);
     });
 
-    test("is read for an account about as soon as ever while another asks for ten lists of the worst mail", {
-      ...watchesClock,
-      timeout: 120_000,
-    }, async () => {
+    test("is read for an account before another one's ten lists of the worst mail", { timeout: 120_000 }, async () => {
       const { deps } = world().service;
       const { account, apiKey } = await createAccount(deps, { name: "flood", plan: "developer" });
       const made = await world().api("/v1/inboxes", { method: "POST", body: {}, apiKey });
@@ -79,25 +75,18 @@ for (const engine of enginesHere()) {
         });
         expect([asked.status, asked.body.data.length]).toEqual([200, 30]);
       };
-      const timeOf = async (work: () => Promise<void>) => {
-        const startedAt = performance.now();
-        await work();
-        return performance.now() - startedAt;
-      };
-      await list(own);
-      const aloneMs = await timeOf(() => list(own));
-      let isOver = false;
-      const flood = Promise.all(Array.from({ length: 10 }, () => list(others, apiKey))).then(() => {
-        isOver = true;
+      let ended = 0;
+      const flood = Array.from({ length: 10 }, async () => {
+        await list(others, apiKey);
+        ended += 1;
       });
       // A page without it, so that the flood's pages are read by then.
       await world().api(`/v1/inboxes/${own.id}/messages?limit=30`);
-      const besideMs = await timeOf(() => list(own));
-      expect(isOver).toBe(false);
-      await flood;
-      console.log(`Ten lists beside: ${(besideMs / aloneMs).toFixed(1)} × as long`);
-      // Ten lists in one line with it would take eleven times as long.
-      expect(besideMs / aloneMs).toBeLessThan(5);
+      await list(own);
+      const endedBefore = ended;
+      await Promise.all(flood);
+      // By turns of the accounts, the first 30 of the flood's 300 mails are read meanwhile, three of each list.
+      expect(endedBefore).toBe(0);
     });
 
     test("does not change where a list goes on", async () => {
