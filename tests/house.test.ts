@@ -89,6 +89,16 @@ test("the house has a sentence for each room, and a room for each sentence", () 
   ).toEqual([]);
 });
 
+test("the README names each folder at the top and each of src", () => {
+  const [, block = ""] = /^## The house\n+```\n([\s\S]*?)```/m.exec(textOf("README.md")) ?? [];
+  const named = new Set(Array.from(block.matchAll(/(?<=^| {2})[.\w/-]+\/(?= )/gm), String));
+  const rooms = new Set(sourcesIn(["src"]).map((path) => `${path.split("/").slice(0, 2).join("/")}/`));
+  const there = [...folders, ".ci", ...[...rooms].filter((room) => !room.endsWith(".ts/"))];
+  expect(there.map((name) => name.replace(/\/?$/, "/")).filter((name) => name !== "src/" && !named.has(name))).toEqual(
+    [],
+  );
+});
+
 test("a command loads what only the service needs when it runs, if it does", () => {
   const loaded = importsOf(join(house, "src/main.ts"), ["at-start"]);
   const only = [

@@ -15,6 +15,8 @@ const forbidden: readonly [rule: string, path: string, line: string][] = [
   ["plugin", "workers/a8.ts", "export const id = Bun.randomUUIDv7();"],
   ["plugin", "service/a9.ts", "export const at = Date.now();"],
 
+  ["noFloatingPromises", "flows/p1.ts", "const later = async () => 1; export const now = () => { later(); };"],
+
   ["plugin", "primitives/l23.ts", 'export * from "../standards/ip.ts";'],
   ["plugin", "primitives/l24.ts", 'export { connect } from "node:net";'],
   ["plugin", "standards/l25.ts", 'export * from "../primitives/within.ts";'],
