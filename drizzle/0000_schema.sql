@@ -7,7 +7,7 @@ CREATE FUNCTION event_log_shift() RETURNS bigint LANGUAGE sql STABLE RETURN 0::b
 -- messages of that inbox meanwhile have later ids, and all of them have ended when this statement begins. So the position is
 -- at least the id of the last transaction that has ended. It is never before the own id, so no reader has passed it.
 -- Stable: all events of a statement get the same position, and their ids order them.
-CREATE FUNCTION event_log_place() RETURNS xid8 LANGUAGE sql STABLE
+CREATE FUNCTION event_log_position() RETURNS xid8 LANGUAGE sql STABLE
   RETURN ((greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1)
     + event_log_shift())::text)::xid8;
 
@@ -114,7 +114,7 @@ CREATE TABLE "events" (
 	"type" text NOT NULL,
 	"occurred_at" timestamp (3) with time zone NOT NULL,
 	"data" jsonb,
-	"written_by" "xid8" DEFAULT event_log_place() NOT NULL
+	"written_by" "xid8" DEFAULT event_log_position() NOT NULL
 );
 CREATE TABLE "idempotency_keys" (
 	"account_id" text collate "C" NOT NULL,

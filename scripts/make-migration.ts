@@ -20,7 +20,7 @@ CREATE FUNCTION event_log_shift() RETURNS bigint LANGUAGE sql STABLE RETURN 0::b
 -- messages of that inbox meanwhile have later ids, and all of them have ended when this statement begins. So the position is
 -- at least the id of the last transaction that has ended. It is never before the own id, so no reader has passed it.
 -- Stable: all events of a statement get the same position, and their ids order them.
-CREATE FUNCTION event_log_place() RETURNS xid8 LANGUAGE sql STABLE
+CREATE FUNCTION event_log_position() RETURNS xid8 LANGUAGE sql STABLE
   RETURN ((greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1)
     + event_log_shift())::text)::xid8;
 

@@ -110,13 +110,13 @@ export function parseNameServers(text: string): Parsed<NameServer[]> {
   const servers = text.split(",").map((part) => parseNameServer(part.trim()));
   return servers.every((server) => server !== undefined)
     ? { value: servers }
-    : "must be IP addresses with commas between them, each with its port where that is not 53";
+    : "must be IP addresses with commas between them, each with its port if that is not 53";
 }
 
 /** A list of origins, or all origins. */
 export type CorsOrigins = readonly string[] | "*";
 
-/** Origins exactly as browsers write them in \`Origin\`. */
+/** Origins exactly as browsers write them in `Origin`. */
 export function parseOrigins(text: string): Parsed<CorsOrigins> {
   if (text === "*") return { value: "*" };
   const origins = text.split(",").map((part) => part.trim().replace(/\/$/, ""));
@@ -154,7 +154,7 @@ export function parseDatabaseUrl(text: string): Parsed<string> {
 export function parseBaseUrl(text: string): Parsed<string> {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol)) return "must be a URL that begins with https:// or http://";
-  if (url.search !== "" || url.hash !== "" || url.username !== "") return "must have nothing behind its path";
+  if (url.search !== "" || url.hash !== "" || url.username !== "") return "must have no user name, query or fragment";
   return { value: url.href.replace(/(?<!\/)\/+$/, "") };
 }
 

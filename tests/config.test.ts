@@ -34,7 +34,7 @@ const wrong: readonly [name: string, value: string, end: string][] = [
   ["PORT", "-1", "must be a whole number from 0 to 65535"],
   ["PORT", "3e3", "must be a whole number from 0 to 65535"],
   ["BASE_URL", "mail.example.org", "must be a URL that begins with https:// or http://"],
-  ["BASE_URL", "https://mail.example.org/?a=b", "must have nothing behind its path"],
+  ["BASE_URL", "https://mail.example.org/?a=b", "must have no user name, query or fragment"],
   ["MAIL_DOMAIN", "inbox_.example", "must be a domain name such as mail.example.com"],
   ["MAIL_DOMAIN", "a..example", "must be a domain name such as mail.example.com"],
   ["SMTP_PORT", "smtp", "must be a whole number from 0 to 65535"],
@@ -48,7 +48,7 @@ const wrong: readonly [name: string, value: string, end: string][] = [
   [
     "DNS_SERVERS",
     "192.0.2.1,dns.example",
-    "must be IP addresses with commas between them, each with its port where that is not 53",
+    "must be IP addresses with commas between them, each with its port if that is not 53",
   ],
   ["DKIM_SELECTOR", "two words", "must be a DNS label such as inboxd1"],
   ["DKIM_SELECTOR", "mail", "DKIM_KEY: must be set when DKIM_SELECTOR is"],

@@ -7,7 +7,7 @@ import { jsonOf, print } from "./terminal.ts";
 /** Adds the commands of one matter to the program. */
 export type Register = (program: Command) => void;
 
-/** Selects what a person sees of the result of a command: fields, rows, or a text. */
+/** Selects the part of a command's result that is printed for a person: fields, rows, or a text. */
 export type Shown<Given extends unknown[], Made> = (made: Made, calendar: Calendar, ...given: Given) => object | string;
 
 /** Adds an action that prints its result: with `--json` all of it, else the selection of `shown`. */
@@ -49,7 +49,7 @@ export function ofAccount(command: Command): Command {
   return command.option("--account <name>", "name of the account (default: the first one)");
 }
 
-/** The width of the terminal, which some terminals report as 0. A pipe or a file has no end, so nothing is cut there. */
+/** The width of the terminal; 80 if the terminal reports 0. Output into a pipe or a file is never cut. */
 function columnsHere(): number {
   return process.stdout.isTTY ? process.stdout.columns || usualColumns : Number.POSITIVE_INFINITY;
 }

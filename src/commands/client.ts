@@ -11,7 +11,7 @@ export interface ServerOptions {
 const defaultUrl = "http://127.0.0.1:3000";
 
 /** A warning for the help of an option with a secret: process lists show all arguments, and a shell keeps them. */
-export const seenByOthers = "(others on this machine can see arguments: better set the variable)";
+export const seenByOthers = "(other users of this machine can see arguments; the variable is safer)";
 
 /** Adds the options that name the server and the account. */
 export function ofServer(command: Command): Command {
@@ -24,7 +24,7 @@ export function apiKeyOption(): Option {
   return new Option("--api-key <key>", `API key of the account ${seenByOthers}`).env("INBOXD_API_KEY");
 }
 
-/** The client for the server of the options. It retries nothing: a script decides for itself. */
+/** The client for the server in the options. It makes no retries: a script decides about them itself. */
 export function clientOf({ url, apiKey }: ServerOptions): Inboxd {
   // An empty variable counts as not set.
   const baseUrl = (url || defaultUrl).replace(/(?<!\/)\/+$/, "").replace(/\/v1$/, "");

@@ -3,8 +3,8 @@ import type { Config } from "../config.ts";
 import { findCluster } from "../database/embedded-cluster.ts";
 
 /**
- * Throws for a directory without a database, which would be created by opening it. Only for commands that need existing data.
- * Opening finds other faults itself: a Postgres that is away, and an embedded database that is lost.
+ * Throws if the data directory has no database, because opening it would create one. Only for commands that need existing data.
+ * Opening reports other faults itself: an unreachable Postgres, or a lost embedded database.
  */
 export function refuseWithoutDatabase(
   command: string,
@@ -12,6 +12,6 @@ export function refuseWithoutDatabase(
 ): void {
   if (databaseUrl !== undefined || findCluster(dataDir) !== "none") return;
   throw new Error(
-    `Cannot run "${command}": there is no database in ${resolve(dataDir)}; the first start of "inboxd serve" makes one there. If the service has its own elsewhere, set DATA_DIR or DATABASE_URL as for the service`,
+    `Cannot run "${command}": there is no database in ${resolve(dataDir)}; the first start of "inboxd serve" creates one. If the service uses another database, set DATA_DIR or DATABASE_URL as for the service`,
   );
 }

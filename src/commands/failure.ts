@@ -24,7 +24,7 @@ export function messageOf(error: unknown): string {
 function messageOfCall({ status, code, baseUrl, message, errors, cause }: InboxdError): string {
   if (status === 0) return `Cannot reach ${baseUrl}: ${reasonOf(cause)}`;
   if (code === "unreadable_answer")
-    return `Cannot ask ${baseUrl}: what answers there is no inboxd (it answered ${status})`;
+    return `Cannot ask ${baseUrl}: the server there is not inboxd (it answered ${status})`;
   return `${code}: ${message}${furtherFaults(errors)}`;
 }
 
@@ -60,26 +60,26 @@ function isCoded(error: Error): error is Error & { code: string } {
 }
 
 const nobodyListens = "nothing listens there";
-const noHttp = "what listens there doesn't speak HTTP: is it the port of something else, as of SMTP?";
+const noHttp = "the server there does not speak HTTP; check the port, which may be that of SMTP";
 
-/** By the codes of the system and those of the runtime's `fetch`. */
+/** Plain words for the error codes of the system and of Bun's `fetch`. */
 const plainWords: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file or directory",
-  EACCES: "this user may not do that",
-  EPERM: "this user may not do that",
+  EACCES: "this user has no permission for it",
+  EPERM: "this user has no permission for it",
   EISDIR: "it is a directory",
   ENOTDIR: "a part of its path is a file, not a directory",
-  EEXIST: "it is there already",
+  EEXIST: "it already exists",
   ENOSPC: "the disk is full",
   EROFS: "the file system is read-only",
   ECONNREFUSED: nobodyListens,
   ConnectionRefused: nobodyListens,
   ECONNRESET: "the connection was cut",
   ConnectionClosed: "the connection was cut",
-  ENOTFOUND: "there is no host of this name",
+  ENOTFOUND: "there is no host with this name",
   EAI_AGAIN: "no name server answers",
-  EHOSTUNREACH: "no way leads to that host",
-  ENETUNREACH: "no way leads to that network",
+  EHOSTUNREACH: "there is no route to that host",
+  ENETUNREACH: "there is no route to that network",
   ETIMEDOUT: "no answer in time",
   InvalidHTTPResponse: noHttp,
   Malformed_HTTP_Response: noHttp,

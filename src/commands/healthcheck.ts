@@ -8,12 +8,12 @@ import { reasonOf } from "./failure.ts";
 export function healthcheckCommand(program: Command): void {
   reporting(program.command("healthcheck").description("check whether the running service is ready"), async () => {
     const { host, port } = readConfig(process.env);
-    if (port === 0) throw new Error("Cannot check health: PORT is 0, so nobody knows where the service listens");
+    if (port === 0) throw new Error("Cannot check health: PORT is 0, so the port of the service is not known");
     const answer = await answerAt(host, port, "/readyz").catch((error: unknown) => {
       throw new Error(`Not ready: ${host}:${port}: ${reasonOf(error)}`);
     });
     if (answer.status === 200) return { status: "ready" };
-    const why = detailOf(answer.body) ?? `what answers at ${host}:${port} is no inboxd (it answered ${answer.status})`;
+    const why = detailOf(answer.body) ?? `the server at ${host}:${port} is not inboxd (it answered ${answer.status})`;
     throw new Error(`Not ready: ${why}`);
   });
 }

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { nearestName } from "../primitives/nearest-name.ts";
 
-/** Adds a `help` command to the program and each group. Commander's own ignores an unknown word and shows everything. */
+/** Adds a `help` command to the program and each group. Commander's own one ignores an unknown word and shows the whole help. */
 export function addHelpCommands(group: Command): void {
   for (const below of group.commands) if (below.commands.length > 0) addHelpCommands(below);
   group.helpCommand(false);

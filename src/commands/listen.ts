@@ -19,7 +19,10 @@ interface ListenOptions extends ServerOptions {
   json?: boolean;
 }
 
-/** Events for a developer's machine, which has no public address: it fetches them, and delivers them as the webhook would. */
+/**
+ * Brings events to a developer's machine, which no webhook can reach: fetches them from a server, and prints them or posts them
+ * as the webhook would.
+ */
 export function listenCommand(program: Command): void {
   ofServer(program.command("listen"))
     .description(
@@ -81,7 +84,7 @@ async function openForwarder(forwardTo: string, { secret, json = false }: Listen
     throw new UsageError("Cannot forward: --forward-to must be an address that begins with http:// or https://");
   }
   const fault = secret ? webhookSecretFault(secret) : undefined;
-  if (fault !== undefined) throw new UsageError(`Cannot sign what is forwarded: --secret ${fault}`);
+  if (fault !== undefined) throw new UsageError(`Cannot sign events: --secret ${fault}`);
   const signer = secret ? await webhookSigner(secret) : undefined;
   return {
     target,

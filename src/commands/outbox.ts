@@ -22,7 +22,7 @@ export function outboxCommands(program: Command): void {
       .description("list mail and events that wait to go out, oldest first")
       .addOption(new Option("--kind <kind>", "list only mail, or only webhook events").choices(["relay", "webhook"]))
       .addOption(new Option("--state <state>", "list only this state").choices(["ready", "running", "waiting"]))
-      .option("--inbox <inbox>", "list only what belongs to this inbox: its id or address")
+      .option("--inbox <inbox>", "list only items of this inbox: its id or address")
       .option("--limit <number>", "the most items to list, 1 to 100", "50")
       .option("--cursor <cursor>", "continue a list at this cursor"),
     async ({ kind, state, inbox, limit, cursor, ...server }: ListOptions) => {

@@ -17,8 +17,8 @@ export function lines(result: object): string {
 }
 
 /**
- * Fits the columns before the first `id` into the width of the screen, so that long addresses do not hide the subjects. That
- * column and those behind it are never cut, because they are copied.
+ * Fits the columns before the first `id` into the width of the screen, so that long addresses do not hide the subjects. The
+ * columns from that one on are never cut, because people copy ids.
  */
 function table(rows: readonly Record<string, unknown>[], columns: number): string {
   const names = Object.keys(rows[0] ?? {});
@@ -36,7 +36,7 @@ function table(rows: readonly Record<string, unknown>[], columns: number): strin
 const gap = "  ";
 const narrowest = 4;
 
-/** Cuts the widest columns to the same width. The last of them, which is the most useful, gets the rest. */
+/** Cuts the widest columns to the same width. The last of them, which is the most useful, gets the width that remains. */
 function fitted(widths: readonly number[], columns: number): number[] {
   const room = columns - gap.length * (widths.length - 1);
   const sumOf = (cut: readonly number[]) => cut.reduce((sum, width) => sum + width, 0);

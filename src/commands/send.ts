@@ -49,7 +49,7 @@ export function sendCommand(program: Command): void {
       .description("send one email from an inbox of a running server")
       .requiredOption("--from <inbox>", "id or address of the inbox")
       .option("--from-name <name>", "the sender's name")
-      .option("--to <address>", "recipient; may be repeated, as --cc, --bcc, --attach and --inline", repeated)
+      .option("--to <address>", "recipient; may be repeated, like --cc, --bcc, --attach and --inline", repeated)
       .option("--cc <address>", "recipient of a copy, visible to all", repeated)
       .option("--bcc <address>", "recipient of a copy, hidden from the others", repeated)
       .option("--subject <text>", "optional for a reply and a forward")
@@ -115,7 +115,7 @@ async function send(options: SendOptions): Promise<Result> {
   return { ...sent, failure: await failureOf(client, sent.messageId), idempotencyKey };
 }
 
-/** The fields of the API. */
+/** The options as fields of the API's request. */
 function fieldsOf(options: SendOptions): Omit<OrUndefined<NewEmail>, "body"> {
   const { to } = options;
   return {
@@ -137,13 +137,16 @@ function fieldsOf(options: SendOptions): Omit<OrUndefined<NewEmail>, "body"> {
   };
 }
 
-/** `body` and `bodyHtml` of the API. HTML alone goes as `body`, and begins in a way that the API takes for HTML. */
+/**
+ * `body` and `bodyHtml` of the API. HTML alone is sent as `body`, with a doctype if it needs one, so that the API recognises it
+ * as HTML.
+ */
 async function bodiesOf({ body, bodyFile, html, forward }: SendOptions): Promise<Pick<NewEmail, "body" | "bodyHtml">> {
   const text = bodyFile === undefined && body !== "-" ? body : await contentOf(bodyFile ?? "-");
   if (text !== undefined) return { body: text, ...(html !== undefined && { bodyHtml: html }) };
   if (html === undefined) {
     if (forward !== undefined) return {};
-    throw new UsageError("Cannot send: there is nothing to say: give --body, --body-file or --html");
+    throw new UsageError("Cannot send: there is no body: give --body, --body-file or --html");
   }
   const isPage = /^\s*<(?:!doctype html|html)\b/i.test(html);
   return { body: isPage ? html : `<!doctype html>\n${html}` };
@@ -162,7 +165,7 @@ interface SentFile {
   contentId?: string;
 }
 
-/** Throws for wrong words before anything goes to the server. */
+/** The files of the options. Throws for a wrong option before any request to the server. */
 function filesOf({ attach = [], inline = [] }: SendOptions): SentFile[] {
   return [...inline.map(inlineFile), ...attach.map((path) => ({ path }))];
 }
@@ -170,7 +173,7 @@ function filesOf({ attach = [], inline = [] }: SendOptions): SentFile[] {
 function inlineFile(given: string): SentFile {
   const at = given.indexOf("=");
   if (at < 1 || at === given.length - 1) {
-    throw new UsageError(`Cannot send: --inline takes ID=FILE, as logo=logo.png, and not ${JSON.stringify(given)}`);
+    throw new UsageError(`Cannot send: --inline takes ID=FILE, such as logo=logo.png, not ${JSON.stringify(given)}`);
   }
   return { contentId: given.slice(0, at), path: given.slice(at + 1) };
 }
@@ -189,10 +192,10 @@ async function uploaded(client: Inboxd, files: readonly SentFile[]): Promise<Non
   return attachments;
 }
 
-/** The limit of the server for one file. */
+/** The longest time that the server allows for one upload. */
 const uploadTimeoutMs = 600_000;
 
-/** The reason from the message itself; null if it cannot be read. */
+/** The reason of the failure, from the stored message; null if the message cannot be fetched. */
 async function failureOf(client: Inboxd, messageId: string): Promise<Failure | null> {
   const message = await client.messages.get(messageId).catch(() => undefined);
   return message?.failure ?? null;

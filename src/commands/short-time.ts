@@ -37,7 +37,7 @@ function partsOf(date: Date, timeZone: string): Partial<Record<string, string>> 
   );
 }
 
-/** Making a format costs more than using it a hundred times. */
+/** Caches formats, because making one takes longer than using it a hundred times. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function formatOf(timeZone: string): Intl.DateTimeFormat {

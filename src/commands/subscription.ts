@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Inboxd } from "../../sdk/typescript/src/inboxd.ts";
 import { inboxIdOf } from "./client.ts";
 
-/** Which events a stream or a webhook endpoint gets. */
+/** The options that select the events of a stream or a webhook endpoint. */
 export interface SubscriptionOptions {
   types?: string;
   inbox?: string;

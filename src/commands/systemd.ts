@@ -11,7 +11,7 @@ export function systemdCommand(program: Command): void {
     .command("systemd")
     .description("print a unit for systemd; write it to /etc/systemd/system/inboxd.service")
     .option("--user <name>", "the user of the service", "inboxd")
-    .option("--env-file <path>", "the file with the settings, one NAME=value a line", "/etc/inboxd/inboxd.env")
+    .option("--env-file <path>", "the file with the settings, one NAME=value on each line", "/etc/inboxd/inboxd.env")
     .option(
       "--data-dir <path>",
       "the directory of the embedded database, sandbox mail and the generated certificate",
@@ -24,7 +24,7 @@ export function systemdCommand(program: Command): void {
 
 /**
  * A unit with only the rights that the service needs. It has no MemoryDenyWriteExecute: Bun compiles JavaScript to machine code
- * at run time, and is many times slower without.
+ * at run time, and would otherwise be many times slower.
  */
 export function systemdUnit(program: readonly string[], { user, envFile, dataDir }: UnitOptions): string {
   // systemd creates directories below /var/lib for the user. Others must exist.
@@ -57,7 +57,7 @@ RestartPreventExitStatus=2
 # More than SHUTDOWN_TIMEOUT_MS, so that running work can end.
 TimeoutStopSec=40
 KillMode=mixed
-# The kernel first kills the process that parses hostile mail when memory runs out. The service goes on.
+# When memory runs out, the kernel first kills the process that parses hostile mail. The service goes on.
 OOMPolicy=continue
 LimitNOFILE=65536
 UMask=0077

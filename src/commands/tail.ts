@@ -8,7 +8,7 @@ interface TailOptions extends ServerOptions, SubscriptionOptions {
   after?: string;
 }
 
-/** The stream of events for a pipe. */
+/** Prints the stream of events, for use in a pipe. */
 export function tailCommand(program: Command): void {
   ofSubscription(ofServer(program.command("tail")))
     .description("print events of a running server as they happen, one line of JSON each; resumes after its restarts")

@@ -2,13 +2,13 @@ import { visibleText } from "../standards/text.ts";
 
 /**
  * Writes all output of a command. Subjects, names and other servers' replies come from strangers: a control character in them
- * could rewrite the screen, or make the terminal type.
+ * could rewrite the screen, or make the terminal insert text as if it were typed.
  */
 export function print(text: string, stream: NodeJS.WriteStream = process.stdout): void {
   stream.write(visible(text));
 }
 
-/** Writes to stdout, and resolves when the reader has taken the text, so that memory stays bounded, or at the signal. */
+/** Writes to stdout. Resolves when the reader has taken the text, so that memory stays bounded, or when the signal aborts. */
 export function printTaken(text: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -33,7 +33,7 @@ export function jsonOf(value: unknown, indent?: number): string {
 export interface Stopping {
   signal: AbortSignal;
   stop(): void;
-  /** Gives SIGINT and SIGTERM back to the system. */
+  /** Restores what the system does at SIGINT and SIGTERM. */
   end(): void;
 }
 

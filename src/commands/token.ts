@@ -9,7 +9,7 @@ interface TokenOptions extends ServerOptions {
   ttl?: string;
 }
 
-/** A token for a page that listens, or for an agent with one task. */
+/** Creates a token for a web page that listens to events, or for an agent with one task. */
 export function tokenCommand(program: Command): void {
   reporting(
     ofServer(program.command("token"))

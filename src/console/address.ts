@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 
-/** The URL of the service: this script lies in its `console/assets/`, also behind a proxy with a path prefix. */
+/** The URL of the service: this script is in its `console/assets/`, also behind a proxy with a path prefix. */
 export const service = new URL("../..", import.meta.url);
 const root = new URL("..", import.meta.url);
 

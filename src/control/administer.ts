@@ -16,7 +16,7 @@ import type { WebhookClient } from "../webhook/client.ts";
 export interface AdminDeps extends Deps {
   allowPrivateWebhooks: boolean;
   webhooks: WebhookClient;
-  /** Undefined without a console. */
+  /** Undefined if there is no console (CONSOLE=0). */
   console: Pick<SignInDeps, "tokens" | "baseUrl"> | undefined;
 }
 
@@ -54,7 +54,7 @@ const operations = {
   },
   async "key revoke"(deps: Deps, { id = "" }: Arguments) {
     if ((await revokeKey(deps, id)) === undefined) {
-      throw new Refusal("not_found", `Cannot revoke key: there is no key ${id} in force`);
+      throw new Refusal("not_found", `Cannot revoke key: there is no active key ${id}`);
     }
     return { id, revoked: true };
   },
@@ -116,7 +116,7 @@ const operations = {
   },
 } satisfies Record<string, (deps: AdminDeps, given: Arguments) => Promise<object>>;
 
-/** More than the log keeps for an event. */
+/** The most deliveries that are listed. An event usually has far fewer. */
 const mostDeliveries = 1_000;
 
 export type AdminOperation = keyof typeof operations;

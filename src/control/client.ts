@@ -21,8 +21,8 @@ export async function askService(dataDir: string, request: AdminRequest, signal?
 const quietMs = 30_000;
 
 /**
- * Exports the database of the service that holds the data directory. The service reads all of it before it sends the first byte, so
- * silence is no error: after each quiet half minute the export checks whether the service answers at all.
+ * Exports the database of the service that holds the data directory. The service sends the first byte only after it has read the whole
+ * database, so silence is no error: after each quiet half minute the export checks that the service still answers other requests.
  */
 export async function* readFromService(dataDir: string, mostQuietMs = quietMs): AsyncGenerator<Uint8Array> {
   const end = new AbortController();

@@ -10,7 +10,7 @@ export interface ControlDeps extends AdminDeps {
   version: string;
 }
 
-/** Runs the commands of the owner of the data directory, which this process holds. */
+/** Listens at the operator's socket of the data directory, which this process has locked, and runs the commands that come in. */
 export function serveControl(deps: ControlDeps): ControlListener {
   return listenAt(deps.dataDir, (request) => {
     const { pathname } = new URL(request.url);
@@ -34,8 +34,8 @@ async function answerAdmin(deps: AdminDeps, request: Request): Promise<Response>
 }
 
 /**
- * Answers `inboxd export` of another process with the whole database. The embedded database has one session, which is blocked meanwhile,
- * so the export is first written to a file: a slow reader must not block the service.
+ * Answers `inboxd export` of another process with the whole database. Reading it blocks the only session of the embedded database, so
+ * the export is first written to a file: a slow reader must not block the service.
  */
 async function answerExport(
   { db, dataDir, version, now, randomBytes, log }: ControlDeps,

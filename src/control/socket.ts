@@ -30,7 +30,7 @@ export function listenAt(dataDir: string, answer: (request: Request) => Response
   }
 }
 
-/** No process listens at the socket: another command has the directory, or none. */
+/** Thrown if no process listens at the socket: no process uses the directory, or only a command without a socket. */
 export class NobodyListens extends Error {
   constructor(dataDir: string, cause: unknown) {
     super(`Cannot ask a service in ${dataDir}: none listens there`, { cause });
@@ -44,7 +44,7 @@ export async function fetchFrom(dataDir: string, path: string, init: BunFetchReq
   try {
     return await fetch(new URL(path, "http://inboxd"), { ...init, unix });
   } catch (error) {
-    // A killed process has left its socket.
+    // ECONNREFUSED: a killed process has left its socket.
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     throw code === "ENOENT" || code === "ECONNREFUSED" ? new NobodyListens(dataDir, error) : error;
   } finally {
@@ -53,8 +53,8 @@ export async function fetchFrom(dataDir: string, path: string, init: BunFetchReq
 }
 
 /**
- * Only the owner may connect, from the first moment on: the mode of the socket comes from the umask. No quiet connection is closed,
- * since an export takes long to begin, and its reader may have a slow disk.
+ * Serves at a socket to which only its owner may connect. The umask sets its mode when it is created, not a moment later. Idle
+ * connections stay open, because an export takes long to begin, and its reader may have a slow disk.
  */
 function serveOn(unix: string, answer: (request: Request) => Response | Promise<Response>): Bun.Server<undefined> {
   const umask = process.umask(0o177);
@@ -65,7 +65,7 @@ function serveOn(unix: string, answer: (request: Request) => Response | Promise<
   }
 }
 
-/** Bun's types have it for network sockets alone. It works for unix sockets too; `server.timeout` does not. */
+/** Bun's types have `idleTimeout` only for network sockets. It also works for unix sockets; `server.timeout` does not. */
 const neverIdle: object = { idleTimeout: 0 };
 
 const socketName = "control.sock";

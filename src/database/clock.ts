@@ -4,6 +4,6 @@ import { type Db, query } from "./db.ts";
 /** The clock that all processes on a database share. */
 export async function findDatabaseTime(db: Db): Promise<Date> {
   const [row] = await query<{ at: Date }>(db, sql`select clock_timestamp() as at`);
-  if (row === undefined) throw new Error("Cannot read the database's clock: it answers nothing");
+  if (row === undefined) throw new Error("Cannot read the database's clock: it returned no row");
   return row.at;
 }

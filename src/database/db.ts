@@ -31,7 +31,7 @@ export { arrayOf, jsonb, shownInstant } from "./wire.ts";
 /** The database, on either engine. */
 export interface Database {
   engine: "postgres" | "embedded";
-  /** Separate pools, so that a flood of mail cannot starve the API, nor many callers the workers. */
+  /** Separate pools, so that a flood of mail cannot starve the API, and many API callers cannot starve the workers. */
   api: Db;
   mail: Db;
   work: Db;
@@ -80,7 +80,7 @@ const usualTimeouts: Timeouts = {
 };
 
 /**
- * Workers and mail run short statements on tables that are empty now and have 100,000 rows in a minute. One plan must fit both, so it
+ * Workers and mail run short statements on tables that may be empty now and have 100,000 rows a minute later. One plan must fit both, so it
  * uses indexes: a claim took 5 ms, and 70 ms with the planner's choice.
  */
 const byIndex = { enable_seqscan: "off", enable_bitmapscan: "off", plan_cache_mode: "force_generic_plan" };
@@ -182,10 +182,10 @@ async function takeDirectory(dataDir: string): Promise<DirectoryLock> {
     lock.release();
     // A new database here would look like a successful start, and like the loss of all mail.
     throw new Error(
-      `Cannot open ${clusterIn(dataDir)}: it is gone, though ${dataDir} was in use before; put it back from a backup, or set DATA_DIR to an empty directory to begin anew`,
+      `Cannot open ${clusterIn(dataDir)}: it is gone, though ${dataDir} was in use before; restore it from a backup, or set DATA_DIR to an empty directory to start a new one`,
     );
   } catch (error) {
-    // Errors of the system have a code, and no advice.
+    // Errors of the operating system have a code but no advice, which is added here.
     if (!(error instanceof Error && "code" in error)) throw error;
     throw new Error(
       `Cannot use DATA_DIR ${dataDir}: ${error.message}; let the user that runs inboxd own it, or set DATA_DIR elsewhere`,
@@ -203,13 +203,13 @@ async function judgeServer(db: Db, warn: (warning: string) => void = () => undef
   if (server === undefined) return;
   if (Number.parseInt(server.version, 10) < oldestVersion) {
     throw new Error(
-      `Cannot use this database: it is Postgres ${server.version}, and ${oldestVersion} is the oldest that will do`,
+      `Cannot use this database: it is Postgres ${server.version}; version ${oldestVersion} or later is required`,
     );
   }
   if (server.encoding !== "UTF8") {
-    throw new Error(`Cannot use this database: its encoding is ${server.encoding}, and only UTF8 can hold all mail`);
+    throw new Error(`Cannot use this database: its encoding is ${server.encoding}; UTF8 is required to store all mail`);
   }
-  // A 250 is a promise, so the operator should know what these settings mean.
+  // A reply of 250 promises that the mail is on disk, which is not so with these settings.
   for (const name of ["synchronous_commit", "fsync"] as const) {
     if (server[name] !== "off") continue;
     warn(`${name} is off in the database: mail that was acknowledged can be lost when its machine fails`);

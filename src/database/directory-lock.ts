@@ -47,7 +47,7 @@ export function lockDirectory(dataDir: string): DirectoryLock {
     if (error.code === "SQLITE_BUSY") throw new DataDirectoryInUse(dataDir);
     if (error.code !== "SQLITE_NOTADB") throw error;
     throw new Error(
-      `Cannot use DATA_DIR ${dataDir}: its file "${lockName}" holds something else than a lock; delete that file while no inboxd uses the directory`,
+      `Cannot use DATA_DIR ${dataDir}: its file "${lockName}" is not a lock file; delete that file while no inboxd uses the directory`,
     );
   }
   return { release: () => file.close() };

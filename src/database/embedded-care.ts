@@ -2,9 +2,9 @@ import { sql } from "drizzle-orm";
 import { type Db, query } from "./session.ts";
 
 interface Care {
-  /** The pause between checks. */
+  /** The number of flushes between two checks. */
   flushesBetweenLooks: number;
-  /** The most log to replay after a crash, and the growth of `pg_wal`. */
+  /** The growth of the log after which a checkpoint is made. It limits the replay after a crash, and the size of `pg_wal`. */
   mostUncheckpointedBytes: number;
   /** Larger indexes wait for a quiet moment: a megabyte blocks the database for one or two milliseconds. */
   mostIndexBytes: number;
@@ -23,7 +23,7 @@ const usualCare: Care = {
   mostRoundsUnquiet: 64,
 };
 
-/** Settings of the engine with which care takes time for recent changes only, however large the tables are. */
+/** Settings of the engine with which vacuum and statistics take time only for recent changes, however large the tables are. */
 export const careSettings = [
   // Vacuum freezes a page when it first sees it, so that no later vacuum has to read a whole table.
   "vacuum_freeze_min_age=0",
@@ -35,8 +35,8 @@ export const careSettings = [
  * Does the work of a server's background processes, which the embedded engine lacks: without checkpoints its log grows for ever, and
  * without vacuum its tables do. Flushes of commits drive it, so an idle database has no work. Returns the function to call at each flush.
  *
- * Each of its statements blocks the database. So a vacuum comes soon, while there are few new pages, and it leaves the indexes, which
- * it would have to read whole, until they have many dead entries.
+ * Each of its statements blocks the database. So a table is vacuumed soon, while it has few new pages. The vacuum leaves out the indexes
+ * until they have many dead entries, because it would have to read each index as a whole.
  */
 export function careFor(db: () => Db, change: Partial<Care> = {}): () => void {
   const care = { ...usualCare, ...change };
@@ -52,12 +52,13 @@ export function careFor(db: () => Db, change: Partial<Care> = {}): () => void {
       sql`select (pg_current_wal_insert_lsn() - redo_lsn)::int8 as "grownBytes" from pg_control_checkpoint()`,
     );
     if (log === undefined || log.grownBytes < care.mostUncheckpointedBytes) return;
-    // Statistics would be a second late otherwise.
+    // Without this the statistics may be a second old.
     await query(db(), sql`select pg_stat_force_next_flush()`);
     try {
       for (const table of await changedTables(db())) await sweep(table);
     } finally {
-      // After the vacuum: the first change of a page after a checkpoint writes the whole page to the log, and vacuum changes new pages.
+      // The checkpoint comes after the vacuum: the first change of a page after a checkpoint writes the whole page to the log, and vacuum
+      // changes new pages.
       await db().script("checkpoint");
     }
   }
@@ -111,7 +112,7 @@ export function careFor(db: () => Db, change: Partial<Care> = {}): () => void {
 
 interface ChangedTable {
   name: string;
-  /** Many of its pages hold dead rows with index entries, and each vacuum that leaves those reads all of these pages. */
+  /** Whether many of its pages have dead rows with index entries. Each vacuum that leaves out the indexes reads all of these pages. */
   isWorn: boolean;
   indexBytes: number;
   isStale: boolean;
@@ -119,7 +120,7 @@ interface ChangedTable {
 
 /** The tables with changes since their last vacuum; TOAST is vacuumed with its table. */
 function changedTables(db: Db): Promise<ChangedTable[]> {
-  // Few pages, so that small tables that change all the time, such as the outbox, are vacuumed at each check.
+  // Few pages are enough, so that a small table that changes all the time, such as the outbox, is vacuumed with its indexes at each check.
   const worn = (of: string) =>
     sql.raw(`${of}.relpages - ${of}.relallvisible > least(0.2 * ${of}.relpages, ${mostWornPages})`);
   return query<ChangedTable>(

@@ -14,8 +14,8 @@ export function findCluster(dataDir: string): "there" | "none" | "lost" {
 }
 
 /**
- * Makes the unfinished directory of the cluster before anything else in a data directory, even before the lock. So a data directory
- * with a lock and without a cluster has lost its database. Returns what was there before.
+ * Makes the unfinished directory of the cluster before anything else in a data directory, even before the lock. So a data directory that
+ * has a lock and neither of the two directories has lost its database. Returns what was there before.
  */
 export async function reserveCluster(dataDir: string): Promise<ReturnType<typeof findCluster>> {
   const found = findCluster(dataDir);
@@ -43,7 +43,7 @@ export async function makeCluster(directory: string): Promise<void> {
     return;
   }
   mkdirSync(unfinished, { recursive: true });
-  // Emptied, not removed: it shows that this data directory has lost nothing.
+  // The directory is emptied and not removed: it shows that this data directory has lost nothing.
   for (const name of readdirSync(unfinished)) rmSync(join(unfinished, name), { recursive: true });
   await new Bun.Archive(Bun.zstdDecompressSync(await Bun.file(packed).bytes())).extract(unfinished);
   chmodSync(unfinished, 0o700);

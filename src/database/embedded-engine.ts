@@ -13,7 +13,7 @@ export class Engine extends PGlite {
   override async _initArrayTypes(): Promise<void> {}
 }
 
-/** The engine does not start on its directory, with its own message. */
+/** The engine could not start on its directory. `words` is its own message. */
 export class EngineNotStarted extends DatabaseUnavailable {
   readonly words: string;
 
@@ -28,13 +28,13 @@ function meansFullDisk(words: string): boolean {
   return /No space left|quota exceeded/i.test(words);
 }
 
-/** The trouble with its directory, and what its owner can do. */
+/** Describes the fault of the directory, and what the operator can do. */
 export function cureOf(words: string, directory: string): string {
   if (meansFullDisk(words)) return `its disk is full (${words}); make room, then start again`;
   const closed = closedTo(directory);
   if (closed !== undefined || /Permission denied|Operation not permitted/i.test(words)) {
     const why = closed === undefined ? words : `no access to ${closed}`;
-    return `this user can't read and write it (${why}); let the user that runs inboxd own it. Its data may be whole: put no backup over it`;
+    return `this user can't read and write it (${why}); let the user that runs inboxd own it. Its data may be intact: do not restore a backup over it`;
   }
   return `it is damaged, or another program's (${words}); put a backup in its place, or set DATA_DIR to an empty directory`;
 }
@@ -91,8 +91,8 @@ export async function startEngine(directory: string, onFlush: () => void): Promi
 }
 
 /**
- * The size of the search index's pending list. The statement that fills it moves all of it into the index and blocks the database: up to
- * a second for the default of 4 MB, a tenth of that for this size. The total time is the same.
+ * The size of the search index's pending list. The statement that makes the list full moves all of it into the index and blocks the
+ * database: for up to a second with the default of 4 MB, and a tenth of that with this size. The total time is the same.
  */
 const shortPendingList = "gin_pending_list_limit=512kB";
 
@@ -107,8 +107,8 @@ function lastWords(said: readonly string[]): string | undefined {
 }
 
 /**
- * Adds a flush to the engine's file system, which has none. It is needed before the engine starts, since a start may recover and
- * checkpoint. Also keeps the engine's alarm, to clear it later.
+ * Adds a flush to the engine's file system, which has none. It must exist before the engine starts, because a start may recover and
+ * checkpoint. Also keeps a function that clears the engine's alarm.
  */
 function filesThatReachTheDisk(directory: string, onFlush: () => void): NodeFS {
   const files = new NodeFS(directory);
@@ -153,7 +153,7 @@ export function compiled(): Promise<WebAssembly.Module> {
 
 const emptyModule = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
 
-/** Clears the engine's alarm, which would keep its memory alive until it fires. */
+/** The functions that clear the alarms of engines. An alarm would keep the memory of its engine alive until it fires. */
 const alarms = new WeakMap<object, () => void>();
 
 /** The import of the engine's program that is used here: setitimer(2). */
@@ -171,7 +171,7 @@ export function abandon(engine: Engine): void {
     try {
       if (file?.nfd !== undefined) closeSync(file.nfd);
     } catch {
-      // Closed before.
+      // The file is closed already.
     }
   }
 }

@@ -23,7 +23,7 @@ export function garbageOfRows(collect: () => unknown = edenGC): (row: Row) => vo
     bytes += length * copies + fields.length * fieldBytes;
     if (bytes < mostBytes) return;
     bytes = 0;
-    // After the caller has used the rows.
+    // Collects later, after the caller has used the rows.
     setImmediate(collect);
   };
 }

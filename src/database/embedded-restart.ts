@@ -3,9 +3,9 @@ import { DatabaseUnavailable } from "./unavailable.ts";
 
 /** An engine that is started when it is needed, and again after it has failed. */
 export interface RestartingEngine {
-  /** Returns the engine, and starts it if need be. Rejects for a pause after a failure. */
+  /** Returns the engine, and starts it if necessary. After a failure it rejects until a pause is over. */
   forNext(): Promise<Engine>;
-  /** The engine in use, or the one that is starting; undefined between a failure and the next need. */
+  /** The engine in use, or the one that is starting; undefined between a failure and the next start. */
   current(): Promise<Engine> | undefined;
   /** Reports that the engine has failed: it is not used again. */
   giveUp(failed: Promise<Engine>): void;
@@ -30,12 +30,12 @@ export function restartingEngine(start: () => Promise<Engine>, pauseMs: number):
     },
     current: () => engine,
     giveUp(failed) {
-      // A refusal during the pause is no failure: otherwise each caller would restart the pause, for ever.
+      // A rejection during the pause is not a failure of the engine: otherwise each caller would restart the pause, for ever.
       if (failed !== engine) return;
       engine = undefined;
       failedAt = performance.now();
       failure = undefined;
-      // Its file descriptors will soon belong to other files.
+      // The engine is not used again after this: the numbers of its closed files will soon belong to other files.
       failed.then(abandon, (error: unknown) => {
         if (error instanceof EngineNotStarted) failure = error;
       });

@@ -39,7 +39,7 @@ export async function openEmbedded(
   });
 
   async function start(): Promise<Engine> {
-    // The engine would try to make a cluster by itself, and cannot.
+    // Without a cluster the engine would try to make one by itself, which fails.
     if (!existsSync(join(directory, "PG_VERSION"))) throw new EngineNotStarted("there is no PG_VERSION in it");
     const started = await startEngine(directory, onFlush);
     for (const { channel, onNotify } of listeners) await started.listen(channel, onNotify);

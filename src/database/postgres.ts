@@ -79,7 +79,7 @@ export function connectPostgres(options: PostgresOptions, { onClose, onNotify }:
     return answer;
   }
 
-  /** Bytes without a type: the driver would declare them as `bytea`, but they may be a `bytea[]`, and the server infers it. */
+  /** Passes bytes without a type. The driver would declare them as `bytea`, but they may also be an array; the server infers the type. */
   function untyped(value: WireValue): WireParameter {
     return value instanceof Uint8Array ? driver.typed(value as Uint8Array<ArrayBuffer>, 0) : value;
   }

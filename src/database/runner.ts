@@ -4,7 +4,7 @@ import type { WireValue } from "./wire.ts";
 /** One session with an engine, which answers in order. A session that is not open never opens again. */
 export interface Connection {
   readonly isOpen: boolean;
-  /** Whether it has answered before, so that it is connected. */
+  /** Whether it has answered a statement before, which proves that it is connected. */
   readonly hasAnswered: boolean;
   /** Returns the rows, as objects. */
   run(text: string, values: WireValue[]): Promise<object[]>;
@@ -32,7 +32,8 @@ export async function inTransaction<T>(connection: Connection, work: (runner: Ru
   let savepoints = 0;
   const begun = attempt(connection, () => connection.script("begin"));
   begun.catch(ignore);
-  // The first statement is sent with `begin`, which saves a round trip; if `begin` does not arrive, neither does the statement.
+  // On a connection that has answered before, the first statement is sent together with `begin`, which saves a round trip. If `begin` does
+  // not arrive, neither does the statement.
   let tail: Promise<unknown> = connection.hasAnswered ? Promise.resolve() : begun;
 
   function next<R>(start: () => Promise<R>): Promise<R> {

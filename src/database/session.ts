@@ -16,8 +16,8 @@ export async function query<Row extends object = Record<string, unknown>>(db: Db
 }
 
 /**
- * The same for a statement that changes only in its placeholders. It is rendered once; `query` renders at each call, which takes longer
- * than running it if it is long.
+ * The same for a statement that changes only in its placeholders. It is rendered once. `query` renders at each call, and rendering a long
+ * statement takes longer than running it.
  */
 export function statement<Row extends object>(
   template: SQL,
@@ -56,7 +56,7 @@ function rendered(statement: SQL): Rendered {
       else if (is(chunk, Param) && chunk.encoder === noopEncoder) addParam(chunk.value);
       else if (isValue(chunk) || is(chunk, Placeholder)) addParam(chunk);
       else if (is(chunk, Name)) text += `"${chunk.value.replaceAll('"', '""')}"`;
-      else throw new TypeError("Cannot render a statement: it holds what is neither a value nor SQL");
+      else throw new TypeError("Cannot render a statement: one of its parts is neither a value nor SQL");
     }
   }
 

@@ -57,7 +57,7 @@ export function isLockTimeout(error: unknown): boolean {
   return error instanceof DatabaseUnavailable && error.sqlState === lockNotAvailable;
 }
 
-/** Whether a statement waited too long for a lock, or ended a deadlock. */
+/** Whether a statement waited too long for a lock, or was canceled to end a deadlock. */
 export function isLockConflict(error: unknown): boolean {
   return isLockTimeout(error) || (error instanceof DatabaseUnavailable && error.sqlState === deadlockDetected);
 }

@@ -90,8 +90,8 @@ function found<Type extends RecordType>(type: Type, records: WireRecord[], maxSe
 }
 
 /**
- * The result when the last name in the chain has no records in this message. A server that knows that none exist adds
- * the SOA record of the zone (RFC 2308 §2); a referral has NS records and no SOA record.
+ * The result when the last name in the chain has no records in this message. If none exist, the server adds the SOA
+ * record of the zone (RFC 2308 §2). A referral to other servers has NS records instead.
  */
 function nothingAt(end: Alias, { code, isAuthoritative, authority }: Message): Answer<never> | Alias {
   const soa = authority.find(({ type }) => type === typeNumbers.SOA);

@@ -14,7 +14,7 @@ export interface Asking {
   signal: AbortSignal;
 }
 
-/** Queries these servers, and queries them again for the target of each alias that an answer leaves open. */
+/** Queries these servers. If an answer ends at an alias without its target's records, queries them for the target. */
 export async function askServers<Type extends RecordType>(
   question: Question<Type>,
   asking: Asking,
@@ -34,7 +34,7 @@ export async function askServers<Type extends RecordType>(
   return unknown("aliases without end");
 }
 
-/** Tries the servers in order, twice: a datagram may be lost, and a server may not support EDNS. */
+/** Tries all servers in order, then again without EDNS: a datagram may be lost, or a server may not support EDNS. */
 async function firstAnswer<Type extends RecordType>(
   question: Question<Type>,
   { servers, endMs, tryMs, randomBytes, signal }: Asking,

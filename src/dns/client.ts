@@ -31,7 +31,7 @@ export interface DnsOptions {
 export interface DnsLimits extends MemoryLimits {
   /** The time limit for one reply from one server. */
   tryMs: number;
-  /** The time limit for a query: each server twice, each alias, and the wait for a slot. */
+  /** The time limit for a query, with two tries of each server, all aliases and the wait for a slot. */
   questionMs: number;
   maxInFlight: number;
   maxWaiting: number;
@@ -46,7 +46,7 @@ const defaultLimits: DnsLimits = {
   maxCharacters: 8_000_000,
 };
 
-/** Sends at most one query at a time for a name and type. Calls meanwhile share its answer, later calls read the cache. */
+/** Runs one query at a time for a name and type. Calls during it share its answer, later calls read the cache. */
 export function dnsClient({ servers, now, randomBytes, limits: given }: DnsOptions): DnsClient {
   const limits = { ...defaultLimits, ...given };
   const memory = answerMemory(now, limits);
@@ -87,7 +87,7 @@ export function dnsClient({ servers, now, randomBytes, limits: given }: DnsOptio
     }
   }
 
-  /** Takes a slot; the reason if there is none. */
+  /** Waits for a slot. Returns undefined if it got one, otherwise the reason. */
   async function takeSlot(): Promise<NoAnswer | undefined> {
     if (freeSlots > 0) {
       freeSlots -= 1;

@@ -86,7 +86,7 @@ async function sendByUdp(server: NameServer, query: Buffer, read: Read, settle: 
   return socket;
 }
 
-/** Over TCP, each message follows its length in two bytes (RFC 1035 §4.2.2). */
+/** Over TCP, two bytes with the length are sent before each message (RFC 1035 §4.2.2). */
 function sendByTcp(server: NameServer, query: Buffer, read: Read, settle: Settle): Connection {
   const socket = connect({ host: server.address, port: server.port });
   const received = Buffer.allocUnsafe(2 + maxTcpBytes);

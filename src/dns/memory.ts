@@ -1,6 +1,6 @@
 import type { Answer } from "./answers.ts";
 
-/** A cache of answers, each until its TTL ends. */
+/** A cache of answers, each kept for its TTL, but for 5 seconds to an hour (without a record, to 5 minutes). */
 export interface AnswerMemory {
   recall(key: string): Answer | undefined;
   remember(key: string, answer: Answer): void;
@@ -8,7 +8,7 @@ export interface AnswerMemory {
 
 export interface MemoryLimits {
   maxAnswers: number;
-  /** In the records of all answers together: a stranger chooses the length of their own records. */
+  /** The limit on all keys and records together, because strangers choose the length of their records. */
   maxCharacters: number;
 }
 
@@ -51,7 +51,7 @@ export function answerMemory(now: () => Date, limits: MemoryLimits): AnswerMemor
 
 const minSeconds = 5;
 const maxSeconds = 3600;
-/** Shorter, because somebody may have just created the record and be waiting for it. */
+/** The limit for a missing record is lower, because an operator may create the record and wait for the effect. */
 const maxSecondsWithoutRecord = 300;
 
 function secondsOf(answer: Answer): number {

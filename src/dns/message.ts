@@ -84,7 +84,10 @@ export function readAnswer(
   };
 }
 
-/** No honest zone has more of one type. A longer answer is rejected whole: a skipped record would look absent. */
+/**
+ * The limit on records in a reply; no honest zone has more of one type. A reply with more is rejected as a whole,
+ * because a skipped record would look absent.
+ */
 const maxRecords = 512;
 
 function readRecords(message: Buffer, start: number, count: number): WireRecord[] | undefined {

@@ -12,9 +12,9 @@ const root = Uint8Array.of(0);
  * Reads the name at `start` and the offset of its end; `undefined` if it is malformed. The result is in lower case,
  * because names compare without case (RFC 4343), and has no trailing dot. Special bytes, such as a dot within a label,
  * are written as `\` and a decimal number (RFC 1035 §5.1).
- * A pointer says that the rest of the name stands earlier in the message (RFC 1035 §4.1.4). Each pointer must lead to
- * an earlier offset than the one before, and a name has at most 127 of them, so that a hostile message cannot cause a
- * loop.
+ * A pointer gives an earlier offset in the message, at which the name continues (RFC 1035 §4.1.4). Each pointer must
+ * lead to an earlier offset than the one before, and a name has at most 127 of them, so that a hostile message cannot
+ * cause a loop.
  */
 export function readName(message: Uint8Array, start: number): { name: string; end: number } | undefined {
   const labels: string[] = [];
@@ -43,7 +43,7 @@ export function readName(message: Uint8Array, start: number): { name: string; en
   }
 }
 
-/** Includes the length bytes and the empty label at the end (RFC 1035 §2.3.4). */
+/** The longest name, with its length bytes and the empty label at its end (RFC 1035 §2.3.4). */
 const maxBytes = 255;
 const maxLabels = 127;
 const pointerMark = 0b1100_0000;

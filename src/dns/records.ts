@@ -37,7 +37,7 @@ export function negativeTtlSeconds({ ttlSeconds, message, start, end }: WireReco
   return end - start < minSoaBytes ? 0 : Math.min(ttlSeconds, message.readUInt32BE(end - 4));
 }
 
-/** Two names of one byte and five numbers of four. */
+/** The smallest data of an SOA record: two names of one byte, and five numbers of four bytes. */
 const minSoaBytes = 22;
 
 const readers: { [Type in RecordType]: (record: WireRecord) => RecordValues[Type] | undefined } = {

@@ -70,7 +70,7 @@ export function automatedOf(mail: Signed, reversePath: string): Automated | unde
   return fitting[0] && { kind: fitting[0].kind, reasons: [...new Set(fitting.map(({ reason }) => reason))].sort() };
 }
 
-/** True for the subject of an automatic reply. People may write one, too, so the mail must be a reply or have another sign. */
+/** True for the subject of an automatic reply. People may write such a subject, so the mail must also be a reply or have another sign. */
 function hasReplySubject(facts: Facts): boolean {
   const isLikely = facts.inReplyTo.length > 0 || signRules.some(({ holds }) => holds(facts));
   return isLikely && isAutoReplySubject(facts.subject);
@@ -104,7 +104,7 @@ const is = (name: SignName, ...values: string[]) => ({
   reason: name,
   holds: ({ signs }: Facts) => values.includes(signs[name] ?? ""),
 });
-/** Holds for all other values, known or not. */
+/** Holds if the field has a value other than these. */
 const isOtherThan = (name: SignName, ...values: string[]) => ({
   reason: name,
   holds: ({ signs }: Facts) => signs[name] !== undefined && !values.includes(signs[name]),
@@ -136,8 +136,8 @@ const signRules: readonly Rule[] = [
 ];
 
 /**
- * True if the mail may be an automatic reply to ours. People write mail of a list, so only signs beyond those of lists count. A no-reply
- * address alone does not count.
+ * True if automated mail may be an automatic reply to our mail. Mail of a list is written by people, so it needs a sign that lists do not
+ * have. A no-reply address alone does not count.
  */
 export function mayBeEcho({ kind, reasons }: Automated): boolean {
   if (kind === "list") return reasons.some((reason) => !signsOfLists.includes(reason) && reason !== "no-reply");

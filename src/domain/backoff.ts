@@ -1,12 +1,12 @@
 /** The times of retries: webhooks (contract §10.4), the relay (§5.6), and parsing. */
 
-/** 30 s × 6^(n−1): five retries over fourteen hours, which covers an outage of one night. */
+/** 30 s × 6^(n−1): five retries over thirteen hours, which covers an outage of one night. */
 export const webhookScheduleSeconds: readonly number[] = [30, 180, 1080, 6480, 38_880];
 
 /**
  * The time of the next delivery after attempt number `attempt` (from 1) failed; `undefined` after the last. Each pause varies by up to 10 %,
- * so that deliveries that failed together are not retried together. `retryAfter` is the field of a 429 or 503. It can only postpone the
- * attempt: with "0" a receiver would otherwise use up all retries in a second and lose the event.
+ * so that deliveries that failed together are not retried together. `retryAfter` is the Retry-After field of a 429 or 503. It can only
+ * postpone the attempt: with "0" a receiver would otherwise use up all retries in a second and lose the event.
  */
 export function nextWebhookAttemptAt(
   attempt: number,

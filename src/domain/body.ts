@@ -28,7 +28,7 @@ export function isHtml(text: string): boolean {
 
 const documentStart = /^\s*<(?:!doctype\s+html|html)(?=[\s/>]|$)/i;
 
-/** The start of a tag. Names in the lists have at most ten letters, and end as in the HTML Standard (§13.2.5.8). */
+/** The start of a tag. The names in the lists below have at most ten letters. A name ends as in the HTML Standard (§13.2.5.8). */
 const tagStart = /<(\/?)([a-z][a-z0-9]{0,9})(?=[\s/>])/iy;
 
 const voidElements: ReadonlySet<string> = new Set(["br", "hr", "img"]);
@@ -38,7 +38,7 @@ const pairedElements: ReadonlySet<string> = new Set(
   ),
 );
 
-/** The offset of the `>` that ends the tag, or of a `<`, before which there was no tag, or the end of the text. */
+/** The offset of the `>` that ends the tag. If it does not end: the offset of the next `<`, or the end of the text. */
 function endOfTag(text: string, from: number): number {
   let at = from;
   while (at < text.length && text[at] !== ">" && text[at] !== "<") {

@@ -7,9 +7,9 @@ export interface ClockReading {
 }
 
 /**
- * The offset of another clock against ours after a further reading. The other clock was read between request and response, so a reading
- * gives bounds, and a slow response gives wide ones. An offset within the bounds is kept, so that it does not jitter. Any other moves to the
- * nearer bound.
+ * The offset of another clock from ours, after one more reading. The other clock was read between request and response, so a reading gives
+ * a lower and an upper bound, which are far apart after a slow response. An offset within the bounds is kept, so that it does not jitter.
+ * Any other offset moves to the nearer bound.
  */
 export function nextOffset(offsetMs: number | undefined, { readMs, requestedMs, respondedMs }: ClockReading): number {
   const least = readMs - respondedMs;

@@ -16,7 +16,7 @@ export interface InboxState {
   lastMessageId: string | null;
 }
 
-/** The facts about an inbox for a mail or a send. */
+/** The facts about an inbox that a decision about a mail or a send needs. */
 export interface InboxTotals extends InboxState {
   accountId: string;
   username: string;
@@ -49,7 +49,7 @@ export interface MessageFacts {
   preview: string;
   hasAttachments: boolean;
   participants: readonly string[];
-  /** False for an outbound message whose sender has seen all inbound mail of the thread, which marks it read. */
+  /** False for an outbound message whose sender has seen all inbound mail of the thread: such a message marks the thread as read. */
   leavesUnread: boolean;
 }
 
@@ -109,8 +109,8 @@ export function recordMessage<Inbox extends InboxState>(
 }
 
 /**
- * The instant of a message. The order of numbers is also that of (instant, id) and of the events' ids. If another process was faster, or a
- * clock is late, a message is dated one millisecond after the last one.
+ * The instant of a message. Messages have the same order by number, by (instant, id) and by the ids of their events. A message that would
+ * break this order, because another process was faster or a clock is slow, is dated one millisecond after the last one.
  */
 function instantAfter(inbox: InboxState, { id, at }: MessageFacts): Date {
   const { lastMessageAt, lastMessageId } = inbox;
@@ -121,8 +121,8 @@ function instantAfter(inbox: InboxState, { id, at }: MessageFacts): Date {
 }
 
 /**
- * The id of the event for a message's arrival. It is made with the message's number and in the same order, because events at the same
- * position of the log, and deliveries of the same instant, are sorted by their ids.
+ * The id of the event for a message's arrival. These ids have the order of the messages' numbers, because the log sorts the events of one
+ * transaction by id, and so does the outbox with the deliveries of one instant.
  */
 export function arrivalEventId(messageId: string, createdAt: Date): string {
   return idBeside(messageId, "evt", createdAt);
@@ -131,7 +131,7 @@ export function arrivalEventId(messageId: string, createdAt: Date): string {
 /** The result of setting the read flag. */
 export interface Marked {
   thread: ThreadState;
-  /** The reason if the thread stays unread. */
+  /** The reason why the thread stays unread; undefined if it does not. */
   reason: "newer_inbound" | undefined;
 }
 

@@ -6,7 +6,7 @@ export interface ZoneRecord {
   /** The name without a dot at the end. */
   name: string;
   type: "MX" | "A" | "AAAA" | "TXT" | "PTR";
-  /** The value in the syntax of a zone file. That of a TXT record is its plain text. */
+  /** The value in the syntax of a zone file, or the plain text of a TXT record. */
   value: string;
 }
 
@@ -57,7 +57,7 @@ export function spfMechanism(outbound: Outbound): string {
   return knownRelay(host) ?? `a:${host}`;
 }
 
-/** True if a provider documents the SPF term of this relay, so that it is no guess. */
+/** True if a provider documents the SPF term of this relay. For any other relay the term is a guess. */
 export function isKnownRelay(outbound: Outbound): boolean {
   return outbound.kind === "smtp" && knownRelay(outbound.host) !== undefined;
 }
@@ -98,7 +98,7 @@ export function zoneBlock(facts: ZoneFacts): string {
   const lines = records.filter(({ type }) => type !== "PTR").map(zoneLine);
   const ptrs = records.filter(({ type }) => type === "PTR").map((record) => `; ${zoneLine(record)}`);
   if (addresses.length === 0) {
-    lines.splice(1, 0, `; ${smtpHostname}. 3600 IN A <the public address of this machine; --ip puts it here>`);
+    lines.splice(1, 0, `; ${smtpHostname}. 3600 IN A <the public address of this machine; set it with --ip>`);
     ptrs.push(`; the name ${smtpHostname}, for the public address of this machine`);
   }
   return [
@@ -106,9 +106,9 @@ export function zoneBlock(facts: ZoneFacts): string {
     ...lines,
     ...(dkim === undefined ? ["; no DKIM record: set DKIM_SELECTOR and DKIM_KEY, or let the relay sign"] : []),
     ...(outbound.kind === "smtp" && !isKnownRelay(outbound)
-      ? [`; SPF: where ${outbound.host} sends from other addresses than its own, put in what its provider asks for`]
+      ? [`; SPF: if ${outbound.host} also sends from other addresses, use the terms that its provider documents`]
       : []),
-    "; The reverse name is not in this zone: ask whoever gave you the address to set it.",
+    "; The reverse name is not in this zone: ask the provider of the address to set it.",
     ...ptrs,
     "",
   ].join("\n");

@@ -71,7 +71,7 @@ export function idMaker(randomBytes: (length: number) => Uint8Array): NewId {
     const ms = at.getTime();
     if (ms > lastMs) draw(ms);
     else countUp(1 + (randomBytes(1)[0] ?? 0));
-    // Version 7 and 12 bits, then variant 10 and 2 bits: twenty bits, four characters.
+    // Version 7 and the 12 bits of `high`, then variant 10 and the 2 bits of `top`: twenty bits, four characters.
     const marked = (0x7000 | high) * 16 + (0b1000 | top);
     return `${kind}_${time}${base32(marked, 4)}${base32(middle, 6)}${base32(low, 6)}`;
   };
@@ -79,7 +79,7 @@ export function idMaker(randomBytes: (length: number) => Uint8Array): NewId {
 
 const mask30 = 0x3fff_ffff;
 
-/** The ten characters of an id with its instant. */
+/** The ten characters behind the prefix of an id, which are its instant. */
 function timeOf(ms: number): string {
   return base32(Math.floor(ms / 2 ** 25), 5) + base32(ms % 2 ** 25, 5);
 }
@@ -89,7 +89,7 @@ export function idBeside(id: string, kind: IdKind, at: Date): string {
   return `${kind}_${timeOf(at.getTime())}${id.slice(14)}`;
 }
 
-/** The last `5 * length` bits of a number as at most six characters. */
+/** The lowest `5 * length` bits of a number as `length` characters, at most six. */
 export function base32(value: number, length: number): string {
   let text = "";
   for (let shift = 5 * (length - 1); shift >= 0; shift -= 5) text += alphabet[(value >>> shift) & 31];

@@ -20,8 +20,8 @@ export function perPlan<Value>(of: (plan: Plan) => Value): Record<Plan, Value> {
 }
 
 /**
- * Parses `10` for every plan, `enterprise=100` for one of them, or both: `10,enterprise=100`. Returns the limit of each plan, or the fault as
- * the end of a sentence.
+ * Parses `10` for every plan, `enterprise=100` for one of them, or both: `10,enterprise=100`. Returns the limit of each plan, or a fault as
+ * the end of a sentence that begins with the name of the setting.
  */
 export function parsePlanLimit(text: string, fallback: number): { value: Record<Plan, number> } | string {
   let general = fallback;
@@ -38,31 +38,32 @@ export function parsePlanLimit(text: string, fallback: number): { value: Record<
 
 export const burstWindowMs = 60_000;
 
-/** The sends of an inbox before this one. This send is written only if they are still the same. */
+/** The sends of an inbox that count for its limits. A new send is written only if the inbox has not changed since they were counted. */
 export interface SendUsage {
-  /** The accepted sends of the last 60 seconds, and the oldest of them. */
+  /** The accepted sends of the last 60 seconds, and the instant of the oldest one. */
   inWindow: number;
   oldestInWindowAt: Date | undefined;
-  /** The UTC day in force, and its number of sends. */
+  /** The UTC day in force (see `dayInForce`), and its number of sends. A send counts once for each recipient. */
   day: string;
   today: number;
-  /** Cold sends to this recipient today; undefined if the recipient has answered the inbox or belongs to this service. */
-  coldToday: number | undefined;
 }
 
-/** The usage of a send to several recipients. Each recipient counts for the day, and each cold one has its own limit. */
-export interface SeveralRecipients {
+/** The recipients of a send who are not suppressed. Each counts for the day, and each cold one has a limit of its own. */
+export interface CountedRecipients {
   count: number;
+  /** Those who have not answered the inbox yet, with the number of mails that it has sent them today. */
   cold: readonly { address: string; sentToday: number }[];
+  /** Whether the send named several, so that a refusal must say which of them. */
+  areSeveral: boolean;
 }
 
 /** Throws for the first limit that this send would exceed: burst, then day, then cold recipient (contract §2). */
-export function refuseOverLimit(usage: SendUsage, limits: Limits, now: Date, several?: SeveralRecipients): void {
+export function refuseOverLimit(usage: SendUsage, recipients: CountedRecipients, limits: Limits, now: Date): void {
   if (reached(usage.inWindow, limits.sendsPerMinute)) {
     const resetsAt = new Date((usage.oldestInWindowAt ?? now).getTime() + burstWindowMs);
     throw overLimit("rate_limit_exceeded", "sends a minute", limits.sendsPerMinute, usage.inWindow, resetsAt, now);
   }
-  if (reached(usage.today + (several?.count ?? 1) - 1, limits.sendsPerDay)) {
+  if (reached(usage.today + recipients.count - 1, limits.sendsPerDay)) {
     throw overLimit(
       "daily_limit_exceeded",
       "sends a day",
@@ -72,24 +73,24 @@ export function refuseOverLimit(usage: SendUsage, limits: Limits, now: Date, sev
       now,
     );
   }
-  const passing = several?.cold.filter(({ sentToday }) => reached(sentToday, limits.coldRecipientDaily)) ?? [];
-  const coldToday = passing[0]?.sentToday ?? usage.coldToday;
-  if (coldToday !== undefined && reached(coldToday, limits.coldRecipientDaily)) {
+  const passing = recipients.cold.filter(({ sentToday }) => reached(sentToday, limits.coldRecipientDaily));
+  const [first] = passing;
+  if (first !== undefined) {
     const what = "sends a day to a recipient who has not answered this inbox yet";
     throw overLimit(
       "cold_outreach_limit",
       what,
       limits.coldRecipientDaily,
-      coldToday,
+      first.sentToday,
       endOfUtcDay(usage.day),
       now,
       "send",
-      passing.length === 0 ? {} : { recipients: passing.map(({ address }) => address) },
+      recipients.areSeveral ? { recipients: passing.map(({ address }) => address) } : {},
     );
   }
 }
 
-/** The number of inboxes that an account created on the day in force. */
+/** The UTC day in force (see `dayInForce`), and the number of inboxes that an account created on it. */
 export interface InboxUsage {
   day: string;
   today: number;
@@ -148,8 +149,8 @@ export function endOfUtcDay(day: string): Date {
 const dayMs = 86_400_000;
 
 /**
- * The day in force: today, or a later day that was counted already. A clock that goes back, or another process with a late midnight, must
- * not return to an earlier day, because its limit would start again.
+ * The day in force: today in UTC, or a later day for which something was already counted. If a clock is set back, or the clock of another
+ * process is slow, the day must not go back, because the count would start again at 0.
  */
 export function dayInForce(lastCountedOn: string | null, now: Date): string {
   const today = utcDay(now);
@@ -160,11 +161,11 @@ export function dayInForce(lastCountedOn: string | null, now: Date): string {
 export interface Window {
   /** Sends at this instant or before are outside. */
   after: Date;
-  /** The end, one second ahead of the clock, because the last messages of an inbox may be dated ahead of it. */
+  /** The end, one second after the present, because the last messages of an inbox may be dated slightly in the future. */
   upTo: Date;
 }
 
-/** The window of the burst limit. After a clock was set back, sends dated in the future are outside of it. */
+/** The window of the burst limit. Sends dated more than a second in the future are outside, as after a clock was set back. */
 export function burstWindow(now: Date): Window {
   return { after: new Date(now.getTime() - burstWindowMs), upTo: new Date(now.getTime() + mostAheadMs) };
 }

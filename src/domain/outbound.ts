@@ -39,7 +39,7 @@ function parseRelayUrl(url: URL): Outbound | string {
   const host = url.hostname.replace(/^\[|\]$/g, "").toLowerCase();
   if (!hostShape.test(host)) return "must name a host (a name in ASCII, or an IP address)";
   if (url.port === "0") return "must not have port 0";
-  if ((url.pathname !== "" && url.pathname !== "/") || url.hash !== "") return "must not have anything behind the host";
+  if ((url.pathname !== "" && url.pathname !== "/") || url.hash !== "") return "must not have a path or fragment";
 
   const tls = parseTlsMode(url.searchParams, implicit);
   if (tls === undefined) return unknownQuery(implicit);
@@ -47,7 +47,7 @@ function parseRelayUrl(url: URL): Outbound | string {
   const login = parseLogin(url);
   if (typeof login === "string") return login;
   if (login !== undefined && tls === "opportunistic") {
-    return "must not have a password with tls=opportunistic: whoever stands between could take TLS away and read it";
+    return "must not have a password with tls=opportunistic: an attacker on the network could disable TLS and read it";
   }
   // Port 587 is for clients with a login (RFC 6409 §3.1, §4.3). Servers accept mail without a login on port 25.
   const defaultPort = implicit ? 465 : login ? 587 : 25;
@@ -72,7 +72,7 @@ function parseTlsMode(query: URLSearchParams, implicit: boolean): TlsMode | unde
 function unknownQuery(implicit: boolean): string {
   return implicit
     ? "must not have options: smtps:// is always TLS"
-    : "may have one option only: tls=required, tls=opportunistic or tls=off";
+    : "may have only one option: tls=required, tls=opportunistic or tls=off";
 }
 
 function parseLogin(url: URL): SmtpOutbound["login"] | string {

@@ -6,15 +6,15 @@ export type RelayOutcome =
   /** The server answered 2xx to the final dot: it is now responsible for the mail (RFC 5321 §6.1). */
   | { kind: "sent"; reply: string; providerMessageId: string | undefined }
   /**
-   * Try again later. `maybeAccepted`: the whole mail had gone out and no answer came back. The next attempt may then send a second
-   * copy with the same Message-ID, and is logged.
+   * Try again later. `maybeAccepted`: the server may have accepted the mail, but its answer did not arrive. The next attempt may then
+   * send a second copy with the same Message-ID, and is logged.
    */
   | { kind: "retry"; failure: Failure; maybeAccepted: boolean }
-  /** Trying again is useless. `isAboutRecipient`: a server refused this recipient, and the answer can mean nobody else. */
+  /** Trying again is useless. `isAboutRecipient`: a server refused this recipient, in an answer that is about no other recipient. */
   | { kind: "failed"; failure: Failure; isAboutRecipient?: boolean };
 
 export interface Failure {
-  /** The code of the SMTP reply, or the one that such a reply would have had; `null` if no server answered. */
+  /** The code of the SMTP reply. A failure without a reply has the code that a server would have sent, or `null`. */
   code: number | null;
   /** The enhanced code (RFC 3463), for example `5.1.1`. */
   enhancedCode: string | null;
@@ -25,7 +25,7 @@ export interface Failure {
 /** A failure as a row keeps it. */
 export interface StoredFailure extends Failure {
   reason: FailureReason;
-  /** The type of an immediate refusal, by the same table as bounces; or `suppressed`. */
+  /** The type of a refusal by an SMTP reply, as of a bounce; or `suppressed`. */
   type?: BounceType | "suppressed";
   /** The mail was canceled after an attempt that ended without an answer. */
   mayHaveBeenSent?: true;

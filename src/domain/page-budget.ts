@@ -2,8 +2,8 @@
 export const pageBytes = 8 << 20;
 
 /**
- * Bodies up to this size are read with their rows. A statement reads a hundred rows, so they fit into a page. Of a longer body only the size
- * is read, and the body itself once there is room for it.
+ * Bodies up to this size are read with their rows. A statement reads a hundred rows, so they fit into a page. For a longer body only the
+ * size is read at first, and the body later if the page has room for it.
  */
 export const shortBodyBytes = 64 << 10;
 
@@ -17,5 +17,5 @@ export function rowsOfPage(sizes: readonly number[], mostBytes = pageBytes): num
   return end === -1 ? sizes.length : end;
 }
 
-/** The size of an attachment's entry in a response, with its address. */
+/** The octets that are reserved for an attachment's entry in a response, with its URL. */
 export const shownAttachmentBytes = 1 << 10;

@@ -67,7 +67,7 @@ function textQuote(text: string): string {
 
 const cutMark = "\n> [...]";
 
-/** All characters that some readers treat as a line end, so that no text stands outside of the quote. */
+/** All characters that some mail programs treat as a line end, so that no line of the text is outside of the quote. */
 const lineBreak = /\r\n|[\r\n\v\f\x85\u2028\u2029]/;
 
 /** `Jane Doe <jane@example.com>`, always on one line, or `someone` if nothing is known. */

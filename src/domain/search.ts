@@ -20,7 +20,7 @@ function withoutAccents(text: string): string {
 /** The accents of Latin, Greek and Cyrillic. The marks of other scripts act as letters. */
 const accents = /[\u0300-\u036f]/g;
 const betweenWords = /[^\p{L}\p{M}\p{N}]+/gu;
-/** Letters of scripts without spaces between words. Each counts as a word, and a word counts as a phrase. */
+/** Letters of scripts without spaces between words. Each letter is indexed as a word, so a word is searched as a phrase. */
 const unspacedLetter =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]\p{M}*/gu;
 const longestWord = 64;
@@ -31,8 +31,8 @@ function isAscii(text: string): boolean {
 }
 
 /**
- * A query in the syntax of Postgres' `websearch_to_tsquery` (words, "a phrase", or, -not), with plain words. `undefined` without any. A term
- * that becomes several words, such as an address, becomes a phrase.
+ * Converts a query to plain words, in the syntax of Postgres' `websearch_to_tsquery` (words, "a phrase", or, -not). `undefined` if no word
+ * is left. A term that becomes several words, such as an address, becomes a phrase.
  */
 export function plainQuestion(question: string): string | undefined {
   const terms: string[] = [];
@@ -114,7 +114,7 @@ export function inboxMark(inboxId: string): string {
   return `/${shortMark(inboxId)}`;
 }
 
-/** A block has consecutive messages, so that a search among the newest ones reads no others. */
+/** The sizes of blocks. A block is a range of consecutive messages; its mark limits a search to the newest ones. */
 export const blockSizes = { near: 8_192, wide: 65_536 } as const;
 export type BlockSize = keyof typeof blockSizes;
 

@@ -4,7 +4,7 @@ export interface ThreadingHeaders {
   references: readonly string[];
 }
 
-/** The limit on ancestors. Each is a look-up in each inbox of the mail. */
+/** The most ancestors of a mail that are looked up, each one in every inbox of the mail. */
 const mostAncestors = 50;
 
 /**
@@ -22,23 +22,23 @@ export function namedParent({ inReplyTo, references }: ThreadingHeaders): string
   return parent !== undefined && parent.length <= mostIdCharacters ? parent : undefined;
 }
 
-/** The nearest ids and the root, which all branches of a conversation have in common. */
+/** Keeps the nearest ids, which come first, and the last one: the root, which all branches of a conversation have in common. */
 function nearestAndRoot(ids: readonly string[], most: number): string[] {
   return ids.length <= most ? [...ids] : [...ids.slice(0, most - 1), ...ids.slice(-1)];
 }
 
-/** The known Message-IDs of one inbox, so that a forged header cannot reach the thread of another. */
+/** The threads of one inbox by Message-ID. Only one inbox, so that a forged header cannot reach a thread of another one. */
 export interface KnownThreads {
   /** The thread of the message with this id. */
   of: (messageId: string) => string | undefined;
-  /** The thread of a mail that named this id when no such message was here. */
+  /** The thread of an earlier mail that named this id, while the inbox had no message with it. */
   awaiting: (messageId: string) => string | undefined;
 }
 
 export interface ThreadResolution {
   /** The thread that the mail joins; undefined if it starts a new one. */
   threadId: string | undefined;
-  /** The named ids that are not here. A later mail that has or names one of them belongs to the same conversation. */
+  /** The named ids that no message of the inbox has. A later mail that has or names one of them belongs to the same conversation. */
   missing: string[];
 }
 
@@ -46,7 +46,7 @@ export interface ThreadResolution {
 const mostMissing = 20;
 
 /**
- * Finds the thread of a mail. The nearest of its ancestors decides. If none is here, the mail joins the thread of a mail with the same id (a
+ * Finds the thread of a mail. The nearest known ancestor decides. If none is known, the mail joins the thread of a mail with the same id (a
  * list's copy beside the direct one), or of a mail that named this one or one of its ancestors. The subject is never used. A mail that names
  * itself is not its own parent.
  */
@@ -77,7 +77,7 @@ export function replyReferences(before: readonly string[], answered: readonly st
 
 const maxReferences = 100;
 
-/** The messages that the first mail of a thread names. They are not stored here. */
+/** The Message-IDs that the first mail of a thread names, for the References of replies. Those messages were not in the inbox. */
 export function foreignAncestors({ inReplyTo, references }: ThreadingHeaders): string[] | undefined {
   const named = [...new Set([...references, ...inReplyTo])].filter((id) => id.length <= mostIdCharacters);
   return named.length === 0 ? undefined : firstAndLast(named, mostForeign);

@@ -29,16 +29,13 @@ export function parseUsername(text: string, field = "username"): string {
   const username = text.trim().toLowerCase();
   if (!shape.test(username) || doubledMark.test(username)) {
     const rule =
-      "must be 3 to 30 letters a-z, digits, dots and hyphens, start and end with a letter or digit, without two marks in a row";
+      "must be 3 to 30 letters a-z, digits, dots and hyphens, start and end with a letter or digit, without a dot beside a dot or hyphen";
     throw new Refusal("invalid_username", `Cannot create inbox: "${field}" ${rule}`, {
       faults: [{ pointer: `#/${field}`, detail: rule }],
     });
   }
   if (reserved.has(username)) {
-    throw new Refusal(
-      "address_reserved",
-      `Cannot create inbox: "${username}" is a name that the mail domain keeps for itself`,
-    );
+    throw new Refusal("address_reserved", `Cannot create inbox: "${username}" is a reserved name`);
   }
   return username;
 }

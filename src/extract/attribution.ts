@@ -14,9 +14,9 @@ export interface Attribution {
 
 export interface Attributions {
   /**
-   * The attribution that begins at this line, in any language of the table. It has a date with an address or a time, or a `>` follows it,
-   * since people write "On Monday he wrote:", too. The sender's own lines may stand right above, so we compare the up to three lines at
-   * which it may begin: the highest strength wins, and among equal ones the last line.
+   * The attribution that begins at this line, in any language of the table. It needs a date with an address or a time, or a `>` below it:
+   * otherwise "On Monday he wrote:" may be the sender's own sentence. The sender's own lines may be right above, so the up to three lines
+   * at which it may begin are compared: the highest strength wins, and among equal ones the last line.
    */
   at(from: number): Attribution | undefined;
   /** The line at which an attribution that ends before `to` begins, or undefined without one. */
@@ -74,7 +74,7 @@ function strengthOf(lines: readonly TextLine[], hasMarkedQuote: boolean): number
   if (!hasMarkedQuote && !(isDated && (masked.includes("@") || time.test(masked)))) return 0;
   if (beginsWithinAddress(words)) return 0;
   const ended = languagesEndingIn(words);
-  // Without a colon an attribution has an opener, and a closer right behind an address.
+  // Without a colon, an attribution needs an opener, and a closer right behind an address.
   if (!isSigned && !ended.some((language) => opens(language, words) && endsAfterAddress(language, words))) return 0;
   const writing = languagesThatWrote(words, ended);
   const isAddressLast = endsWithAddress.test(words);
@@ -121,11 +121,14 @@ interface BeginningFacts {
   isSingleLine: boolean;
   /** True for a single line, and for a first line that may continue on the next one. */
   isJoined: boolean;
-  /** True for a single line, and for a first line that a program folded there. */
+  /** True for a single line, and for a first line that a program folded at its end. */
   isFolded: boolean;
 }
 
-/** The first line must fit a rule without those below it. A name alone may end a sentence; "on" hardly does. */
+/**
+ * The first line must fit a rule by itself, without the lines below it. If it only begins with a name, it may be the end of the sender's
+ * own sentence, so `other` has the lowest strength; a sentence hardly ends in a line that begins with "on".
+ */
 const beginnings: readonly Rule<BeginningFacts, Beginning>[] = [
   ["On Tue, 3 March 2026 Jane Doe wrote", hasOpener, { kind: "opener", day: 3, time: 2 }],
   ["2026-03-03 14:05 Jane Doe <jane@example.com>", hasDateWithAddress, { kind: "dateWithAddress", day: 3, time: 2 }],
@@ -195,12 +198,12 @@ function mayBegin(lines: readonly TextLine[], start: number, to: number): boolea
   const [line, next] = [lines[start], lines[start + 1]];
   if (line === undefined || line.isQuoted) return false;
   if (start + 1 === to) return true;
-  // An attribution has a colon inside only within brackets: "(időpont:".
+  // A colon at the end of an earlier line is allowed only with an open bracket: "(időpont:".
   if (endsWithSign(line.words) && !line.words.includes("(")) return false;
   return /[@<]/.test(line.words) || goesOn(line.words, next?.words ?? "");
 }
 
-/** True if an attribution may continue on the next line. The sender's own sentence above one rarely passes these tests. */
+/** True if an attribution may continue on the next line. The sender's own sentence above an attribution rarely passes these tests. */
 function goesOn(first: string, next: string): boolean {
   if (/[!?。！？]$|\p{L}{5}\.$/u.test(first)) return false;
   if (/[,<(]$/.test(first) || /^[<([]|^\S+$/.test(next)) return true;
@@ -356,7 +359,7 @@ function opens({ openers }: AttributionWords, words: string): boolean {
   return openers.some((opener) => words.startsWith(opener) && !isLetter(words.codePointAt(opener.length), opener));
 }
 
-/** True if a letter follows an opener, so that it is part of a longer word. In scripts without spaces between words it never is. */
+/** True if a letter follows the opener, which is then only the beginning of a longer word. False behind Japanese, Chinese and a hyphen. */
 function isLetter(point: number | undefined, opener: string): boolean {
   if (point === undefined || /[\u3040-\u9fff]$/.test(opener) || opener.endsWith("-")) return false;
   return letter.test(String.fromCodePoint(point));

@@ -88,7 +88,7 @@ const forms: readonly (readonly [language: string, beginnings: string, endings: 
 
 const partsOf = (column: 1 | 2) => forms.flatMap((form) => (form[column] === "" ? [] : form[column].split("|")));
 
-/** The words by their first and by their last character. Most lines have neither. */
+/** The beginnings by their first character and the endings by their last one: a quick test, since most lines match none. */
 const beginnings = Map.groupBy(partsOf(1), (words) => words[0]);
 const endings = Map.groupBy(partsOf(2), (words) => words.at(-1));
 
@@ -119,12 +119,12 @@ export function isDeviceLine(line: string): boolean {
 
 const maxLength = 150;
 
-/** "Get Outlook for iOS": an advertisement for Outlook names the system. */
+/** "Get Outlook for iOS": an advertisement for Outlook names an operating system. */
 const offer = /outlook.{0,40}(?:ios|android|mac|windows)|(?:ios|android|mac|windows).{0,40}outlook/;
 const offerEnd =
   /(?:を入手|をダウンロード|다운로드|받기|가져오기|edinin|alın|indirin|beziehen|herunterladen|holen|beszerzése|下载|下載)\.?$/;
 
-/** "Sent from my toaster" is such a line, "Sent from my warehouse this morning, as I promised you" is not. */
+/** The most words of such a line: "Sent from my toaster" is one, "Sent from my warehouse this morning, as I promised you" is not. */
 const mostWords = 6;
 
 /** The link in `Get Outlook for iOS<https://…>`, which converted HTML has. */

@@ -64,11 +64,11 @@ export function newContentOf({ bodyText, bodyHtml, isReply }: MessageContent, wa
   const extractedText = newTextOf(bodyText, { isReply });
   if (bodyHtml === undefined) return { extractedText, extractedHtml: undefined };
   const cut = cutHtml(bodyHtml, walked ?? walkHtml(bodyHtml), { isReply });
-  // Only the beginning of longer HTML was examined, and a text made from it would lack the rest.
+  // HTML longer than `htmlWindow` was examined only at its beginning, so a text made from it would lack the rest.
   const isFoundInHtmlAlone = cut !== undefined && extractedText === bodyText && cut.html.length <= htmlWindow;
   const extractedHtml = cut?.html ?? bodyHtml;
   if (!isFoundInHtmlAlone) return { extractedText, extractedHtml };
-  // A text with paragraphs takes longer to make than plain lines.
+  // Long HTML becomes plain lines, because a text with paragraphs takes longer to make.
   const text = cut.html.length <= longestLaidOut ? textOfSeenHtml(cut.html) : cut.text();
   return { extractedText: text === "" ? extractedText : newTextOf(text, { isReply }), extractedHtml };
 }

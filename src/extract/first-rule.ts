@@ -1,4 +1,4 @@
-/** A row of a table of rules: an example, a condition, and the result where that condition holds. */
+/** A row of a table of rules: an example, a condition, and the result if the condition is true. */
 export type Rule<Facts, Result> = readonly [example: string, fits: (facts: Facts) => boolean, result: Result];
 
 /** The result of the first rule that fits, or undefined if none does. */

@@ -3,8 +3,8 @@ import type { TextLine } from "./reply-lines.ts";
 
 /**
  * Finds the lines at which a copied header block begins. A block has three or more consecutive lines with labels of one language, among
- * them From and either Subject or Sent, and a date or an address. People write "From: the depot" alone, too. Callers test many lines, so
- * each line is read once.
+ * them From and either Subject or Sent, and a date or an address. One label is not enough, because people write "From: the depot", too.
+ * Callers test many lines, so each line is read once.
  */
 export function headerBlocksIn(lines: readonly TextLine[]): (from: number) => boolean {
   const known: (Label | null)[] = [];
@@ -60,7 +60,7 @@ interface Block {
   to: number;
 }
 
-/** True if the labels make a header block in one language. It allocates nothing, since in hostile text it runs for every line. */
+/** True if the labels make a header block in one language. Allocates no memory, because it runs for every line of a hostile text. */
 function isHeader(labels: readonly Label[]): boolean {
   for (const { language, kind } of labels[0]?.meanings ?? []) {
     let kinds = kind;
@@ -101,7 +101,7 @@ function labelOf(words: string): Label | undefined {
 /** The meanings of a label. Languages are numbers, kinds are bits. */
 interface Label {
   meanings: readonly { language: number; kind: number }[];
-  /** By language, the set of its kinds. */
+  /** By the number of the language: the set of kinds that the label has in it, as bits. */
   kinds: Uint8Array;
 }
 

@@ -38,9 +38,9 @@ export function htmlLines({ html, pieces }: HtmlWalk): HtmlLine[] {
   return lines;
 }
 
-/** Text without white space beyond that of HTML, such as no-break spaces. */
+/** Matches ASCII text without vertical tabs. All its white space is that of HTML, which `withSingleSpaces` has merged already. */
 const plainSpaces = /^[\0-\n\f-\x7f]*$/;
 const looseSpace = /[^\S ]\s*| \s+/g;
 
-/** The HTML of a line may be longer than its text, since an entity has several characters. */
+/** The most characters of HTML that are read of one piece. HTML may be longer than its text, since an entity has several characters. */
 const mostWritten = 4 * longestLine;

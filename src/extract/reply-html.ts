@@ -10,9 +10,9 @@ import { beginsForward, beginsOriginal, dividersAbove } from "./reply-marks.ts";
 import type { ReplyFacts } from "./reply-text.ts";
 
 /**
- * The HTML without its quotes and signatures, and its text line by line. Cuts are ranges of the original; the rest is unchanged. A quote
- * with all the words of the mail is kept, and so is everything from the beginning of a forwarded mail. Undefined if there is nothing to
- * cut.
+ * The HTML without its quotes and signatures, and a function that makes its text line by line. Cuts are ranges of the original; the rest is
+ * unchanged. Everything from the beginning of a forwarded mail is kept. Undefined if there is nothing to cut, or if the cuts contain all
+ * words of the mail.
  */
 export function cutHtml(
   html: string,
@@ -114,7 +114,7 @@ function cutsOfContainer(walk: HtmlWalk, lines: readonly HtmlLine[], index: numb
   return [{ start: container.contentStart, end: first.end }, ...quotes.slice(1)];
 }
 
-/** Finds the attribution in the lines right above a blockquote. Each line is used for one blockquote. */
+/** Finds the attribution in the lines right above a blockquote. If no line is between two blockquotes, only the first one gets it. */
 function attributionsAbove(lines: readonly HtmlLine[]): (quote: HtmlElement) => Cut[] {
   const attributions = attributionsIn(lines);
   let previous = 0;
@@ -193,8 +193,8 @@ function toEnd({ elements }: HtmlWalk, from: QuoteStart, bodyEnd: number): Cut[]
 }
 
 /**
- * The cuts before the first line of a forwarded mail, from which everything is kept. A cut that has this line among its first words is
- * dropped, too.
+ * The cuts before the first line of a forwarded mail; everything from that line on is kept. If that line is the first or the second line of
+ * a cut, this cut is dropped, too. A forwarded mail further inside a cut belongs to the quote and is ignored.
  */
 function withoutForward(lines: readonly HtmlLine[], cuts: readonly Cut[]): readonly Cut[] {
   let next = 0;

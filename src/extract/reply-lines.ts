@@ -13,7 +13,7 @@ export interface TextLine {
 /** The lines of a text. The last one may have no line break. */
 export function textLines(text: string): TextLine[] {
   const lines: TextLine[] = [];
-  // In ASCII lower case keeps all offsets, so one call serves all lines.
+  // In ASCII, lower case does not change the offsets, so one call serves all lines.
   const small = ascii.test(text) ? text.toLowerCase() : undefined;
   for (let start = 0; start < text.length; ) {
     const lineFeed = text.indexOf("\n", start);
@@ -53,10 +53,13 @@ export function isDivider(words: string): boolean {
   return /^(?:_{10,200}|-{10,200}|={10,200}|─{10,200}|—{10,200}|\*{10,200})$/.test(words);
 }
 
-/** Characters behind this many are not compared. */
+/** The number of characters of a line that are compared. */
 export const longestLine = 1000;
 
-/** Converts to lower case, with plain spaces and colons, and without marks of direction and width, which stand around names and dates. */
+/**
+ * Converts to lower case and NFC, with plain spaces and colons. Removes the invisible marks of direction and width that programs write
+ * around names and dates.
+ */
 function plainWords(line: string): string {
   const words = line.trim().toLowerCase();
   if (ascii.test(words)) return words;

@@ -31,7 +31,7 @@ function markOf(line: string): string | undefined {
   return line.length <= longestMark ? line : undefined;
 }
 
-/** True for the line of a help desk below which it reads nothing. */
+/** True for the line in a help desk's mail above which a reply must be written, such as "reply above this line". */
 export function isReplyLimit(words: string): boolean {
   if (words.length > longestMark || beginsWithLetter(words) || !/^[#\-*=–—]{2}/.test(words)) return false;
   return replyLimits.some((limit) => words.includes(limit));

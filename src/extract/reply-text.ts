@@ -176,7 +176,7 @@ function partOf(text: string, lines: readonly TextLine[], from: number, to: numb
   return text.slice(start, lines[endOfWords(lines, first, to) - 1]?.end ?? start).trimEnd();
 }
 
-/** The length of the white space at the end of the window. It belongs to the text behind it. */
+/** The length of the white space at the end of the window. It is kept together with the text behind the window. */
 function trailing(window: string): number {
   return window.length - window.trimEnd().length;
 }

@@ -31,7 +31,7 @@ export function wordFinder<Kind extends string>(
       const unit = unitAt(words, at);
       const drawers = isWithin ? anywhere : first;
       isWithin = goesOn(unit);
-      // At nearly all offsets of a text no stem begins, and these two tests show it.
+      // No stem begins at most offsets. These two tests skip them quickly.
       const least = drawers.shortest[unit] ?? 0;
       if (least === 0 || (least === longestDrawer && drawers.filled[drawerOf(words, at, longestDrawer)] === 0))
         continue;
@@ -45,7 +45,7 @@ export function wordFinder<Kind extends string>(
   };
 }
 
-/** Stems by their first characters, with two tables for quick tests. */
+/** A hash table of stems by their first characters, with two tables for quick tests. A drawer is one bucket of the table. */
 interface Drawers<Kind> {
   stems: ReadonlyMap<number, readonly Stem<Kind>[]>;
   /** By drawer: 1 if it holds a stem. */
@@ -84,7 +84,7 @@ function longestAt<Kind>(
 
 const longestDrawer = 3;
 
-/** The drawer of the first `length` characters. Few beginnings share a drawer, and the caller compares the letters. */
+/** The drawer for the `length` characters at an offset. Different characters may share a drawer, so the caller compares them. */
 function drawerOf(text: string, at: number, length: number): number {
   let drawer = unitAt(text, at);
   if (length > 1) drawer = drawer * 31 + unitAt(text, at + 1) * 7;
@@ -121,7 +121,7 @@ function fits<Kind>(words: string, at: number, { text, whole, spaced }: Stem<Kin
   return !spaced || !whole || end >= words.length || !isLetter(words, end) || isUnspaced(words, end);
 }
 
-/** Letters behind a stem up to this number are its ending. */
+/** At most this many letters behind a stem count as its ending. */
 const longestEnding = 24;
 
 function wordEnd(words: string, from: number, spaced: boolean): number {
@@ -131,7 +131,7 @@ function wordEnd(words: string, from: number, spaced: boolean): number {
   return end;
 }
 
-/** The cached properties of each code unit, as bits; 0 is unknown. */
+/** The cached properties of each code unit, as bits; 0 if they were not computed yet. */
 const known = new Uint8Array(0x10000);
 const knownBit = 1;
 const letterBit = 2;

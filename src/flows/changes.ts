@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { Database } from "../database/db.ts";
 import { paced } from "../primitives/paced.ts";
-import { changesChannel, mostToldBytes, tellingPauseMs, wakeChannel } from "../store/channels.ts";
+import { changesChannel, mostNotificationBytes, notificationPauseMs, wakeChannel } from "../store/channels.ts";
 
 /**
  * Notifies listeners after a commit that something has changed in an account or an inbox, so that they read it. A notification
@@ -48,7 +48,7 @@ export function localChanges(): LocalChanges {
     notifyAll: () => notifyIds([...listeners.keys()]),
     notify: (changed) => notifyIds(idsOf(changed)),
     listen(id, onChange) {
-      // The same function may listen twice.
+      // A new object, because the same function may be passed twice.
       const own = { onChange };
       listeners.set(id, [...(listeners.get(id) ?? []), own]);
       return () => {
@@ -82,11 +82,11 @@ export async function sharedChanges({ db, log, randomBytes }: ChangesDeps): Prom
     else here.notifyIds(ids);
   });
 
-  // It is not known whether other processes listen, so the cost is bounded: one notification in each pause.
-  const others = paced(tellingPauseMs, () => {
+  // Sends at most one notification in each pause, which limits the cost: it is not known whether another process listens.
+  const others = paced(notificationPauseMs, () => {
     const named = [ourselves, ...unsent].join(" ");
     unsent.clear();
-    const payload = named.length > mostToldBytes ? `${ourselves} ${everybody}` : named;
+    const payload = named.length > mostNotificationBytes ? `${ourselves} ${everybody}` : named;
     wakeChannel(db.work, changesChannel, payload).catch((err: unknown) =>
       log.debug({ err }, "other processes were not notified of changes"),
     );
@@ -108,7 +108,7 @@ export async function sharedChanges({ db, log, randomBytes }: ChangesDeps): Prom
   };
 }
 
-/** Stands for more ids than one notification can hold. */
+/** Sent instead of the ids if they do not fit into one notification: the other processes then notify all their listeners. */
 const everybody = "*";
 
 function idsOf(changed: readonly Changed[]): Set<string> {

@@ -1,4 +1,6 @@
-/** A collection costs 20 to 70 ms, and the memory that it frees has to be requested again, page by page. */
+/**
+ * The growth that is worth a collection: it costs 20 to 70 ms, and freed memory has to be requested from the system again, page by page.
+ */
 const mostPiledUpBytes = 48 << 20;
 
 let leastBytes = 0;
@@ -15,7 +17,7 @@ export function collectPiledUp(mostBytes = mostPiledUpBytes): void {
   leastBytes = process.memoryUsage.rss();
 }
 
-/** Looks whether to collect after each 2 MiB that streams read, write or copy. */
+/** Checks whether to collect garbage, after each 2 MiB that streams read, write or copy. */
 export function collectStreamed(bytes: number): void {
   streamedBytes += bytes;
   if (streamedBytes < lookEveryBytes) return;

@@ -17,11 +17,11 @@ export interface Deps {
   limits: PlanLimits;
   /** The most recipients that a mail may have. */
   recipientsMax: number;
-  /** Whether mail goes directly to the servers of each domain. */
+  /** Whether mail goes directly to the servers of each recipient's domain, without a relay. */
   isDirect: boolean;
   /** Whether the relay is known to replace our Message-IDs. */
   isRenamed?: boolean;
-  /** Tells the workers that work of a kind waits in the outbox. It carries no data and may be lost. */
+  /** Wakes the workers: work of this kind waits in the outbox. A nudge carries no data and may be lost. */
   nudge: (kind: OutboxKind) => void;
   /** Notifies waiting requests after a commit. It carries no data and may be lost. */
   changes: Pick<Changes, "notify" | "listen">;

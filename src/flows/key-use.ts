@@ -3,8 +3,8 @@ import { expiryOfKeys, type KeyUse, reusedIdempotencyKey } from "../domain/idemp
 import { insertKeyUses, listKeyUses } from "../store/send/idempotency.ts";
 
 /**
- * Uses an idempotency key for what this transaction makes. Returns the id of what an earlier request with the key made, if there was
- * one; it waits for a request with the key that runs at the same time.
+ * Takes an idempotency key for the thing that this transaction creates. Returns the id of the thing that an earlier request with the key
+ * created, if there was one. Waits while another request with the key runs.
  */
 export async function takeKey(tx: Db, use: KeyUse): Promise<string | undefined> {
   const taken = await insertKeyUses(tx, [use], expiryOfKeys(use.createdAt));

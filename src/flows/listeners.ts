@@ -1,6 +1,6 @@
 import { Refusal } from "../domain/errors.ts";
 
-/** Requests that stay open, and take memory for as long. */
+/** The kinds of requests that stay open. Each takes memory until it ends. */
 export const listenerKinds = ["wait", "sse", "ws"] as const;
 export type ListenerKind = (typeof listenerKinds)[number];
 
@@ -11,7 +11,7 @@ export interface ListenerLimits {
 }
 
 export interface Listeners {
-  /** Counts a listener, or throws if there are too many. Returns the function that takes it off the count, once. */
+  /** Counts a listener, or throws if there are too many. Returns a function that removes it from the count; a second call does nothing. */
   open(kind: ListenerKind, accountId: string): () => void;
   /** The open listeners of a kind. */
   count(kind: ListenerKind): number;

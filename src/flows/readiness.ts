@@ -16,13 +16,13 @@ export type Readiness = { ready: true } | { ready: false; reason: string };
 
 /** The database is checked at most once in this time. */
 const lookedEveryMs = 1_000;
-/** After this time a commit by anybody counts instead of our own write. */
+/** The time after which any other commit may count instead of our own write. */
 const patienceMs = 200;
 
 /**
- * Whether mail could be stored now. It writes, since a database may answer and refuse to write. If the write takes long, a commit by
- * anybody within the last second is enough, since ours may wait behind hundreds that succeed. A write that failed counts until one
- * succeeds, because a full disk still takes small commits.
+ * Checks by a write whether mail can be stored now: a database may answer and still refuse to write. If our write takes long, any commit
+ * within the last second is enough, because ours may wait behind hundreds of others. After a failed write only a write of our own counts,
+ * because a full disk still takes small commits.
  */
 export function readiness(db: Database): () => Promise<Readiness> {
   let isRefused = false;
@@ -64,8 +64,8 @@ const reasons: readonly [states: RegExp, reason: string][] = [
   [new RegExp(`^${diskFull}$`), "the disk of the database is full"],
   [new RegExp(`^${missingFile}$`), "a file of the database is gone"],
   [new RegExp(`^${readOnly}$`), "the database is read-only: a standby, or set so"],
-  [/^(28...|3D000|42501)$/, "the database does not let us in"],
-  [/^53300$/, "the database has no connection left for us"],
+  [/^(28...|3D000|42501)$/, "the database refuses access"],
+  [/^53300$/, "the database has no free connection"],
   [/^(57P..|08...)$/, "the database is away"],
   [/^(57014|55P03)$/, tooSlow],
   [/^(42P01|3F000)$/, "the database is not migrated"],

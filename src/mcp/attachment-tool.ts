@@ -9,17 +9,17 @@ import { textRoom } from "./shown.ts";
 import { notice } from "./texts.ts";
 import { tool } from "./tool.ts";
 
-/** The most bytes of a file that are read as text. A larger file also gets an address. */
+/** The most bytes of a file that are read as text. A larger file also gets a URL. */
 const mostReadBytes = 100 << 10;
 
 export const readAttachment = tool({
   name: "read_attachment",
   title: "Read attachment",
   description:
-    "The text of an attached file, up to its first 100 KiB; for a file that is larger or no text an address that anyone can fetch until expiresAt.",
+    "The text of an attachment, at most its first 100 KiB. For a larger file, or one that is not text, a URL that anyone can fetch until expiresAt.",
   input: argumentsOf({
     message_id: messageArgument,
-    filename: Type.String({ description: "As the message names it" }),
+    filename: Type.String({ description: "The filename in the message" }),
     offset: textOffset,
   }),
   output: Type.Object({
@@ -36,7 +36,7 @@ export const readAttachment = tool({
   hints: { readOnly: true, idempotent: true, openWorld: true },
   async work({ message_id: id, filename, offset }, context) {
     const { attachments } = await messageOf(context, id);
-    // The shortened name counts too.
+    // The model may give the shortened name, which it was shown.
     const names = shortNames(attachments.map((each) => each.filename));
     const index = attachments.findIndex((each) => each.filename === filename);
     const number = index < 0 ? names.indexOf(filename) : index;

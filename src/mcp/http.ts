@@ -7,8 +7,8 @@ import {
 import { type Serving, serverFactory } from "./server.ts";
 
 /**
- * Answers one request of Streamable HTTP, whose body was read. It may come from revision 2026-07-28, or from a client that begins
- * with `initialize`. The answer is always JSON, never a stream, and no state is kept.
+ * Answers one request of Streamable HTTP with its parsed body. The client may use revision 2026-07-28, or begin with `initialize` as
+ * older clients do. The answer is always JSON, never a stream, and no state is kept.
  */
 export async function answerMcp(request: Request, body: unknown, serving: Serving): Promise<Response> {
   const factory = serverFactory(serving);
@@ -18,7 +18,7 @@ export async function answerMcp(request: Request, body: unknown, serving: Servin
   return handler.fetch(request, { parsedBody: body });
 }
 
-/** Without this, the SDK would answer older clients with a stream of one event. */
+/** Answers an older client in JSON. The SDK's own handler would answer with a stream of one event. */
 async function answerLegacy(request: Request, body: unknown, factory: McpServerFactory): Promise<Response> {
   const { promise: hungUp, resolve } = Promise.withResolvers<Response>();
   const leave = () => resolve(new Response(null, { status: 499 }));
@@ -35,7 +35,7 @@ async function answerLegacy(request: Request, body: unknown, factory: McpServerF
   }
 }
 
-/** The transport requires clients to accept streams, although it sends none. */
+/** The same request, with an Accept header that includes streams. The transport requires that, although it sends no stream. */
 function acceptingStreams({ url, method, headers, signal }: Request): Request {
   const own = new Headers(headers);
   own.set("accept", "application/json, text/event-stream");

@@ -9,7 +9,7 @@ export const listInboxes = tool({
   title: "List inboxes",
   description: "The account's inboxes, newest first.",
   input: argumentsOf({
-    external_id: Type.Optional(Type.String({ description: "Only those with this external id" })),
+    external_id: Type.Optional(Type.String({ description: "Only inboxes with this external id" })),
     limit: limitArgument(20, 100),
     offset: offsetArgument,
   }),
@@ -26,10 +26,10 @@ export const listInboxes = tool({
 export const createInbox = tool({
   name: "create_inbox",
   title: "Create inbox",
-  description: "Makes an email address that receives at once.",
+  description: "Creates an inbox, whose address receives mail at once.",
   input: argumentsOf({
-    username: Type.Optional(Type.String({ description: "What stands before the @; drawn where left out" })),
-    external_id: Type.Optional(Type.String({ description: "Your own id of its owner" })),
+    username: Type.Optional(Type.String({ description: "The part before the @. Default: a random name" })),
+    external_id: Type.Optional(Type.String({ description: "Your own id for the owner of the inbox" })),
   }),
   output: Type.Object(Inbox),
   hints: {},

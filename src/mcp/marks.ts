@@ -13,13 +13,13 @@ export interface MarkedText {
   next_offset?: number;
 }
 
-/** The characters that are left: of the text, and of its JSON, where a line end takes two. */
+/** The number of characters that may still be shown, counted in the text and in its JSON, where a line end takes two. */
 export interface Room {
   characters: number;
   jsonCharacters: number;
 }
 
-/** The longest text of a result, and the longest result. */
+/** The most characters of one text in a result, and of a whole result. */
 export const mostTextCharacters = 20_000;
 export const mostResultCharacters = 60_000;
 
@@ -53,7 +53,7 @@ function startOfCharacter(text: string, offset: number): number {
   return isInside ? offset - 1 : offset;
 }
 
-/** A piece within both bounds that ends between characters. Halves it until it fits, since few texts need that. */
+/** A piece within both limits that splits no character. One that is too long as JSON, which is rare, is halved until it fits. */
 function pieceOf(text: string, { characters, jsonCharacters }: Room, offset: number): string {
   const whole = text.slice(offset, offset + Math.max(0, characters));
   let piece = whole.isWellFormed() ? whole : whole.slice(0, -1);
@@ -78,7 +78,7 @@ function shortTo(most: number, text: string): string {
 
 const mostShortCharacters = 200;
 
-/** Short strings stand outside the marks, so one that looks like a mark could begin or end a stranger's text. */
+/** The beginning of a forged mark. Short strings appear outside the marks, so a forged one in them could seem to begin or end a text. */
 export const markBegin = /\[\[(?=\s?(?:end|untrusted))/gi;
 
 /** Short, different names for the files of one message. A name that was cut keeps its extension, and gets a number if it is taken. */

@@ -25,11 +25,11 @@ export const searchMessages = tool({
   input: argumentsOf({
     inbox: inboxArgument,
     query: Type.Optional(
-      Type.String({ description: 'Words that must all be there, "a phrase", or, -not; none: the newest messages' }),
+      Type.String({ description: 'Words that must all match; "a phrase", or, -not. Default: the newest messages' }),
     ),
     direction: Type.Optional(oneOf(["inbound", "outbound"])),
     limit: limitArgument(20, 50),
-    cursor: Type.Optional(Type.String({ description: "next_cursor of the call before, with the same query" })),
+    cursor: Type.Optional(Type.String({ description: "next_cursor of the previous call, with the same query" })),
   }),
   output: Type.Object({
     ...noticed,
@@ -58,7 +58,7 @@ export const readMessage = tool({
     part: Type.Optional(
       oneOf(
         ["text", "full_text", "html"],
-        "text (default): what is new in it; full_text: with quoted history and signature; html: its HTML, where it has any",
+        "text (default): the new text; full_text: also quoted history and signature; html: its HTML, if it has any",
       ),
     ),
     offset: textOffset,
@@ -80,7 +80,7 @@ export const waitForMessage = tool({
   name: "wait_for_message",
   title: "Wait for message",
   description:
-    "Waits until a mail that fits comes. Without after: the newest of the last minute, else the next. With after: the first behind that place.",
+    "Waits for a mail that matches. Without after: the newest match of the last minute, or else the next. With after: the first match after that cursor or message.",
   input: argumentsOf({
     inbox: inboxArgument,
     from: Type.Optional(Type.String({ description: "Sender: a whole address, @domain, or a part of address or name" })),
@@ -92,7 +92,7 @@ export const waitForMessage = tool({
         minimum: 0,
         maximum: 50,
         default: 30,
-        description: "Seconds; 0 gives the present cursor at once",
+        description: "Seconds. 0 returns the current cursor at once",
       }),
     ),
   }),

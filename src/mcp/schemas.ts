@@ -11,7 +11,7 @@ export function nullable<Schema extends TSchema>(schema: Schema) {
   return Type.Unsafe<Static<Schema> | null>({ anyOf: [schema, { type: "null" }] });
 }
 
-/** The arguments of a tool, without any others. */
+/** The schema of a tool's arguments, which allows no others. */
 export function argumentsOf<Fields extends Record<string, TSchema>>(fields: Fields): TObject<Fields> {
   return Type.Object(fields, { additionalProperties: false });
 }
@@ -27,10 +27,10 @@ export function limitArgument(fallback: number, most: number) {
 export const offsetArgument = Type.Optional(Type.Integer({ minimum: 0, default: 0 }));
 
 export const textOffset = Type.Optional(
-  Type.Integer({ minimum: 0, default: 0, description: "Go on at next_offset of the call before" }),
+  Type.Integer({ minimum: 0, default: 0, description: "next_offset of the previous call, to continue its text" }),
 );
 
-/** The first field of every result with texts of a sender. */
+/** The first field of every result with texts of outsiders. */
 export const noticed = { notice: Type.String() };
 
 export const Inbox = {

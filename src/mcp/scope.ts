@@ -1,9 +1,9 @@
 import type { Schemas } from "../../sdk/typescript/src/inboxd.ts";
 import { type Context, ToolFailure } from "./tool.ts";
 
-/** The inbox, message or thread that a tool works on, within the limit of the model. */
+/** Finds the inbox, message or thread that a tool works on. A model that is limited to one inbox finds nothing outside it. */
 
-/** The id of the inbox. A model that is limited to one inbox may leave it out, and finds no other. */
+/** The id of an inbox by address, username or id. A model that is limited to one inbox may leave out `name`, and finds no other inbox. */
 export async function inboxId(context: Context, name: string | undefined): Promise<string> {
   const { fence } = context;
   const wanted = await idOf(context, name ?? fence ?? "");
@@ -56,7 +56,7 @@ export async function newestOfThread(
   return thread;
 }
 
-/** Refuses an id that cannot be part of a path. */
+/** Returns an id that is used in a path. Refuses `.`, `..` and an empty id, which would make another path. */
 export function pathId(what: "thread" | "message", id: string): string {
   if (/^\.{0,2}$/.test(id)) throw notFound(what);
   return id;

@@ -8,21 +8,21 @@ import { inboxId, messageOf, newestOfThread } from "./scope.ts";
 import { sentBefore } from "./texts.ts";
 import { type Context, ToolFailure, tool } from "./tool.ts";
 
-const body = Type.String({ description: "Plain text or HTML, unless body_format says what it is" });
+const body = Type.String({ description: "Plain text or HTML, see body_format" });
 /** Also accepts one address as a string, as models write it. */
 const addressOrSeveral = (description: string) =>
   Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: 50 })], { description });
 const howToSend = {
-  cc: Type.Optional(addressOrSeveral("Who gets a copy, as all see")),
-  bcc: Type.Optional(addressOrSeveral("Who gets a copy that nobody else sees")),
-  body_format: Type.Optional(oneOf(bodyFormats, "What the body is; auto, or left out: HTML or text by what it says")),
+  cc: Type.Optional(addressOrSeveral("Recipients of a copy, visible to all")),
+  bcc: Type.Optional(addressOrSeveral("Recipients of a copy, hidden from the others")),
+  body_format: Type.Optional(oneOf(bodyFormats, "Default auto: HTML if the body looks like HTML, else text")),
   automatic: Type.Optional(
     Type.Boolean({
-      description: "true where nobody reads it before it goes: the mail then says that a program wrote it",
+      description: "true if no person reads the mail before it is sent: it is then marked as written by a program",
     }),
   ),
   idempotency_key: Type.Optional(
-    Type.String({ description: "Only to send the same words once more within 24 hours: any new value" }),
+    Type.String({ description: "Only needed to send an identical mail again within 24 hours: any new value" }),
   ),
 };
 const SentMail = {
@@ -37,13 +37,15 @@ export const sendEmail = tool({
   name: "send_email",
   title: "Send email",
   description:
-    "Sends one new email, or forwards a message with its attachments. To answer a mail use reply_to_thread. The same call again is the same mail.",
+    "Sends one new email, or forwards a message with its attachments. To answer a mail use reply_to_thread. A repeated call within 24 hours sends no second mail.",
   input: argumentsOf({
     inbox: inboxArgument,
     to: addressOrSeveral("One address, or several"),
-    subject: Type.Optional(Type.String({ description: "Left out only with forward_of: Fwd: and its subject" })),
-    body: Type.Optional({ ...body, description: `${body.description}. Left out only with forward_of` }),
-    forward_of: Type.Optional({ ...messageArgument, description: "Id of a message that goes along under the body" }),
+    subject: Type.Optional(
+      Type.String({ description: "Optional only with forward_of, by default Fwd: and its subject" }),
+    ),
+    body: Type.Optional({ ...body, description: `${body.description}. Optional only with forward_of` }),
+    forward_of: Type.Optional({ ...messageArgument, description: "Id of a message to forward below the body" }),
     ...howToSend,
   }),
   output: Type.Object(SentMail),
@@ -64,17 +66,17 @@ export const replyToThread = tool({
   name: "reply_to_thread",
   title: "Reply to thread",
   description:
-    "Answers in a conversation, to the sender of its last mail unless told otherwise (reply_all: to all of that mail), and marks it as read unless something newer than read_up_to came.",
+    "Replies in a thread: to the sender of its last inbound mail, unless to, reply_all or reply_to_message_id is given. Marks the thread as read, unless mail newer than read_up_to has arrived.",
   input: argumentsOf({
     thread_id: threadArgument,
     body,
-    to: Type.Optional(Type.String({ description: "One address, instead of the sender of the last mail that came" })),
+    to: Type.Optional(Type.String({ description: "One address, instead of the sender of the last inbound mail" })),
     reply_all: Type.Optional(
-      Type.Boolean({ description: "true: to all whom the answered mail names but this inbox; without to" }),
+      Type.Boolean({ description: "true: to all addresses of the answered mail except this inbox. Only without to" }),
     ),
     reply_to_message_id: Type.Optional({
       ...messageArgument,
-      description: "Id of the message of this thread that is answered and quoted, instead of the last one",
+      description: "Id of the message of this thread to answer and quote, instead of the last one",
     }),
     read_up_to: Type.Optional({ ...messageArgument, description: "Id of the last message that you have read" }),
     ...howToSend,
@@ -88,12 +90,15 @@ export const replyToThread = tool({
     const thread = await newestOfThread(context, threadId, 30);
     const lastInbound = thread.data.findLast(({ direction }) => direction === "inbound");
     const { reply_all: replyAll, reply_to_message_id: replyToMessageId } = more;
-    // The API finds the recipients of a reply to all, or to a message by its id.
+    // Without `to`, the API finds the recipients of a reply to all and of a reply to a message id.
     const isDerived = to === undefined && (replyAll === true || replyToMessageId !== undefined);
     const recipient = isDerived ? undefined : (to ?? lastInbound?.fromAddr);
     const inbox = thread.data[0]?.inboxId;
     if ((recipient === undefined && !isDerived) || inbox === undefined) {
-      throw new ToolFailure("validation_error", 'Cannot reply: no mail came in this thread lately; "to" is required');
+      throw new ToolFailure(
+        "validation_error",
+        'Cannot reply: the last messages of this thread have no inbound mail; "to" is required',
+      );
     }
     const answered = readUpTo ?? lastInbound?.id ?? null;
     const words = () => [inbox, threadId, recipient ?? null, text, automatic === true, answered, ...furtherWords(more)];
@@ -109,7 +114,7 @@ export const replyToThread = tool({
       ...furtherFields(more),
     };
     const { result, isRead } = await sent(context, inbox, request, key ?? derived());
-    // The result of an earlier call has the state of the thread at that time.
+    // A replayed result has the state of the thread at the first call.
     return { ...result, isRead: result.replayed ? thread.isRead : isRead };
   },
 });
@@ -128,7 +133,7 @@ function listed(addresses: string | string[] | undefined): string[] | undefined 
   return typeof addresses === "string" ? [addresses] : addresses;
 }
 
-/** Empty without further fields. One address gives the same key as a list of it. */
+/** The further fields for the idempotency key; empty if none is given. One address gives the same key as a list of it. */
 function furtherWords({ cc, bcc, ...further }: Further): object[] {
   const given = Object.entries({ ...further, cc: listed(cc), bcc: listed(bcc) }).filter(
     ([, value]) => value !== undefined,
@@ -147,7 +152,7 @@ async function sent({ api }: Context, inbox: string, email: OrUndefined<Schemas[
   return { result: { messageId, threadId, status, replayed, ...(replayed && { hint: sentBefore }) }, isRead };
 }
 
-/** A key from all that makes this mail different from others, because a client that lost the result can only repeat its call. */
+/** The idempotency key of a mail, from its arguments: a client that lost the result repeats the call, which must have the same key. */
 function keyOf(name: string, words: readonly unknown[]): string {
   return `mcp-${sha256Hex(canonicalJson([name, ...words]))}`;
 }

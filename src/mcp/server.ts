@@ -81,7 +81,7 @@ async function called(tool: Tool, args: unknown, serving: Serving, signal: Abort
   }
 }
 
-/** A client whose calls end with the tool call. It retries nothing: the model decides that. */
+/** A client whose requests are aborted with the tool call. It does not retry, because the model decides that. */
 function clientOf({ api }: Serving, signal: AbortSignal): Inboxd {
   const fetch: Fetch = (url, init) =>
     api.fetch(url, { ...init, signal: init.signal ? AbortSignal.any([init.signal, signal]) : signal });
@@ -132,7 +132,7 @@ function schemasOf(tool: Tool, isFenced: boolean): { input: Schema; output: Sche
 }
 
 function schemaOf(schema: object): Schema {
-  // Through text, to drop the symbols that TypeBox adds.
+  // Converts to JSON and back, to drop the symbols that TypeBox adds.
   return fromJsonSchema<Record<string, unknown>>(JSON.parse(JSON.stringify(schema)), trusting);
 }
 

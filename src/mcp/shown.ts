@@ -5,7 +5,7 @@ import { jsonLength, type Marks, markBegin, mostTextCharacters, type Room, short
 
 /** Shows the values of the API to a model, with the texts of outsiders cleaned, marked and cut. */
 
-/** A message, also from a list, which has codes, links and the extracted text only on request. */
+/** A message of the API. One from a list has codes, links and the extracted text only on request. */
 type Message = Schemas["ListedMessage"];
 
 export function shownInbox({ id, address, externalId, createdAt }: Schemas["Inbox"]) {
@@ -70,7 +70,7 @@ export function messageWhole(message: Message, marks: Marks, text: string, offse
   };
 }
 
-/** The room for the only text of a result. */
+/** The room for a text that is the only one of its result. */
 export function textRoom(): Room {
   return { characters: mostTextCharacters, jsonCharacters: 25_000 };
 }

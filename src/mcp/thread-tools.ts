@@ -21,8 +21,7 @@ import { tool } from "./tool.ts";
 export const listThreads = tool({
   name: "list_threads",
   title: "List threads",
-  description:
-    "Conversations of an inbox, the latest first; unless told otherwise only unread ones, in which there is something to do.",
+  description: "Threads of an inbox, latest first; only unread ones unless unread_only is false.",
   input: argumentsOf({
     inbox: inboxArgument,
     unread_only: Type.Optional(Type.Boolean({ default: true })),
@@ -74,7 +73,7 @@ export const readThread = tool({
   name: "read_thread",
   title: "Read thread",
   description:
-    "The newest messages of a conversation, oldest first, each with what is new in it. Marks nothing as read. read_message has all of a message.",
+    "The newest messages of a thread, oldest first, each with its new text. Marks nothing as read. read_message has all of a message.",
   input: argumentsOf({ thread_id: threadArgument, limit: limitArgument(10, 30) }),
   output: Type.Object({
     ...noticed,
@@ -127,14 +126,14 @@ function shownMessages({ data, total }: Schemas["ThreadMessages"], randomBytes: 
 /** The most characters of all texts of a thread, and of all heads. Together they fit into a result. */
 const mostThreadCharacters = 40_000;
 const mostHeadCharacters = 18_000;
-/** The characters of the marks, and of the fields about the rest of a text. */
+/** The number of characters that the marks and the fields `truncated` and `next_offset` add to a text, roughly. */
 const markCharacters = 120;
 
 export const markThread = tool({
   name: "mark_thread",
   title: "Mark thread",
   description:
-    "Marks a conversation as dealt with (is_read true) or not. With up_to_message_id, the last message that you have read, it stays unread where something newer came.",
+    "Marks a thread as read or unread. With up_to_message_id, the last message that you have read, the thread stays unread if newer mail has arrived.",
   input: argumentsOf({
     thread_id: threadArgument,
     is_read: Type.Boolean(),

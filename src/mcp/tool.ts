@@ -75,7 +75,7 @@ function checked(schema: TObject, args: unknown, mayBeLeftOut: string | undefine
   const faults = Object.keys(given)
     .filter((name) => !Object.hasOwn(schema.properties, name))
     .map(
-      (name) => `"${name.slice(0, 50)}" is no argument here (there are ${Object.keys(schema.properties).join(", ")})`,
+      (name) => `"${name.slice(0, 50)}" is not an argument (there are ${Object.keys(schema.properties).join(", ")})`,
     );
   const taken: Record<string, unknown> = {};
   for (const [name, property] of Object.entries(schema.properties)) {

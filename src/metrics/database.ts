@@ -2,15 +2,15 @@ import type { Database } from "../database/db.ts";
 import { remembered } from "../flows/remembered.ts";
 import { findLogLagSeconds } from "../store/events/feeds.ts";
 import { outboxKinds } from "../store/outbox/items.ts";
-import { listOutboxDepths, type OutboxDepth } from "../store/outbox/outbox.ts";
+import { listOutboxDepths, type OutboxDepth } from "../store/outbox/outbox-rows.ts";
 import type { Registry, Samples } from "./registry.ts";
 
-/** The least time between two counts of the outbox, however often the metrics are read. */
+/** The shortest time between two counts of the outbox. Metrics that are read more often show the last count. */
 const countedEveryMs = 5_000;
 
 const states = ["ready", "running", "waiting"] as const;
 
-/** Measures the depth of the outbox, whether the database answers, and the use of its connections. */
+/** Measures the depth of the outbox, the lag of the log, whether the database answers, and the use of its connections. */
 export function watchDatabase(metrics: Registry, db: Database, now: () => Date): void {
   const depths = remembered(() => listOutboxDepths(db.api), countedEveryMs);
 
@@ -31,18 +31,18 @@ export function watchDatabase(metrics: Registry, db: Database, now: () => Date):
 
   metrics.gauge(
     "inboxd_outbox_items",
-    "Mails to relay, events to deliver, mails that were taken and are not yet parsed: in line, in hand, put off",
+    "Outbox items by kind (relay: mail to send, webhook: events to deliver, parse: accepted mail to parse) and state (ready, running, waiting)",
     () => eachDepth((depth) => depth?.count ?? 0),
   );
-  metrics.gauge("inboxd_outbox_oldest_seconds", "Age of the oldest of them; 0 where there is none", () =>
+  metrics.gauge("inboxd_outbox_oldest_seconds", "Age of the oldest outbox item; 0 if there is none", () =>
     eachDepth((depth) => (depth === undefined ? 0 : Math.max(0, (now().getTime() - depth.oldestAt.getTime()) / 1000))),
   );
   metrics.gauge(
     "inboxd_log_lag_seconds",
-    "For how long the log has held back its oldest event that is not shown yet, since an older transaction of the same Postgres runs; 0 where none is held back",
+    "Seconds that the oldest hidden event of the log has waited for an older transaction of the same Postgres; 0 if no event is hidden",
     async () => [{ value: await lag() }],
   );
-  metrics.gauge("inboxd_database_up", "1 when the database answered the last question, else 0", async () => [
+  metrics.gauge("inboxd_database_up", "1 if the database answered the last query, else 0", async () => [
     {
       value: await depths().then(
         () => 1,
@@ -52,7 +52,7 @@ export function watchDatabase(metrics: Registry, db: Database, now: () => Date):
   ]);
   metrics.gauge(
     "inboxd_database_connections",
-    "The most connections of a pool",
+    "The largest number of connections of a pool",
     usage(({ size }) => size),
   );
   metrics.gauge(
@@ -62,7 +62,7 @@ export function watchDatabase(metrics: Registry, db: Database, now: () => Date):
   );
   metrics.gauge(
     "inboxd_database_waiting",
-    "Callers that wait for a connection",
+    "Operations that wait for a connection",
     usage(({ waiting }) => waiting),
   );
 }

@@ -10,20 +10,20 @@ export interface ProcessFacts {
 export function watchProcess(metrics: Registry, { version, engine, now }: ProcessFacts): () => void {
   const one = (read: () => number) => () => [{ value: read() }];
   const startedAtSeconds = now().getTime() / 1000 - process.uptime();
-  metrics.gauge("inboxd_build_info", "The version that runs; its value says nothing", () => [
+  metrics.gauge("inboxd_build_info", "The running version, as labels. The value is always 1", () => [
     { labels: { version, bun: Bun.version, engine }, value: 1 },
   ]);
   metrics.gauge(
     "process_start_time_seconds",
-    "When the process started, in Unix time",
+    "The start of the process, in Unix time",
     one(() => startedAtSeconds),
   );
-  metrics.gauge("process_resident_memory_bytes", "Memory of the process", one(process.memoryUsage.rss));
-  metrics.gauge("process_cpu_seconds_total", "Time on a processor, user and system", one(cpuSeconds), "counter");
+  metrics.gauge("process_resident_memory_bytes", "Resident memory of the process", one(process.memoryUsage.rss));
+  metrics.gauge("process_cpu_seconds_total", "Processor time, user and system", one(cpuSeconds), "counter");
 
   const lag = metrics.histogram(
     "inboxd_event_loop_lag_seconds",
-    `How late a timer was that is due every ${everyMs} ms: everything waits at least so long`,
+    `Delay of a timer that is due every ${everyMs} ms. All other work is delayed at least as much`,
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
     [],
   )({});

@@ -1,24 +1,24 @@
 /**
- * Counters, gauges and histograms, and their text for Prometheus (exposition format 0.0.4). The user of a counter holds its object:
- * counting is an addition, without a look-up.
+ * Counters, gauges and histograms, and their text for Prometheus (exposition format 0.0.4). A caller keeps the object of a counter, so
+ * that counting is one addition, without a look-up.
  */
 export interface Registry {
-  /** Counts up from 0. Callers ask once for the counter of each combination of labels, and keep it. */
+  /** Defines a metric that counts up from 0. Callers get the counter of each combination of labels once, and keep it. */
   counter<Label extends string>(name: string, help: string, labels: readonly Label[]): Family<Label, Counter>;
-  /** Counts values by bounds: for each bound, how many values were at most that. */
+  /** Defines a metric that counts values by bounds: for each bound, the values that are at most as large. */
   histogram<Label extends string>(
     name: string,
     help: string,
     bounds: readonly number[],
     labels: readonly Label[],
   ): Family<Label, Histogram>;
-  /** Reads its values when the metrics are served. If it fails they are left out: no value is better than a wrong one. */
+  /** Defines a metric whose values are read when the metrics are served. If `read` fails, the metric is left out. */
   gauge(name: string, help: string, read: () => Samples | Promise<Samples>, type?: "gauge" | "counter"): void;
   /** The text of all metrics for Prometheus. */
   text(): Promise<string>;
 }
 
-/** The series with these labels. The first use makes it; from then on it is shown, also at 0. */
+/** Returns the series with these labels. The first call makes it; from then on it is served, also at 0. */
 export type Family<Label extends string, Metric> = (labels: Readonly<Record<Label, string>>) => Metric;
 
 export interface Counter {
@@ -94,7 +94,7 @@ function counterSeries(labels: string): CounterSeries {
 
 interface HistogramSeries extends Histogram {
   readonly labels: string;
-  /** The number of values between each bound and the one before; the last one counts the values above all bounds. */
+  /** The number of values between each bound and the bound before it. The last entry counts the values above all bounds. */
   readonly counts: readonly number[];
   readonly sum: number;
 }

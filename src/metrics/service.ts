@@ -9,7 +9,7 @@ import { unwatched, type Watch, watch } from "./watch.ts";
 
 export interface ServiceMetrics {
   watch: Watch;
-  /** The registry to serve; undefined if metrics are off, and then nothing is counted. */
+  /** The text to serve and its content type; undefined if metrics are off. */
   served: Pick<MetricsDeps, "text" | "contentType"> | undefined;
   /** Measures the sessions of the SMTP listener, once it exists. */
   listener(smtp: Pick<SmtpListener, "sessions" | "heldBytes">): void;
@@ -30,15 +30,15 @@ export function serviceMetrics({ isWanted, db, version, now, listeners }: Metric
   const stop = watchProcess(metrics, { version, engine: db.engine, now });
   const watched = watch(metrics);
   watchDatabase(metrics, db, now);
-  metrics.gauge("inboxd_listeners", "Requests that wait (wait) or stream (sse, ws)", () =>
+  metrics.gauge("inboxd_listeners", "Open requests that wait for mail (wait) or stream events (sse, ws)", () =>
     listenerKinds.map((kind) => ({ labels: { kind }, value: listeners.count(kind) })),
   );
   return {
     watch: watched,
     served: { text: metrics.text, contentType },
     listener(smtp) {
-      metrics.gauge("inboxd_smtp_sessions", "SMTP sessions that are open", () => [{ value: smtp.sessions }]);
-      metrics.gauge("inboxd_smtp_held_bytes", "Octets of mails in memory that are coming in", () => [
+      metrics.gauge("inboxd_smtp_sessions", "Open SMTP sessions", () => [{ value: smtp.sessions }]);
+      metrics.gauge("inboxd_smtp_held_bytes", "Octets in memory of mails that are being received", () => [
         { value: smtp.heldBytes },
       ]);
     },

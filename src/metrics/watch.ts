@@ -113,12 +113,12 @@ const networkBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 
 function watchedAccept(metrics: Registry): Watch["accept"] {
   const mails = metrics.counter(
     "inboxd_mails_received_total",
-    "Mails that came in whole: stored (a second copy of one that is there counts too, and one that is kept to be parsed later), gone (its inboxes were deleted), unavailable (its sender keeps it), error (a bug)",
+    "Mails received completely, by outcome: stored (also a copy of a stored mail, and a mail to be parsed later), gone (all its inboxes were deleted), unavailable (the sender has to retry), error (a bug)",
     ["way", "outcome"],
   );
   const seconds = metrics.histogram(
     "inboxd_mail_acceptance_seconds",
-    "From the final dot of a mail to the answer",
+    "Seconds from the last octet of a mail to its outcome",
     quickBounds,
     ["way"],
   );
@@ -146,12 +146,12 @@ function watchedAccept(metrics: Registry): Watch["accept"] {
 function watchedSend(metrics: Registry, suppressed: SuppressedSends): Watch["send"] {
   const sends = metrics.counter(
     "inboxd_sends_total",
-    "Requests to send that were well-formed, by what came of them; what was refused before is a 4xx of its route",
+    "Valid send requests, by outcome and reason. An invalid request is counted only as a 4xx of its route",
     ["outcome", "reason"],
   );
   const took = metrics.histogram(
     "inboxd_send_acceptance_seconds",
-    "From a well-formed request to send until its message is on disk, or refused",
+    "Seconds from a valid send request until its message is on disk or the request is refused",
     quickBounds,
     [],
   )({});
@@ -183,7 +183,7 @@ function watchedSend(metrics: Registry, suppressed: SuppressedSends): Watch["sen
 function watchedRelay(metrics: Registry): Watch["relay"] {
   const took = metrics.histogram(
     "inboxd_relay_seconds",
-    "Of an attempt to hand a mail to its next server; mail to our own domain is none",
+    "Seconds of an attempt to send a mail to the next server. Mail to our own domain is not measured",
     networkBounds,
     [],
   )({});
@@ -199,8 +199,13 @@ function watchedRelay(metrics: Registry): Watch["relay"] {
 }
 
 function watchedWebhooks(metrics: Registry): Watch["webhooks"] {
-  const answers = metrics.counter("inboxd_webhook_answers_total", "What receivers answered to deliveries", ["answer"]);
-  const took = metrics.histogram("inboxd_webhook_seconds", "Of an attempt to deliver an event", networkBounds, [])({});
+  const answers = metrics.counter("inboxd_webhook_answers_total", "Answers of endpoints to deliveries", ["answer"]);
+  const took = metrics.histogram(
+    "inboxd_webhook_seconds",
+    "Seconds of an attempt to deliver an event",
+    networkBounds,
+    [],
+  )({});
   for (const answer of ["2xx", "3xx", "4xx", "5xx", "no_answer", "refused_address"]) answers({ answer });
   return (client) => ({
     ...client,
@@ -238,18 +243,18 @@ const refusedReasons: Record<RefusedReason, true> = {
 };
 
 function smtpObserver(metrics: Registry): SmtpObserver {
-  const connections = metrics.counter("inboxd_smtp_connections_total", "Connections that were let in", [])({});
+  const connections = metrics.counter("inboxd_smtp_connections_total", "Accepted connections", [])({});
   const refusals = metrics.counter(
     "inboxd_smtp_refusals_total",
-    "4xx and 5xx replies that turn a connection, a recipient or a mail away, by reason",
+    "4xx and 5xx replies that refuse a connection, a recipient or a mail, by reason",
     ["reason"],
   );
   for (const reason of Object.keys(refusedReasons)) refusals({ reason });
-  const mails = metrics.counter("inboxd_smtp_mails_total", "Mails that were answered 250", [])({});
-  const bytes = metrics.counter("inboxd_smtp_mail_bytes_total", "Octets of these mails", [])({});
+  const mails = metrics.counter("inboxd_smtp_mails_total", "Mails that were answered with 250", [])({});
+  const bytes = metrics.counter("inboxd_smtp_mail_bytes_total", "Octets of mails that were answered with 250", [])({});
   const faults = metrics.counter(
     "inboxd_smtp_faults_total",
-    "Outages and bugs behind the listener, and errors of sockets, by what was under way",
+    "Errors of the SMTP listener, by operation: recipient and accept (an outage or a bug), connection (a socket error)",
     ["during"],
   );
   const faultsDuring = {
@@ -268,11 +273,11 @@ function smtpObserver(metrics: Registry): SmtpObserver {
   };
 }
 
-/** Counts automated mails where all mails pass, also those that are parsed later. */
+/** Counts stored automated mails, from `receive`, which gets every parsed mail, also mail that is parsed later. */
 function watchedReceive(metrics: Registry): (receive: Receive) => Receive {
   const mails = metrics.counter(
     "inboxd_mails_automated_total",
-    "Mails stored that no person wrote, by what they are; a second copy of one that is there counts too",
+    "Stored mails that a program wrote, by kind. A copy of a stored mail is counted again",
     ["kind"],
   );
   for (const kind of automatedKinds) mails({ kind });
@@ -287,7 +292,7 @@ function watchedReceive(metrics: Registry): (receive: Receive) => Receive {
 function watchedWait(metrics: Registry): WatchWait {
   const ends = metrics.counter(
     "inboxd_waits_total",
-    "Waits for mail that ended: found, timeout (the service stopped counts too), gone (nobody waited any more)",
+    "Ended waits for mail, by outcome: found, timeout (also if the service stopped), gone (the client disconnected)",
     ["outcome"],
   );
   const outcomes = {
@@ -297,7 +302,7 @@ function watchedWait(metrics: Registry): WatchWait {
   };
   const woke = metrics.histogram(
     "inboxd_wait_wake_seconds",
-    "From a mail to the answer of who was waiting for it",
+    "Seconds from the arrival of a mail to the answer of a request that waited for it",
     quickBounds,
     [],
   )({});
@@ -316,17 +321,17 @@ function watchedWait(metrics: Registry): WatchWait {
 function reportObserver(metrics: Registry): Required<ReportObserver> {
   const reports = metrics.counter(
     "inboxd_reports_total",
-    "Reports about mail of ours that said something new, by what they said and how it was proven",
+    "Reports about our mail with new information, by kind, type, source and proof",
     ["kind", "type", "source", "proof"],
   );
   const mails = metrics.counter(
     "inboxd_return_path_mails_total",
-    "Mails to return paths: report, mail (it was not shown to be a report, and filed), refused (not ours, too old, or gone)",
+    "Mails to return paths, by outcome: report, mail (not recognised as a report, so filed as mail), refused (the path is not ours or too old, or its message was deleted)",
     ["outcome"],
   );
   const unsubscribes = metrics.counter(
     "inboxd_unsubscribes_total",
-    "Recipients who want no more mail of an inbox, by how they said so: arf (a report by mail), relay (a notice)",
+    "Recipients who unsubscribed from an inbox, by way: arf (a report by mail), relay (a notice)",
     ["way"],
   );
   for (const way of ["arf", "relay"]) unsubscribes({ way });
@@ -344,7 +349,7 @@ function reportObserver(metrics: Registry): Required<ReportObserver> {
 function noticeObserver(metrics: Registry): NoticeObserver {
   const notices = metrics.counter(
     "inboxd_relay_notices_total",
-    "What the relay told: accepted (of a message of ours), ignored (opens and the like), unknown (of nothing that we sent), early (asked for again), refused (requests that are not the relay's)",
+    "Notices of the relay, by outcome: accepted (about our message), ignored (other kinds, such as opens), unknown (about no known message), early (the relay has to send it again), refused (the request is not from the relay)",
     ["outcome"],
   );
   for (const outcome of noticeOutcomes) notices({ outcome });
@@ -355,14 +360,10 @@ const streamEnds = ["left", "shutting_down", "unauthorized", "slow", "expired"] 
 
 function streamObserver(metrics: Registry): StreamObserver {
   const sent = metrics.counter("inboxd_stream_events_total", "Events that were written to streams", [])({});
-  const reads = metrics.counter(
-    "inboxd_feed_reads_total",
-    "Statements that looked for what is new in the logs that are followed",
-    [],
-  )({});
+  const reads = metrics.counter("inboxd_feed_reads_total", "Statements that read new events for streams", [])({});
   const closes = metrics.counter(
     "inboxd_stream_closes_total",
-    "Streams that are over: left (by the client), shutting_down, unauthorized (its key was revoked), slow (it took less than 64 KiB in a minute while more lay there), expired (its token)",
+    "Ended streams, by reason: left (the client disconnected), shutting_down, unauthorized (the key was revoked), slow (the client took less than 64 KiB in a minute while more was waiting), expired (the token)",
     ["reason"],
   );
   const closed = Object.fromEntries(streamEnds.map((reason) => [reason, closes({ reason })])) as Record<
@@ -379,18 +380,17 @@ function streamObserver(metrics: Registry): StreamObserver {
 function fileObserver(metrics: Registry): FileObserver {
   const bytes = metrics.counter(
     "inboxd_upload_bytes_total",
-    "Octets of files that came as uploads and in forms, those counted that were refused or broke off later",
+    "Octets of files received as uploads and in forms, including files that were later refused or cut off",
     [],
   )({});
   return { came: (sizeBytes) => bytes.add(sizeBytes) };
 }
 
 function toolCallObserver(metrics: Registry): ToolCallObserver {
-  const calls = metrics.counter(
-    "inboxd_mcp_calls_total",
-    "Calls of tools by MCP: ok, or the code of what they were refused with",
-    ["tool", "outcome"],
-  );
+  const calls = metrics.counter("inboxd_mcp_calls_total", "MCP tool calls, by outcome: ok, or the error code", [
+    "tool",
+    "outcome",
+  ]);
   for (const { name } of tools) calls({ tool: name, outcome: "ok" });
   return (tool, outcome) => calls({ tool, outcome }).add();
 }
@@ -403,7 +403,7 @@ function requestObserver(metrics: Registry): RequestObserver {
   ]);
   const seconds = metrics.histogram(
     "inboxd_http_request_seconds",
-    "From a request to the beginning of its answer; a send waits for its first attempt",
+    "Seconds from a request to the beginning of its answer. A send request waits for the first attempt",
     quickBounds,
     ["method", "route"],
   );

@@ -9,23 +9,21 @@ import type { Registry } from "./registry.ts";
 export function workerObserver(metrics: Registry, suppressed: SuppressedSends): WorkerObserver {
   const relays = metrics.counter(
     "inboxd_relay_attempts_total",
-    "Attempts to send a mail, once written down: sent, put_off (another will follow), failed (for good), dropped (its message is gone), host_busy (not tried: its mail host has all connections that it gets)",
+    "Recorded attempts to send a mail, by outcome: sent, put_off (another attempt will follow), failed (finally), dropped (the message was deleted), host_busy (not attempted: all connections to the mail host are in use)",
     ["outcome"],
   );
-  const recipients = metrics.counter(
-    "inboxd_recipients_total",
-    "Recipients of whom it is decided whether their copy was delivered: sent, failed",
-    ["outcome"],
-  );
+  const recipients = metrics.counter("inboxd_recipients_total", "Recipients with a final status: sent, failed", [
+    "outcome",
+  ]);
   const recipientsBy = { sent: recipients({ outcome: "sent" }), failed: recipients({ outcome: "failed" }) };
   const deliveries = metrics.counter(
     "inboxd_webhook_attempts_total",
-    "Attempts to deliver an event, once written down: delivered, put_off (another will follow), given_up, dropped (its message is gone)",
+    "Recorded attempts to deliver an event, by outcome: delivered, put_off (another attempt will follow), given_up, dropped (its event, message or endpoint was deleted)",
     ["outcome"],
   );
   const disabled = metrics.counter(
     "inboxd_webhooks_disabled_total",
-    "Webhook endpoints that were disabled: gone (it answered 410), failing (nothing but failures for days), manual (by a request)",
+    "Disabled webhook endpoints, by reason: gone (it answered 410), failing (all attempts failed for days), manual (by a request)",
     ["reason"],
   );
   const disabledBy = {
@@ -59,7 +57,7 @@ export function workerObserver(metrics: Registry, suppressed: SuppressedSends): 
   };
 }
 
-/** The best result of an attempt for several recipients counts. */
+/** The outcome of an attempt. For several recipients it is the best one. */
 function outcomeOfRelay({ outcomes, dueAt, isUntried }: RelaySettlement) {
   if (isUntried) return "host_busy";
   if (outcomes.some(({ status }) => status === "sent")) return "sent";
@@ -78,11 +76,11 @@ export interface SuppressedSends {
   attempted(settlement: Suppressing): void;
 }
 
-/** Counts sends to suppressed addresses, both when they are refused and when an attempt finds one. */
+/** Counts sends to suppressed addresses: those that are refused at once, and recipients that an attempt leaves out. */
 export function suppressedSends(metrics: Registry): SuppressedSends {
   const sends = metrics.counter(
     "inboxd_suppressed_sends_total",
-    "Sends to suppressed addresses: refused (accept), or not tried since the address was suppressed meanwhile (attempt)",
+    "Sends to suppressed addresses: refused at once (accept), or accepted before the suppression and then not attempted (attempt)",
     ["reason", "at"],
   );
   for (const reason of suppressionReasons) for (const at of ["accept", "attempt"]) sends({ reason, at });

@@ -1,4 +1,4 @@
-/** Values by key, at most `most` of them. The one that was set first is forgotten first. */
+/** Values by key, at most `most` of them. The value that was set longest ago is forgotten first. */
 export interface Memory<Key, Value> {
   get(key: Key): Value | undefined;
   set(key: Key, value: Value): void;
@@ -7,8 +7,8 @@ export interface Memory<Key, Value> {
 }
 
 /**
- * It forgets an eighth at a time. The engine walks past the gaps of deleted entries, and one at a time took 19 µs each in a memory
- * of 50,000.
+ * Forgets an eighth of the values at once. Forgetting them one by one took 19 µs each in a memory of 50,000, because the engine walks past
+ * the gaps of deleted entries.
  */
 export function boundedMemory<Key, Value>(most: number): Memory<Key, Value> {
   const kept = new Map<Key, Value>();

@@ -1,6 +1,6 @@
 /**
- * The name that was probably meant by an unknown one: it differs only in case, dashes and underscores, or else by the fewest typing
- * errors, at most one for three letters. `undefined` if no name is near.
+ * The name that was probably meant by an unknown one: it differs only in case, dashes and underscores, or else by the fewest typing errors,
+ * at most one error in three letters. `undefined` if no name is near.
  */
 export function nearestName(unknown: string, names: readonly string[]): string | undefined {
   if (unknown.length > longestName) return undefined;

@@ -17,7 +17,10 @@ export interface SharedPool<Stay> {
   leave(stay: Stay): void;
   /** In order of entry: the first is the oldest. */
   stays(): Iterable<Stay>;
-  /** Accounts with at least as many slots as the last step but one allows. The others may be treated as if they had none. */
+  /**
+   * Accounts that hold at least a tenth of `kept` slots, or one if the current step allows no more, with the slots that each may still
+   * take. All others may be treated as if they held none.
+   */
   busyAccounts(reserved: number): { accountId: string; inHand: number; slots: number }[];
   /** Whether no common slot is left. */
   isScarce(): boolean;

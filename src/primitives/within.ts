@@ -1,5 +1,5 @@
 /**
- * The result of `work`, or that of `late` once the time is over; `late` may also throw. The work itself goes on, unless `late` ends
+ * The result of `work`, or that of `late` if the time is over first; `late` may also throw. The work itself continues, unless `late` ends
  * it.
  */
 export function within<Value, Late>(ms: number, work: PromiseLike<Value>, late: () => Late): Promise<Value | Late> {

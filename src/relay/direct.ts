@@ -54,7 +54,7 @@ export function directRelay(options: DirectOptions): Relay {
     const last = new Map<RelayedRecipient, RelayOutcome>();
     for (const host of hosts.slice(0, maxHosts)) {
       const addresses = await addressesOf(host, lookUp);
-      if (addresses === undefined) noAddress ??= again(`the name server gives no address of ${host}`);
+      if (addresses === undefined) noAddress ??= again(`the DNS look-up of ${host} failed`);
       for (const address of addresses ?? []) {
         if (options.allowPrivate !== true && !isPublicAddress(address)) continue;
         if (attempts >= maxAttempts) break;

@@ -6,7 +6,7 @@ import { originOf } from "../standards/ip.ts";
 export interface HostConnections {
   /** Takes a connection to this address, until `leave` is called; undefined if none is free. */
   enter(address: string, accountId: string): { leave(): void } | undefined;
-  /** The delay before the next try if none is free. Each caller gets a later time than the one before. */
+  /** The delay before the next try if none is free. Each call for the same host and account gets a later time. */
   againInMs(address: string, accountId: string): number;
   hasRoom(address: string, accountId: string): boolean;
 }

@@ -26,7 +26,7 @@ export type Unroutable = Exclude<RelayOutcome, { kind: "sent" }>;
  */
 export async function mailHosts(domain: string, lookUp: LookUp): Promise<string[] | Unroutable> {
   const records = await answer(lookUp.resolver.resolveMx(domain), lookUp);
-  if (records === undefined) return again(`the name server gives no MX records of ${domain}`);
+  if (records === undefined) return again(`the DNS look-up of the MX records of ${domain} failed`);
   if (records.length === 0) return [domain];
   const hosts = records.map(({ exchange, priority }) => ({
     name: exchange.replace(/\.$/, "").toLowerCase(),
@@ -41,7 +41,7 @@ export async function mailHosts(domain: string, lookUp: LookUp): Promise<string[
     .map(({ name }) => name);
 }
 
-/** The addresses of a host, IPv4 first; none if it has none or does not exist; `undefined` if the DNS failed. */
+/** The addresses of a host, IPv4 first; an empty list if it has none or does not exist; `undefined` if the DNS failed. */
 export async function addressesOf(name: string, lookUp: LookUp): Promise<string[] | undefined> {
   // RFC 5321 §2.3.5 requires a name here, but some zones have an address.
   if (isIpAddress(name)) return [name];

@@ -65,7 +65,7 @@ function relayConnections(options: ConnectionOptions): RelayConnections {
   const line = waitingLine<SmtpSession>({
     waitMs: options.waitMs,
     late: () => notNow("all connections to the relay are busy"),
-    calledOff: () => notNow("it was called off"),
+    calledOff: () => notNow("the attempt was aborted"),
   });
   const resting = restingSessions(options.idleMs, dismiss);
   const mailsOf = new Map<SmtpSession, number>();
@@ -113,7 +113,7 @@ function relayConnections(options: ConnectionOptions): RelayConnections {
 
   /**
    * If no connection is open, the relay is down: all mails that wait fail now instead of after a time-out each. If others
-   * are open, the relay accepts no more of them, and the mails that wait use those.
+   * are open, the relay accepts no further ones, and the mails that wait use the open ones.
    */
   function failWaiting(error: unknown): void {
     openNoMoreUntilMs = performance.now() + options.idleMs;

@@ -17,7 +17,7 @@ export interface Relay {
   describe(): string;
   /** Throws HostBusy if `send` probably would, judged by the last mail for that domain. */
   checkRoom?(to: string, accountId: string): void;
-  /** The server of a mail to this address, by a name. Mails to the same server share its slots. */
+  /** The name of the server for mail to this address. Mails to the same server share its slots. */
   serverOf(to: string): string;
 }
 
@@ -33,7 +33,10 @@ export class HostBusy extends Error {
   }
 }
 
-/** More than an honest server needs, without the time for the content. A hostile server holds a slot for at most this long. */
+/**
+ * The time limit of an attempt, to which the time for the content is added. An honest server needs less, and a hostile one
+ * uses a slot for no longer.
+ */
 const longestAttemptMs = 5 * 60_000;
 
 /**

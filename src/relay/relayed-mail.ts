@@ -10,7 +10,7 @@ export interface RelayedMail {
   /** Delivery reports to request, if the server offers DSN (RFC 3461). */
   dsn?: ReportWish;
   body: MailBody;
-  /** The header is not ASCII, so the server must offer SMTPUTF8 (RFC 6531 §3.2). */
+  /** Whether the header is not ASCII, so that the server must offer SMTPUTF8 (RFC 6531 §3.2). */
   smtpUtf8: boolean;
 }
 
@@ -53,7 +53,7 @@ export async function* piecesOf(body: MailBody): AsyncGenerator<Uint8Array> {
     if (left < 0) break;
     yield piece;
   }
-  if (left !== 0) throw new Error("the mail has another length than it said");
+  if (left !== 0) throw new Error("the length of the mail differs from its stated size");
 }
 
 /** The first 64 KiB of a body, which contain its header. One piece may not be enough: the first can be a signature alone. */

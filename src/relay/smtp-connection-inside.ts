@@ -4,13 +4,13 @@ import type { RelayedRecipient, ReportWish } from "./relayed-mail.ts";
 interface Inside {
   _sendCommand(command: string): void;
   _responseActions: ((reply: string) => void)[];
-  /** The parameters after `RCPT TO:<…>`, called for each recipient in order. */
+  /** Returns the parameters after `RCPT TO:<…>`. Called for each recipient in order. */
   _getDsnRcptToArgs(): string;
 }
 
 /** Sends MAIL FROM without a mail and passes on the server's reply. The library has no such command of its own. */
 export function askSender(connection: object, sender: string, done: (error: null, reply: string) => void): void {
-  if (/[\r\n<>]/.test(sender)) throw new Error("Cannot ask for a sender: it is no address");
+  if (/[\r\n<>]/.test(sender)) throw new Error("Cannot check a sender: it is not an address");
   const inside = connection as Inside;
   inside._responseActions.push((reply) => done(null, reply));
   inside._sendCommand(`MAIL FROM:<${sender}>`);

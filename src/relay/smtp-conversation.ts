@@ -38,7 +38,7 @@ export function converse(connection: SMTPConnection): Conversation {
       connection.close();
     };
     const onAbort = () => stopAndClose(new CalledOff());
-    const limit = setTimeout(() => stopAndClose(new Error("it takes too long")), limitMs);
+    const limit = setTimeout(() => stopAndClose(new Error("it took too long")), limitMs);
     signal?.addEventListener("abort", onAbort, { once: true });
     stop = reject;
     try {
@@ -89,6 +89,6 @@ export class Lost extends Error {
 
 class CalledOff extends Error {
   constructor() {
-    super("it was called off");
+    super("the attempt was aborted");
   }
 }

@@ -33,7 +33,7 @@ export const smtpTimings: SmtpTimings = { connectMs: 10_000, greetingMs: 30_000,
 export interface SmtpTarget {
   /** The name in the server's certificate. */
   host: string;
-  /** The name again, or an address that was looked up and checked. */
+  /** The same name, or its address if that was looked up and checked. */
   address: string;
   port: number;
   tls: TlsMode;
@@ -149,7 +149,7 @@ function readySession(
   let isUsed = false;
   let needsReset = false;
 
-  /** One transaction. */
+  /** Sends the mail to these recipients in one transaction. */
   async function offer(
     mail: RelayedMail,
     recipients: readonly RelayedRecipient[],
@@ -210,7 +210,7 @@ function readySession(
     const reply = verdictIn(error);
     // After a malformed reply, replies can no longer be matched with commands.
     if (!reply) talk.breakOff();
-    // Only one recipient was accepted, so the reply is about that one.
+    // If only one recipient was accepted, the reply is about that one.
     const isOfOne = ownOutcomes(envelope, `${host}:${port}`).size === recipients.length - 1;
     const ofTheMail = outcomeOfError(error, `${host}:${port}`, { ...content, isOfOne });
     const outcomes = outcomesOf(envelope, recipients, ofTheMail);
@@ -242,7 +242,7 @@ function readySession(
 /** Parses the reply, because the library treats anything that begins with a 2 as an acceptance. */
 function replyOf(text: string): SmtpReply {
   const reply = parseSmtpReply(text);
-  if (!reply) throw new Error(`garbage for an answer: ${text}`);
+  if (!reply) throw new Error(`the server's answer is malformed: ${text}`);
   return reply;
 }
 

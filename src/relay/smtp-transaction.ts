@@ -21,7 +21,7 @@ export function contentStream(body: MailBody, progress: Progress, onStart: () =>
   return Readable.from(watched(), { objectMode: false });
 }
 
-/** The failure that the server's extensions already imply: the mail is too large, or the server cannot take this address. */
+/** The failure that follows from the server's extensions: the mail is too large, or the server cannot take this address. */
 export function refusalBeforehand(
   { body, smtpUtf8 }: RelayedMail,
   { address }: RelayedRecipient,
@@ -60,7 +60,7 @@ export function envelopeOf({ envelopeFrom, body, dsn }: RelayedMail, to: readonl
 }
 
 export interface Envelope extends SMTPConnectionEnvelope {
-  /** Set by the library if MAIL was refused. Replies to RCPT after that are about no recipient. */
+  /** Set by the library if MAIL was refused. Replies to RCPT after that are not about the recipients. */
   mailError?: Error;
 }
 

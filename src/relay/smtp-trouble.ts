@@ -48,7 +48,7 @@ export function isLost(error: unknown): boolean {
   return code === "ECONNECTION" || code === "ESOCKET";
 }
 
-/** Whether the library refused an address that could smuggle commands. Ours are validated long before. */
+/** Whether the library refused an address that could smuggle commands. Our addresses are validated long before. */
 export function isBadEnvelope(error: unknown): boolean {
   const { code, command } = error as Partial<SMTPError>;
   return code === "EENVELOPE" && command === "API";

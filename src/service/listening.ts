@@ -16,7 +16,7 @@ const mostLogReaders = 8;
 /** The memory for events that are larger than the buffer of one client. */
 const largeEventBytes = 24 << 20;
 
-/** The listeners of this process, and their limits. */
+/** The open streams of this process, and their limits. */
 export function openStreamKeeper({ deps, watch, opened }: Opening, listeners: Listeners): OpenStreams {
   const open = openStreams({ ...deps, listeners, observe: watch.streams });
   opened.push(open.stop);
@@ -33,14 +33,14 @@ export function openStreaming({ deps, watch, opened }: Opening, links: Attachmen
   return { db: deps.db, feeds, write, large, turns: logTurns(mostLogReaders), observe: watch.streams };
 }
 
-interface Told {
+interface Forgetting {
   keys: Authenticator;
   streams: Pick<OpenStreams, "checkKeys">;
   forgetAddress: (username: string) => void;
 }
 
-/** Drops from memory what another process has changed. While the connection is lost, nothing is remembered. */
-export function hearForgetSignals(db: Database, { keys, streams, forgetAddress }: Told) {
+/** Drops keys and addresses from memory that another process has changed. While the connection is lost, no key is remembered. */
+export function hearForgetSignals(db: Database, { keys, streams, forgetAddress }: Forgetting) {
   return db.listen(
     forgetSignalsChannel,
     (payload) => {

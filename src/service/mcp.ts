@@ -8,11 +8,11 @@ import type { Opening } from "./opening.ts";
 interface McpParts {
   door: Pick<McpDeps, "authenticate" | "isDraining">;
   baseUrl: () => string;
-  /** The app that this is a part of, once it is made. */
+  /** The app, which contains the MCP route. Called only after the app is made. */
   app: () => Fetching;
 }
 
-/** Sends requests of tools to the app without a socket, under the same rules as other requests. */
+/** Sends requests to the app without a socket, under the same rules as other requests. */
 export function askOf(app: Fetching): Fetch {
   return async (path, init) => app.fetch(new Request(`http://localhost${path}`, init));
 }

@@ -26,7 +26,7 @@ export function closers(): Closers {
         try {
           await close();
         } catch {
-          // The stop still waits for the others.
+          // The other parts are still closed.
         }
       }
     },

@@ -11,7 +11,7 @@ export interface OwnKey {
   asking(ask: Fetch): Promise<Fetch>;
 }
 
-/** A key of the first account in this process's memory alone: the database has only hashes of keys. */
+/** Adds a key of the first account that is only in this process's memory, because the database has only hashes of keys. */
 export function withOwnKey(deps: Deps, keys: Authenticator): OwnKey {
   const drawn = new Map<string, KeyHolder>();
   return {

@@ -19,11 +19,11 @@ import { webhookClient } from "../webhook/client.ts";
 import type { WorkerDeps } from "../workers/scheduler.ts";
 import type { Opening } from "./opening.ts";
 
-/** The receiving of mail, from the listener and from our own sends to our own domain. */
+/** The parts that receive mail, from the listener and from our own sends to our own domain. */
 export interface Receiving {
   door: MailDoor;
   receiveUnparsed: WorkerDeps["receiveUnparsed"];
-  /** Made in the processes of the parser, which are killed after too long. */
+  /** Runs in the processes of the parser, which are killed if they take too long. */
   htmlOfMarkdown: MailParser["htmlOfMarkdown"];
   /** Also for reports that do not come by mail. */
   applyReports: ApplyReports;
@@ -99,7 +99,7 @@ export async function openNotices(
   { config, deps, watch, opened }: Opening,
   { signingKey, applyReports }: { signingKey: string; applyReports: ApplyReports },
 ): Promise<Omit<RelayNoticesDeps, "isDraining">> {
-  // Never private, whatever ALLOW_PRIVATE_WEBHOOKS says: SNS is not in a private network.
+  // Refuses private addresses, even with ALLOW_PRIVATE_WEBHOOKS=1, because SNS is never in a private network.
   const client = webhookClient({ allowPrivate: false, version, timeoutMs: 10_000 });
   opened.push(client.close);
   const fetchFromSns = async (url: string) => {

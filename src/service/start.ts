@@ -70,7 +70,7 @@ export async function startService(
 }
 
 async function start(config: Config, log: Logger, own: TimeAndChance, opened: Closers): Promise<Service> {
-  // First, since a first start that failed later at its certificate would have made a key that nobody saw.
+  // Checked first: if a first start failed here after it had made a key, nobody would ever see that key.
   if (config.smtpTls !== undefined) await loadCertificate(config.smtpTls);
   const db = await openDatabase({
     url: config.databaseUrl,
@@ -165,7 +165,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
       doors.areClosing = true;
       const endMs = performance.now() + config.shutdownTimeoutMs;
       await Promise.all([smtp.stop(config.shutdownTimeoutMs), api.stop(config.shutdownTimeoutMs)]);
-      // Last, since a send in flight waits for its first attempt.
+      // The workers stop last, since a send request in progress waits for its first attempt.
       await workers.stop(Math.max(0, endMs - performance.now()));
       await keys.close().catch((err: unknown) => log.warn({ err }, "last use of keys not written"));
       await opened.closeAll();

@@ -1,7 +1,7 @@
 /** Time and chance. Only this file may read them from the machine; everything else gets them as arguments. */
 export interface TimeAndChance {
   now: () => Date;
-  /** Counts milliseconds. With it the service uses its database's clock, continued by this count, instead of `now`. */
+  /** A monotonic clock in milliseconds. If there is one, the service uses its database's clock, continued by this one, instead of `now`. */
   elapsedMs?: () => number;
   random: () => number;
   randomBytes: (length: number) => Uint8Array;

@@ -15,7 +15,7 @@ interface WorkedWith {
   links: AttachmentLinks;
 }
 
-/** Starts the workers. */
+/** Opens the relay, and starts the workers and the search indexer. */
 export async function openWorkers(opening: Opening, { receiving, webhooks, links }: WorkedWith): Promise<Workers> {
   const { config, deps, watch, opened } = opening;
   const door = { ...receiving.door, accept: watch.accept("internal", receiving.door.accept) };
@@ -33,7 +33,7 @@ export async function openWorkers(opening: Opening, { receiving, webhooks, links
     relayRetrySeconds: config.relayRetrySeconds,
     naming: relayNaming(config.relayMessageId, config.outbound),
     relayHeaders: relayHeadersOf(config),
-    tellsByOwnId: config.relayNotices !== undefined,
+    noticesNameRelayId: config.relayNotices !== undefined,
     bounceSuppressionDays: config.bounceSuppressionDays,
     refusalType: (failure) => typeOfRefusal(failure, config.outbound.kind === "direct"),
     receiveUnparsed: receiving.receiveUnparsed,

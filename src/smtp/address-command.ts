@@ -32,7 +32,7 @@ interface AddressCommand {
 
 /**
  * Parses `MAIL FROM:<…> …` or `RCPT TO:<…> …` (RFC 5321 §4.1.2, §4.1.1.11); `undefined` if there is no `<…>`. It is lenient about
- * local parts, since other servers may allow them, and strict about the end of the address, since attacks on relays begin there.
+ * local parts, since other servers may allow unusual ones, and strict about the end of the address, since attacks on relays begin there.
  */
 function parse(line: string, shape: RegExp): AddressCommand | undefined {
   if (controlOrBroken.test(line)) return undefined;

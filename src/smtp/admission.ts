@@ -1,6 +1,6 @@
 import type { Origin } from "./door.ts";
 
-/** Counts the connections in all and for each address. The address of a balancer is not counted, since it has many clients. */
+/** Counts the connections: in all, and for each network. A balancer counts only in all, since it has many clients. */
 export interface Admission {
   /** Counts a connection, or returns the limit that it would exceed. */
   enter(origin: Origin): "entered" | "full" | "address_full";
@@ -48,5 +48,5 @@ export function admission(
   };
 }
 
-/** A /48 may be many hosts, or a single host that has all of it. */
+/** A site may have the connections of four networks: its IPv6 /48 may belong to many hosts, or to a single one. */
 const networksPerSite = 4;

@@ -3,7 +3,7 @@ import { link, mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Certificate, newPrivateKey, selfSign } from "./self-signed.ts";
 
-/** Reads and checks the operator's certificate, so that a fault shows at the start and not to a client. */
+/** Reads and checks the operator's certificate, so that an invalid one fails the start, and not the handshake of a client. */
 export async function loadCertificate(paths: { certPath: string; keyPath: string }): Promise<Certificate> {
   const { certPath, keyPath } = paths;
   const cert = await readPem(certPath);
@@ -63,7 +63,7 @@ function checkPair({ cert, key }: Certificate, certPath: string, keyPath: string
   const leaf = parsed(certPath, "certificate", () => new X509Certificate(cert));
   const privateKey = parsed(keyPath, "private key", () => createPrivateKey(key));
   if (!leaf.checkPrivateKey(privateKey)) {
-    throw new Error(`Cannot use the certificate "${certPath}": "${keyPath}" is the key of another`);
+    throw new Error(`Cannot use the certificate "${certPath}": "${keyPath}" is the key of another certificate`);
   }
 }
 
@@ -71,7 +71,7 @@ function parsed<T>(path: string, what: string, parse: () => T): T {
   try {
     return parse();
   } catch (error) {
-    throw new Error(`Cannot use "${path}": it holds no readable PEM ${what}`, { cause: error });
+    throw new Error(`Cannot use "${path}": it contains no readable PEM ${what}`, { cause: error });
   }
 }
 

@@ -17,10 +17,10 @@ export interface DataReader {
 /**
  * Only CRLF ends a line (RFC 5321 §2.3.8), so only CRLF "." CRLF ends the mail (§4.1.1.4) and only a dot behind CRLF was stuffed
  * (§4.5.2). A bare LF or CR is an ordinary octet and stays in the mail. A server that reads it as the end of a line can be made to see
- * two mails instead of one (SMTP smuggling). Such a dot is reported, since the next server might do that.
+ * two mails instead of one (SMTP smuggling). A line of one dot next to such an octet is reported, since the next server might do that.
  *
- * A dot matters only behind CR or LF, which is rare. So the reader finds each of them by native search, and reads octet by octet only
- * the two or three octets behind it.
+ * A dot matters only behind CR or LF, which is rare. So the reader finds each such dot by native search, and reads only the two or three
+ * octets behind it one by one.
  */
 export function dataReader(maxBytes: number): DataReader {
   let state: State = LINE_START;
@@ -154,7 +154,8 @@ const tinyPieceBytes = 32;
 
 /**
  * Keeps pieces by reference and copies them once, at the end; a mail of one piece is not copied. Small pieces are collected into
- * blocks, because the objects of a mail of stuffed dots, or of one that comes octet by octet, would take a hundred times its size.
+ * blocks: for a mail full of stuffed dots, or one that comes octet by octet, one object for each piece would take a hundred times the
+ * size of the mail.
  */
 function byteStore(): ByteStore {
   const pieces: Buffer[] = [];
@@ -168,7 +169,10 @@ function byteStore(): ByteStore {
     used = 0;
   }
 
-  /** Blocks grow, since the end of a mail is one small piece, whereas a mail that comes in many small pieces goes on so. */
+  /**
+   * Makes each block twice as large as the one before, up to a limit: the end of a mail needs only a small block, but a mail in many
+   * small pieces needs large ones.
+   */
   function newBlock(): Buffer {
     const fresh = Buffer.allocUnsafeSlow(blockBytes);
     blockBytes = Math.min(2 * blockBytes, mostBlockBytes);

@@ -14,7 +14,7 @@ export interface Origin {
   host: string;
   /** The part of the network that counts as one sender: the IPv4 address, or the /64 of an IPv6 address. */
   network: string;
-  /** The /48 of an IPv6 address, which a site of many networks has. */
+  /** The /48 of an IPv6 address: the range of a site with many networks. */
   site: string | undefined;
 }
 
@@ -27,7 +27,7 @@ export type RecipientDecision =
   | { kind: "unknown" }
   /** Not our domain: 550 5.7.1. */
   | { kind: "other_domain" }
-  /** Not known now: 451 4.3.0, and the sender keeps the mail. */
+  /** Not known now: 451 4.3.0, and the sending server tries again later. */
   | { kind: "unavailable" };
 
 export type AcceptDecision =

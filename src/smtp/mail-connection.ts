@@ -44,10 +44,15 @@ interface Question {
 }
 
 type Done = () => void;
-/** After this much of a mail other sessions run. A mail that is made to be slow to read takes milliseconds for it. */
+/** The most octets of a mail that are read before other sessions run. Even a mail made to be slow takes only milliseconds for them. */
 const turnBytes = 64 << 10;
 const unavailable = { kind: "unavailable" } as const;
-const oneReturnPath = reply(452, "4.5.3", "One return path a mail: send the rest in another", "too_many_recipients");
+const oneReturnPath = reply(
+  452,
+  "4.5.3",
+  "Only one return path for each mail: send the others in separate mails",
+  "too_many_recipients",
+);
 const shuttingDown = reply(421, "4.3.2", "Shutting down, try again later");
 
 /**
@@ -284,7 +289,7 @@ function takeRecipient(mail: Transaction, toAddr: string, decision: RecipientDec
   if (decision.kind === "accept") addRecipient(mail, { toAddr, inboxId: decision.inboxId });
   if (decision.kind === "return_path") {
     const { messageId } = decision;
-    // A report is stored with the message that it is about. A mail to hundreds of return paths would be compressed and stored as often.
+    // A report is stored with the message of its return path. A mail to hundreds of return paths would be stored hundreds of times.
     if (mail.recipients.some((other) => "messageId" in other && other.messageId !== messageId)) return oneReturnPath;
     addRecipient(mail, { toAddr, messageId });
   }

@@ -1,8 +1,8 @@
 /** Limits the bytes of all mails in memory, and shares them among the networks that mail comes from. */
 export interface MemoryBudget {
   /**
-   * A share for one mail, until it is released. A mail without a network shares with no other. `giveBack` is called when others have
-   * waited too long for the memory of this mail, and must release it.
+   * Opens a share for one mail, until it is released. A mail without a network counts as a network of its own. `giveBack` is called when
+   * others have waited too long for the memory of this mail, and must release the share.
    */
   join(network: string | undefined, giveBack: () => void): MemoryShare;
   /** Takes memory from mails that are too slow, if others have waited for `turnMs`. Called regularly. */
@@ -13,7 +13,7 @@ export interface MemoryBudget {
 export interface MemoryShare {
   /** Reserves the bytes that the mail holds now. Returns whether more of it may be read. */
   hold(bytes: number): boolean;
-  /** The mail is complete, so its sender is not slow any more. */
+  /** Notes that the mail is complete: its memory is no longer taken back as that of a slow sender. */
   cameWhole(): void;
   /** Calls back once, when more may be read. */
   whenFree(readOn: () => void): void;
@@ -25,24 +25,25 @@ export interface MemoryBounds {
   /** A mail up to this size does not wait for larger ones. */
   readonly freeBytes: number;
   readonly largestBytes: number;
-  /** A mail that has waited this long gets the memory of mails that are this far behind `bytesPerSecond`. */
+  /** After this time, a mail that waits gets the memory of mails that are at least this far behind `bytesPerSecond`. */
   readonly turnMs: number;
   readonly bytesPerSecond: number;
   readonly nowMs?: () => number;
 }
 
 /**
- * A mail up to `freeBytes` does not wait for large ones, so small mails pass while large mails queue. All small mails together have
- * the same limit: ten thousand connections that each begin a small mail and stop would hold ten times as much.
- * A larger mail is read on while its network holds at most as much as is still free: one network alone gets half of all, two get a
- * third each, and the next one finds room. Otherwise the mail waits in order, and TCP slows down its sender.
+ * A mail up to `freeBytes` does not wait for large ones, so small mails pass while large mails queue. The same limit applies to all small
+ * mails together: without it, ten thousand connections that each begin a small mail and stop would hold ten times as much.
+ * A larger mail is read on while its network holds at most as much as is still free: one network alone gets half of the limit, two get a
+ * third each, and there is always room for one more. Otherwise the mail waits in order, and TCP slows down its sender.
  *
- * Mails that each hold a part and wait for each other would wait for ever. So the oldest large mail and the oldest small mail may
- * always read on: it ends and frees its memory, and the next one is the oldest. The limit can thus be exceeded by one mail of the
- * largest size, and by as much again in small ones.
+ * Mails that each hold a part of the memory and wait for each other would wait for ever. So the oldest large mail and the oldest small
+ * mail are always read on: when it ends, it frees its memory, and the next one is the oldest. Large mails can thus exceed the limit by one
+ * mail of the largest size, and small mails can fill the limit once more beside them.
  *
- * A sender that stops before the limit holds its part and waits for nothing. So the time is counted in which a mail could have come
- * and did not: once others have waited for `turnMs`, the mails that lost that much time give back their memory, the slowest first.
+ * A sender that stops in the middle keeps its memory and does not wait for any. So the clock of a mail counts the time by which it is
+ * behind `bytesPerSecond` while it is read: once another mail has waited for `turnMs`, the mails that lost that much time give back their
+ * memory, the slowest first.
  */
 export function memoryBudget({ nowMs = () => performance.now(), ...bounds }: MemoryBounds): MemoryBudget {
   const small = kindOf(bounds.freeBytes);
@@ -92,7 +93,10 @@ export function memoryBudget({ nowMs = () => performance.now(), ...bounds }: Mem
     wake();
   }
 
-  /** Makes room for a mail of the kind that has waited too long, in the network that holds least, by those of networks that hold more. */
+  /**
+   * Makes room for the mail that has waited too long and whose network holds least. Slow mails of networks that hold as much or more
+   * give back their memory.
+   */
   function relieveKind(kind: Kind): void {
     const [owed] = [...waiting.keys()]
       .filter((mail) => mail.kind === kind && mail.clock.waitedMs() >= bounds.turnMs)
@@ -182,9 +186,9 @@ interface TurnClock {
   came(bytes: number): void;
   wait(): void;
   goOn(): void;
-  /** The time that it has waited in all. */
+  /** The time that the mail has waited in all. */
   waitedMs(): number;
-  /** The time by which it is behind the rate. Being ahead is not saved, since a sender could be fast first and then stop. */
+  /** The time by which the mail is behind the rate. Being ahead is not saved, since a sender could be fast first and then stop. */
   lostMs(): number;
 }
 

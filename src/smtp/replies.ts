@@ -20,7 +20,7 @@ export function replyToRecipient(decision: RecipientDecision): Reply {
     case "other_domain":
       return reply(550, "5.7.1", "Relaying denied", "other_domain");
     default:
-      return reply(451, "4.3.0", "Cannot look the recipient up now, try again later", "unavailable");
+      return reply(451, "4.3.0", "Cannot look up the recipient now, try again later", "unavailable");
   }
 }
 
@@ -39,7 +39,7 @@ export function replyToMail(decision: AcceptDecision): Reply {
 }
 
 export const tooBig = (maxBytes: number, reason: RefusedReason = "too_big"): Reply =>
-  reply(552, "5.3.4", `The mail is over ${maxBytes} bytes`, reason);
+  reply(552, "5.3.4", `The mail is larger than ${maxBytes} bytes`, reason);
 
 export function reply(
   code: number,
@@ -50,7 +50,7 @@ export function reply(
   return reason === undefined ? { code, enhancedCode, text } : { code, enhancedCode, text, reason };
 }
 
-/** The lines of a reply on the wire (RFC 5321 §4.2.1); the enhanced code stands in each (RFC 2034 §4). */
+/** The lines of a reply on the wire (RFC 5321 §4.2.1); each line has the enhanced code (RFC 2034 §4). */
 export function replyLines({ code, enhancedCode, text }: Reply): string {
   const prefix = enhancedCode === "" ? "" : `${enhancedCode} `;
   if (typeof text === "string") return `${code} ${prefix}${printable(text)}\r\n`;

@@ -122,7 +122,7 @@ function subjectAltName(hostname: string): Der {
 const commonName = oid(0x55, 0x04, 0x03);
 const ecdsaWithSha256 = oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02);
 const critical = Uint8Array.of(0x01, 0x01, 0xff);
-/** The certificate is no authority. */
+/** Says that the certificate is not that of a certificate authority. */
 const basicConstraints = sequence(oid(0x55, 0x1d, 0x13), critical, octets(sequence()));
 /** The bit `digitalSignature`. */
 const keyUsage = sequence(oid(0x55, 0x1d, 0x0f), critical, octets(element(0x03, Uint8Array.of(7, 0x80))));

@@ -15,9 +15,9 @@ export interface SmtpLimits {
   overrunBytes: number;
   /** Bytes of all mails in memory, from the first octet until the mail is stored. */
   memoryBytes: number;
-  /** A mail up to this size does not wait for larger ones. All small mails together have `memoryBytes` too. */
+  /** A mail up to this size does not wait for larger ones. `memoryBytes` is also the limit of all such small mails together. */
   memoryFreeBytes: number;
-  /** A mail that has waited this long for memory gets that of mails that are this far behind `memoryBytesPerSecond`. */
+  /** After this time, a mail that waits gets the memory of mails that are at least this far behind `memoryBytesPerSecond`. */
   memoryTurnMs: number;
   memoryBytesPerSecond: number;
   /** A mail that waits longer for memory is read to its end without being kept, and answered with 452. */
@@ -26,9 +26,9 @@ export interface SmtpLimits {
   idleMs: number;
   /** From MAIL to the final dot. */
   transactionMs: number;
-  /** The time at the start of DATA in which no least rate applies. */
+  /** The time at the start of DATA in which `minBytesPerSecond` does not apply. */
   dataGraceMs: number;
-  /** The least rate in each window of `rateWindowMs`. */
+  /** The minimum rate in each window of `rateWindowMs`. */
   minBytesPerSecond: number;
   rateWindowMs: number;
   /** The time that the door may take for a recipient, and to store a mail. */

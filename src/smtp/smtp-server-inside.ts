@@ -11,7 +11,7 @@ import { SMTPStream } from "smtp-server/lib/smtp-stream.js";
 
 type Done = (error?: Error | null) => void;
 
-/** Passes each socket on, whereas the library would open a session of its own. */
+/** Passes each socket to `open`, whereas the library would open a session of its own. */
 export class LibraryServer extends SMTPServer {
   readonly #open: (socket: Socket, options: SMTPConnectionOptions) => void;
 
@@ -44,7 +44,7 @@ export class LibraryServer extends SMTPServer {
 export abstract class LibraryConnection extends SMTPConnection {
   /** `_createParser`: called in the constructor and after STARTTLS. It makes our parser. */
   override _createParser(): CommandParser {
-    // `_server`: its options have the longest line of a command.
+    // `_server`: its options have the maximum length of a command.
     const parser = new CommandParser({ maxCommandLength: this._server.options.maxCommandLength });
     parser.oncommand = (command, done) => this._onCommand(command, done);
     this.parserCreated(parser);
@@ -53,7 +53,7 @@ export abstract class LibraryConnection extends SMTPConnection {
 
   protected abstract parserCreated(parser: CommandParser): void;
 
-  /** `_parser`: the current parser, for the begin and end of DATA. */
+  /** `_parser`: the current parser, for the start and end of DATA. */
   protected get parser(): CommandParser | undefined {
     return this._parser instanceof CommandParser ? this._parser : undefined;
   }
@@ -112,7 +112,7 @@ export abstract class LibraryConnection extends SMTPConnection {
 
   protected abstract socketGone(): void;
 
-  /** `_onError`: an error of the socket. Errors of TLS come in two ways, and are errors of the client. */
+  /** `_onError`: an error of the socket. An error during the handshake or with a TLS code is the client's. */
   override _onError(error: Error & { code?: string }): void {
     if (this._upgrading || error.code?.startsWith("ERR_SSL_")) this.tlsFailed();
     else super._onError(error);

@@ -9,7 +9,7 @@ export interface Transfer {
   take(chunk: Buffer): number;
   /** The complete mail, or the reply that refuses it. */
   result(): { raw: Uint8Array } | { fault: Reply };
-  /** Whether the mail is so far past the largest size that it is read no further. */
+  /** Whether the mail is so much too large that it is not read further. */
   readonly isEndless: boolean;
   /** Calls back when more may be read: at once, or when there is memory for it. */
   readOn(done: () => void): void;
@@ -99,8 +99,8 @@ export function startTransfer({ limits, maxBytes, memory, network }: TransferBou
   };
 }
 
-const tooManyLarge = reply(452, "4.3.1", "Too many great mails at once, try again later", "out_of_memory");
-const mailLoop = reply(554, "5.4.6", "Too many Received headers: the mail runs in a circle", "mail_loop");
+const tooManyLarge = reply(452, "4.3.1", "Too many large mails at once, try again later", "out_of_memory");
+const mailLoop = reply(554, "5.4.6", "Too many Received headers: mail loop detected", "mail_loop");
 /** The client may take such a mail for two mails, so it also ends the session. */
 export const loneDot = reply(550, "5.6.0", "A line of one dot beside a bare CR or LF is refused", "lone_dot");
 

@@ -52,14 +52,14 @@ export function isMarked(raw: Uint8Array): boolean {
   return false;
 }
 
-/** True if a name with a colon stands here. */
+/** True if a field name and its colon begin at this offset. */
 function isField(raw: Uint8Array, start: number): boolean {
   let at = start;
   while (isVisible(raw[at]) && raw[at] !== colon) at += 1;
   return at > start && raw[pastBlanks(raw, at)] === colon;
 }
 
-/** True if the field here has this name, which is in lower case. */
+/** True if the field at this offset has this name, which is in lower case. */
 function isNamed(raw: Uint8Array, start: number, name: Uint8Array): boolean {
   for (let at = 0; at < name.length; at += 1) {
     const byte = raw[start + at] ?? 0;

@@ -5,7 +5,8 @@
 export function withoutInvisible(text: string): string {
   let rest = withoutCharacters(text);
   if (!rest.includes("&")) return rest;
-  // Removing an entity may join its neighbours to another entity. After three rounds a visible character separates them.
+  // Removing an entity may join its neighbours to another entity. After three rounds, each entity is replaced by a visible character
+  // instead.
   for (let round = 0; round < 3; round += 1) {
     const taken = rest.replace(entities, (entity, hex, decimal, name) => (isUnseen(hex, decimal, name) ? "" : entity));
     if (taken === rest) return rest;
@@ -35,7 +36,10 @@ const ideograph = /\p{Unified_Ideograph}$/u;
 const mathematical = /\p{Sm}$/u;
 const mongolian = /\p{Script=Mongolian}$/u;
 
-/** True if a selector stands behind a character with such a variant. Only one may, so that selectors cannot encode text. */
+/**
+ * True if a selector follows a character that has such a variant. A selector behind another selector is removed, so that selectors cannot
+ * encode text.
+ */
 function varies(whole: string, at: number, selector: string): boolean {
   const before = whole.slice(Math.max(0, at - 2), at);
   const point = selector.codePointAt(0) ?? 0;

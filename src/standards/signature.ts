@@ -71,7 +71,7 @@ export function signerCache(limit = 1000): (secret: string) => Promise<WebhookSi
 }
 
 /**
- * The fault of a webhook secret, or `undefined` if it is valid. Behind `whsec_` libraries of Standard Webhooks expect base64, and the
+ * The fault of a webhook secret, or `undefined` if it is valid. Behind `whsec_`, libraries of Standard Webhooks expect base64, and the
  * standard requires at least 24 bytes. Any other text of 24 characters or more is the key of both schemes.
  */
 export function webhookSecretFault(secret: string): string | undefined {

@@ -12,7 +12,7 @@ export function isSpf(text: string): boolean {
   return /^v=spf1(?: |$)/i.test(text);
 }
 
-/** The terms of a record, or the first invalid one, as the end of a sentence. */
+/** The terms of a record. For an invalid term, a text that continues "the SPF record". */
 export function parseSpf(record: string): SpfTerm[] | string {
   const terms: SpfTerm[] = [];
   for (const word of record.split(" ").slice(1)) {

@@ -24,7 +24,7 @@ export function withoutControls(text: string): string {
 const unseen = /[\x01-\x08\x0b-\x1f]/;
 const unseenRuns = /[\x01-\x08\x0b-\x1f]+/g;
 
-/** True for valid Unicode without NUL, which callers may send. */
+/** True if a caller may send the text: it is valid Unicode without NUL. */
 export function isCleanText(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();
 }

@@ -6,35 +6,35 @@ import { type Db, query } from "../database/db.ts";
  * may listen.
  */
 
-/** New work, by its kind. */
+/** The kinds of work that is new in the outbox. */
 export const outboxChannel = "inboxd_outbox";
-/** Changes that all processes must drop from memory. */
-export const forgetSignalsChannel = "inboxd_changes";
+/** Forget signals: changed keys and addresses that all processes must drop from memory. */
+export const forgetSignalsChannel = "inboxd_forget";
 /** The accounts and inboxes that have changed. */
-export const changesChannel = "inboxd_news";
+export const changesChannel = "inboxd_changes";
 
 /** The pause between notifications, so that a flood of mail does not become a flood of notifications. */
-export const tellingPauseMs = 75;
+export const notificationPauseMs = 75;
 
-/** The most octets of a notification: Postgres takes 7,999. */
-export const mostToldBytes = 7_000;
+/** The most octets of a notification. Postgres allows 7,999. */
+export const mostNotificationBytes = 7_000;
 
-/** A change by one process that all processes must drop from memory. */
+/** A changed key or address that all processes must drop from memory. */
 export type ForgetSignal = { kind: "key"; hash: string } | { kind: "address"; username: string };
 
-/** Sends a change to all processes when the transaction commits. */
+/** Sends a forget signal to all processes when the transaction commits. */
 export async function signalToForget(tx: Db, signal: ForgetSignal): Promise<void> {
-  await tellChannel(tx, forgetSignalsChannel, JSON.stringify(signal));
+  await notifyChannel(tx, forgetSignalsChannel, JSON.stringify(signal));
 }
 
 /** Notifies a channel when the transaction commits. */
-export async function tellChannel(db: Db, channel: string, text: string): Promise<void> {
+export async function notifyChannel(db: Db, channel: string, text: string): Promise<void> {
   await query(db, sql`select pg_notify(${channel}, ${text})`);
 }
 
 /**
- * Notifies a channel outside of any transaction: NOTIFY locks the whole database until its transaction has committed, so commits would
- * wait for each other. It does not wait for the disk, since a process looks for work by itself after a crash.
+ * Notifies a channel outside of any other transaction: NOTIFY locks the whole database until its transaction has committed, so commits
+ * would wait for each other. The commit of a notification does not wait for the disk, because processes also look for work by themselves.
  */
 export async function wakeChannel(db: Db, channel: string, text: string): Promise<void> {
   await query(db, sql`select set_config('synchronous_commit', 'off', true), pg_notify(${channel}, ${text})`);

@@ -2,9 +2,9 @@ import { type SQL, sql } from "drizzle-orm";
 
 /** The numbers of the advisory locks. From 1.0 on a number never changes, since processes of two versions may share a database. */
 export const locks = {
-  /** One process at a time takes a step of the schema. The number spells "inboxd" in ASCII. */
+  /** One process at a time applies a step of the schema. The number spells "inboxd" in ASCII. */
   migrating: 0x696e626f7864,
-  /** One of many first starts makes the first account. */
+  /** Of several first starts at the same time, only one creates the first account. */
   firstStart: 7521962899002001,
   /** One process at a time claims from a lane of the outbox: the seed of a lock for each kind and lane. */
   claiming: 7521962899002002,

@@ -17,7 +17,7 @@ export interface Migration {
 export const migrations: readonly Migration[] = [{ tag: "0000_schema", text: schema }];
 
 export interface LockPatience {
-  /** How long a step waits for a lock on a table. Everything else that wants the table waits behind it. */
+  /** The longest wait of a step for a lock on a table. All later statements on that table wait behind it. */
   lockMs?: number;
   /** The pause after a step that did not get its locks. */
   pauseMs?: number;
@@ -25,8 +25,8 @@ export interface LockPatience {
 }
 
 /**
- * Brings the schema to what this program knows. Each step is one transaction that takes the advisory lock first and then looks
- * whether the step is still to be done. So any number of processes may start at once, and a process that dies leaves each step
+ * Applies the steps of the schema that the database lacks. Each step is one transaction that takes the advisory lock first and then
+ * checks whether the step is still to be done. So any number of processes may start at once, and a process that dies leaves each step
  * either done or untouched. A step that meets a deadlock or waits too long for a table is repeated until it succeeds.
  */
 export async function migrate(
@@ -50,7 +50,7 @@ export async function migrate(
 async function takeNextStep(db: Db, steps: readonly Migration[], lockMs: number): Promise<number> {
   return transaction(db, async (tx) => {
     await query(tx, sql`select pg_advisory_xact_lock(${lockNumber("migrating")})`);
-    // Only now: the step of another process may take long.
+    // Set only after the advisory lock: the wait for a step of another process has no time limit.
     await query(tx, sql`select set_config('lock_timeout', ${String(lockMs)}, true)`);
     await query(tx, makeLedger);
     const done = await countDone(tx, steps);

@@ -4,8 +4,9 @@ import { arrayOf, type Db, query } from "../database/db.ts";
 import { columnName } from "./columns.ts";
 
 /**
- * Inserts many rows by one statement with one parameter, or a few. The text depends only on the table and its columns, so each connection
- * prepares it once for any number of rows; VALUES would need another text for each number.
+ * Inserts many rows by one statement. Its parameters are one JSON text, and an array for each column of long texts. Its own text depends
+ * only on the table and its columns, so each connection prepares it once for any number of rows. VALUES would need another text for each
+ * number.
  */
 export async function insertRows<T extends PgTable>(
   db: Db,
@@ -16,7 +17,7 @@ export async function insertRows<T extends PgTable>(
   if (rows.length > 0) await query(db, insertion(table, rows, ending));
 }
 
-/** The statement of `insertRows`, as a part of another one. All rows name the same columns; the others get the table's default. */
+/** The statement of `insertRows`, as a part of another one. All rows must have the same fields. Other columns get the table's default. */
 export function insertion<T extends PgTable>(table: T, rows: readonly T["$inferInsert"][], ending: SQL = sql``): SQL {
   const names = Object.keys(rows[0] ?? {});
   return sql`${shapeOf(table, names).into}${recordSet(table, rows, names)}${ending}`;
@@ -47,7 +48,7 @@ export function recordsOf({ set, apart, named }: Records, values: readonly objec
   return sql`rows from (${set.begin}${JSON.stringify(rest)}${set.end}, unnest(${sql.join(columns, comma)}))${named}`;
 }
 
-/** Texts of any length are parameters of their own: JSON would be escaped here, and parsed letter by letter there. */
+/** The columns of long texts. They are separate parameters, because JSON is escaped here and parsed character by character in Postgres. */
 const longTexts = ["bodyText", "bodyHtml"];
 const withoutLong = Object.fromEntries(longTexts.map((name) => [name, undefined]));
 const comma = sql.raw(", ");
@@ -62,12 +63,12 @@ interface Shape {
   records: Records;
 }
 
-/** The text around the parameters, made once: a busy service needs it some thousand times a second. */
+/** The text around the parameters, made once, because a busy service needs it thousands of times a second. */
 export interface Records {
   set: {
     /** `json_to_recordset(` */
     begin: SQL;
-    /** `::json)`, followed by the types if there are other functions beside this one */
+    /** `::json)`, followed by the types of the columns if an `unnest` follows */
     end: SQL;
   };
   /** `as row(…)` */

@@ -25,8 +25,8 @@ import { type Delivery, reportProofs, reportSources } from "../domain/reports/de
 import { bounceTypes, reportKinds } from "../domain/reports/report.ts";
 
 /**
- * Ids compare by their bytes in any language of the database: their text order is their time order, and memcmp is several times cheaper
- * than a collation.
+ * Ids compare by their bytes, whatever the locale of the database. So they sort by the time of their creation, and a comparison is several
+ * times cheaper than with a collation.
  */
 const id = customType<{ data: string }>({ dataType: () => 'text collate "C"' });
 const bytes = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
@@ -52,7 +52,7 @@ export const accounts = pgTable(
     name: text().notNull().unique(),
     plan: text({ enum: ["free", "developer", "enterprise"] }).notNull(),
     createdAt: instant().notNull(),
-    /** Stored, not counted: the row is locked anyway when an inbox is made. */
+    /** Kept up to date, so that no query counts the inboxes. A transaction that creates an inbox locks this row anyway. */
     inboxCount: integer().notNull().default(0),
     inboxesMadeOn: date({ mode: "string" }),
     inboxesMade: integer().notNull().default(0),
@@ -80,7 +80,7 @@ export const apiKeys = pgTable(
   (table) => [index("api_keys_account").on(table.accountId)],
 );
 
-/** Where events of an account go. Each endpoint has its own subscription, secret and line in the outbox. */
+/** The webhook endpoints of accounts. Each endpoint has its own subscription, secret and lane in the outbox. */
 export const endpoints = pgTable(
   "endpoints",
   {
@@ -90,7 +90,7 @@ export const endpoints = pgTable(
       .references(() => accounts.id),
     /** The endpoint of `/v1/webhook`: an account has at most one. */
     isDefault: boolean().notNull(),
-    /** Null for a default endpoint whose secret was made before any address was set. */
+    /** Null for a default endpoint that has a secret but no address yet. */
     url: text(),
     secret: text().notNull(),
     previousSecret: text(),
@@ -126,8 +126,8 @@ export const inboxes = pgTable(
     createdAt: instant().notNull(),
     deletedAt: instant(),
     /**
-     * The number of messages, which is also the last number given. Numbers have no gaps, since a message that was numbered from a read
-     * of this row is inserted only if the row has not changed since.
+     * The number of messages, which is also the `seq` of the last one. Numbers have no gaps: a message gets its number from a read of this
+     * row, and is inserted only if the row has not changed since.
      */
     messageCount: integer().notNull().default(0),
     inboundCount: integer().notNull().default(0),
@@ -149,7 +149,7 @@ export const inboxes = pgTable(
   ],
 );
 
-/** The holder of each address. The row outlives its inbox by the quarantine. */
+/** The inbox of each address. The row of a deleted inbox stays until the quarantine of the address ends. */
 export const addresses = pgTable("addresses", {
   username: text().primaryKey(),
   inboxId: id().notNull(),
@@ -187,14 +187,17 @@ export const messages = pgTable(
     threadId: id().notNull(),
     seq: integer().notNull(),
     direction: text({ enum: ["inbound", "outbound"] }).notNull(),
-    /** Numbers the messages of one direction, also without gaps, so that a page at any offset is found by index. */
+    /** Numbers the messages of an inbox in one direction, without gaps like `seq`: an index finds a page at any offset. */
     directionSeq: integer().notNull(),
     status: text({ enum: ["received", "pending", "sent", "failed"] }).notNull(),
     createdAt: instant().notNull(),
     /** The Message-ID without brackets, as its sender wrote it. It may be too long for an index: look-ups use the hash. */
     rfcMessageId: text().notNull(),
     messageIdHash: uuid().notNull(),
-    /** The hash of the raw source: the same Message-ID with other content is another message. Null for messages that are never copies. */
+    /**
+     * The hash of the raw source: the same Message-ID with other content is another message. Null for messages that never count as copies:
+     * our own, and mail without Message-ID and Date.
+     */
     contentHash: uuid(),
     fromAddr: text().notNull(),
     fromName: text(),
@@ -209,9 +212,9 @@ export const messages = pgTable(
     sourceId: id(),
     /** The size of the raw source. */
     sizeBytes: integer(),
-    /** The answered message: our own In-Reply-To, or the parent that a received mail names. */
+    /** The Message-ID of the answered message: our own In-Reply-To, or the parent that a received mail names. */
     inReplyTo: text(),
-    /** Outbound: the mail's References. Inbound: the messages that the first mail of a thread names. */
+    /** Outbound: the mail's References. Inbound: the Message-IDs that the first mail of a thread names. */
     referenceIds: text().array(),
     providerMessageId: text(),
     failure: jsonb().$type<StoredFailure>(),
@@ -254,7 +257,7 @@ export const recipients = pgTable(
     address: text().notNull(),
     name: text(),
     type: text({ enum: ["to", "cc", "bcc"] }).notNull(),
-    /** The number of the outbox row of the message that takes the mail to this recipient. */
+    /** The number of the outbox row that delivers to this recipient: its id is `<message>` for 0, else `<message>.<number>`. */
     destination: smallint().notNull(),
     status: text({ enum: ["pending", "sent", "failed"] }).notNull(),
     providerMessageId: text(),
@@ -265,8 +268,8 @@ export const recipients = pgTable(
 );
 
 /**
- * Files that are uploaded before the mail that will carry them. The bytes are part 0 of a source. The row outlives them, so that a
- * repeated request that names it is recognised.
+ * Files that are uploaded before the mail that attaches them. The bytes are part 0 of a source. The row outlives the bytes, so that a
+ * repeated request that names the upload is recognised.
  */
 export const uploads = pgTable(
   "uploads",
@@ -342,7 +345,7 @@ export const suppressions = pgTable(
   ],
 );
 
-/** Further Message-IDs of a message that we sent, since a relay changed its Message-ID. */
+/** Other names of messages that we sent: Message-IDs that a relay gave them, and the relay's own ids of them. */
 export const messageNames = pgTable(
   "message_names",
   {
@@ -350,7 +353,7 @@ export const messageNames = pgTable(
     messageId: id().notNull(),
     inboxId: id().notNull(),
     threadId: id().notNull(),
-    /** The Message-ID without brackets. */
+    /** Without angle brackets. */
     name: text().notNull(),
   },
   (table) => [
@@ -360,8 +363,8 @@ export const messageNames = pgTable(
 );
 
 /**
- * The search index, filled in the background in the order of `seq`: an inbox is indexed up to its highest number. Beside the words it holds
- * lexemes for the inbox and the block of numbers, so that an index look-up finds only mail of one inbox (domain/search.ts).
+ * The search index, filled in the background in the order of `seq`: an inbox is indexed up to its highest `seq` in this table. Beside the
+ * words a row has lexemes for its inbox and its block of numbers, so that an index look-up finds only mail of one inbox (domain/search.ts).
  */
 export const messageSearch = pgTable(
   "message_search",
@@ -377,13 +380,12 @@ export const searchIndexing = pgTable("search_indexing", {
   id: smallint().primaryKey(),
   holder: text().notNull(),
   leasedUntil: instant().notNull(),
-  /** Messages that were made long enough before this one are indexed. */
+  /** The last message that the indexer has passed. It is old enough that a later commit is unlikely to add an earlier message. */
   seenId: id().notNull(),
 });
 
 /**
- * Message-IDs that a mail named and that were unknown. A later mail that has or names one of them joins the first thread that waits for
- * it.
+ * Unknown Message-IDs that a received mail named. A later mail that has or names one of them joins the first thread that waits for it.
  */
 export const awaitedParents = pgTable(
   "awaited_parents",
@@ -424,7 +426,7 @@ export const sourceChunks = pgTable(
     seq: integer().notNull(),
     compressed: boolean().notNull(),
     bytes: bytes().notNull(),
-    /** Only on the first chunk of the raw mail: how many messages share this source. */
+    /** The number of messages and uploads that share this source. Null except on the first chunk of part 0. */
     shares: integer(),
   },
   (table) => [primaryKey({ columns: [table.sourceId, table.part, table.seq] })],
@@ -441,7 +443,7 @@ export const unparsedMails = pgTable("unparsed_mails", {
   sizeBytes: integer().notNull(),
 });
 
-/** The addresses that have answered an inbox, by a mail that names a Message-ID that we had sent to them: mail to them is not cold. */
+/** The addresses that have answered an inbox: a mail of theirs named a Message-ID that we had sent to them. Mail to them is not cold. */
 export const correspondents = pgTable(
   "correspondents",
   { inboxId: id().notNull(), address: text().notNull() },
@@ -459,13 +461,13 @@ export const recentRequests = pgTable(
   (table) => [primaryKey({ columns: [table.accountId, table.action] })],
 );
 
-/** Tokens that may be used once, kept while they would be valid: sign-in links, and notices of a relay. */
+/** Used tokens that may be used only once: sign-in links, and notices of a relay. A row is kept until its token expires. */
 export const usedTokens = pgTable(
   "used_tokens",
   {
     /** Begins with the token's purpose, as in `sign_in:…`. */
     token: text().primaryKey(),
-    /** A digest that identifies the request, so that a repeat of it is known; empty if no repeat is allowed. */
+    /** A digest of the request, by which a repeated request is recognised; empty if no repeat is allowed. */
     usedFor: text().notNull(),
     validUntil: instant().notNull(),
   },
@@ -518,11 +520,11 @@ export const events = pgTable(
     /** Content that other rows may not have later, since they change or are deleted. */
     data: jsonb().$type<EventData[EventType]>(),
     /**
-     * The position in the log: the transaction that wrote the row, or the last one that had ended by then if that is later. A reader
-     * that takes only rows before the oldest transaction that still runs, in the order of this column, cannot miss a row that commits
-     * late. After a move to another cluster the positions are shifted (event-log.ts).
+     * The position in the log: the id of the transaction that wrote the row, or of the last transaction that had ended by then if that is
+     * higher. A reader takes rows in the order of this column, and only those before the oldest transaction that still runs. So it cannot
+     * miss a row that commits late. After a move to another cluster the positions are shifted (event-log.ts).
      */
-    writtenBy: transactionId().notNull().default(sql`event_log_place()`),
+    writtenBy: transactionId().notNull().default(sql`event_log_position()`),
   },
   (table) => [
     index("events_account").on(table.accountId, table.writtenBy, table.id),
@@ -557,8 +559,8 @@ export const outbox = pgTable(
   "outbox",
   {
     /**
-     * The message to relay (`<message>.<n>` for one of several destinations), the source to parse, or the delivery: the event's id for
-     * the default endpoint, and `<event>.<endpoint>` for any other.
+     * The id of the source to parse, of the message to relay (`<message>.<n>` for its second and further destinations), or of the
+     * delivery: the event's id for the default endpoint, and `<event>.<endpoint>` for any other.
      */
     subjectId: id().primaryKey(),
     kind: text({ enum: ["relay", "webhook", "parse"] }).notNull(),
@@ -567,7 +569,7 @@ export const outbox = pgTable(
     inboxId: id().notNull(),
     /**
      * A recipient's domain, a sender's network or an endpoint: one that is down must not delay others. An endpoint's lane is its id. The
-     * default endpoint's lane is the account's id, so that a later default endpoint takes the line over.
+     * default endpoint's lane is the account's id, so that a later default endpoint takes over its deliveries.
      */
     lane: id().notNull(),
     /**
@@ -589,7 +591,7 @@ export const outbox = pgTable(
     eventId: id(),
     /** Whether an attempt ended without an answer after the content was sent, so that the mail may have been delivered. */
     unsure: boolean().notNull().default(false),
-    /** The error of the last attempt to send mail, as one clean line. Deliveries have a log. */
+    /** The error of the last attempt to send or parse mail, as one clean line. The errors of deliveries are in their log. */
     lastError: text(),
   },
   (table) => [

@@ -5,7 +5,7 @@ export const keptBodyBytes = 4096;
 /** Limits chunk sizes, extensions and trailers, which a receiver could otherwise send forever. */
 const maxFramingBytes = 4096;
 
-/** The state of reading a body, of which at most `maxBytes` are read. */
+/** The state of reading a body. At most `maxBytes` of it are kept. */
 export interface AnswerBody {
   head: AnswerHead;
   maxBytes: number;

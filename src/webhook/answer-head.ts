@@ -1,10 +1,10 @@
-/** The properties of the body and the connection that the head of an answer tells. */
+/** The status of an answer, and the properties of its body and connection, as read from its head. */
 export interface AnswerHead {
   status: number;
   persistent: boolean;
   coded: boolean;
   framing: "none" | "length" | "chunked" | "until_close";
-  /** The length of the body, if the head tells it. */
+  /** The length of the body if the head has it. Infinite if the body ends with the connection. */
   length: number;
   retryAfter: string | undefined;
   idleMs: number;
@@ -91,7 +91,10 @@ function framingOf(status: number, fields: ReadonlyMap<string, string>) {
 
 const idleMs = 4000;
 
-/** Below 5 s, after which many servers close; one second less than `Keep-Alive: timeout=` (RFC 2068 §19.7.1) if that is lower. */
+/**
+ * The time for which a connection may be idle. It is below 5 s, after which many servers close, and one second less than
+ * `Keep-Alive: timeout=` (RFC 2068 §19.7.1) if that is lower.
+ */
 function idleMsOf(keepAlive: string | undefined): number {
   const seconds = /\btimeout\s*=\s*(\d{1,6})/i.exec(keepAlive ?? "")?.[1];
   return seconds === undefined ? idleMs : Math.min(idleMs, Math.max(0, Number(seconds) * 1000 - 1000));

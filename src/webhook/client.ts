@@ -7,11 +7,11 @@ import { type Lookup, resolver, systemLookup } from "./resolve.ts";
 import type { Start } from "./starts.ts";
 
 /**
- * A guarded HTTP client: it connects to addresses that strangers choose, from inside the operator's network, so it can do
- * little.
+ * A guarded HTTP client. It connects to addresses that strangers choose, from inside the operator's network, so it has
+ * only the features that it needs.
  *
  * It writes HTTP/1.1 on a socket that it opened itself to an address that it has checked. There is no look-up between
- * the check and the connection. It has no redirects, proxies, cookies or content codings.
+ * the check and the connection. It supports no redirects, proxies, cookies or content codings.
  *
  * Why not `fetch`: it looks the name up again after our check, obeys `HTTP_PROXY`, reads `file:` URLs, decompresses
  * bodies (a gzip bomb reached 886 MB), and has at most 256 requests in flight for the whole process, so that 300
@@ -35,7 +35,7 @@ export interface WebhookClient {
 export interface WebhookRequest {
   url: string;
   headers: Readonly<Record<string, string>>;
-  /** `undefined` makes it a GET. */
+  /** `undefined` for a GET. */
   body: string | undefined;
   /** The number of bytes of the response body to keep; 4 KiB by default. */
   keptBytes?: number;

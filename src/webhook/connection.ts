@@ -46,7 +46,7 @@ export function dial(target: Target): Dialling {
   const socket = target.tlsHost === undefined ? dialTcp(target) : dialTls(target, target.tlsHost);
   const connected = new Promise<Connection | string>((resolve) => {
     const opened = target.tlsHost === undefined ? "connect" : "secureConnect";
-    let fault = "the connection was closed while it was made";
+    let fault = "the connection was closed while it was being opened";
     socket.once(opened, () => resolve(connectionOver(socket)));
     socket.once("close", () => resolve(fault));
     socket.on("error", (error) => {

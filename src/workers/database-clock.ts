@@ -16,18 +16,18 @@ export interface DatabaseClockDeps {
   lookEveryMs?: number;
 }
 
-/** For this long processes may use different clocks, after the clock of the database is set or another server takes its place. */
+/** The interval of the readings. Processes may differ for this long after the database's clock is set or another server replaces it. */
 const usualLookMs = 2000;
 /** A step of this size is logged, because leases and limits have moved by it. */
 const stepMs = 1000;
 
 /**
- * The clock of the database, continued by our own between two looks. All processes use it for leases, limits and days, whatever the
- * clocks of their machines show. It continues while the database is away.
+ * The clock of the database, read every two seconds and continued between readings by a monotonic clock of this machine. All processes
+ * use it for leases, limits and days, so the clocks of their machines do not matter. It continues while the database is away.
  */
 export async function startDatabaseClock(deps: DatabaseClockDeps): Promise<DatabaseClock> {
   const { db, log, elapsedMs, lookEveryMs = usualLookMs } = deps;
-  // The first look may include connecting, which makes it inaccurate.
+  // The first reading may include the time to connect, which makes it inaccurate, so a second one follows.
   let offsetMs = await look(await look(undefined));
 
   async function look(knownMs: number | undefined): Promise<number> {

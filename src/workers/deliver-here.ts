@@ -14,8 +14,8 @@ export interface DoorDeps extends Pick<Deps, "db" | "log"> {
 }
 
 /**
- * Delivers a mail to our own domain through the same door as all other mail, in one pass for all recipients. Unknown addresses are
- * refused as they are there. Returns the outcomes in order.
+ * Delivers a mail to our own domain through the same door as mail from outside, once for all recipients. Unknown addresses are refused,
+ * as that door does. Returns the outcomes in order.
  */
 export async function deliverHere(
   { db, door, log }: DoorDeps,
@@ -28,7 +28,7 @@ export async function deliverHere(
     const isStored = recipients.length > 0 && (await isStoredFor(recipients));
     return found.map((each) => (each !== undefined && isStored ? stored : nobody));
   } catch (err) {
-    if (!(err instanceof DatabaseUnavailable)) log.error({ err }, "cannot take in our own mail: unexpected error");
+    if (!(err instanceof DatabaseUnavailable)) log.error({ err }, "cannot accept our own mail: unexpected error");
     return to.map(() => notNow);
   }
 
@@ -39,7 +39,7 @@ export async function deliverHere(
   }
 }
 
-/** How much mail with attachments to our own domain may be in memory at once. */
+/** Limits the bytes in memory of mail with attachments to our own domain. */
 const inMemory = sizeGate(24 << 20);
 
 async function inboxOf(door: DoorDeps["door"], toAddr: string): Promise<FoundRecipient | undefined> {
@@ -54,7 +54,7 @@ const nobody: RelayOutcome = {
 };
 const notNow: RelayOutcome = {
   kind: "retry",
-  failure: { code: 451, enhancedCode: "4.3.0", message: "Cannot take it in now: try again later" },
-  // The answer to the commit may have been lost.
+  failure: { code: 451, enhancedCode: "4.3.0", message: "Cannot store the mail now: try again later" },
+  // The commit may have succeeded although its answer was lost.
   maybeAccepted: true,
 };

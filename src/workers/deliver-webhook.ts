@@ -11,7 +11,7 @@ import {
   settleDeliveries,
 } from "../store/outbox/delivery-settlements.ts";
 import { kinds } from "../store/outbox/kinds.ts";
-import { releaseItems } from "../store/outbox/outbox.ts";
+import { releaseItems } from "../store/outbox/outbox-rows.ts";
 import { deliveryError, type WebhookClient, type WebhookReply } from "../webhook/client.ts";
 import { type Start, startQueues } from "../webhook/starts.ts";
 import { type Deliverable, deliveryWriter, isDeliverable } from "./delivery-request.ts";
@@ -37,7 +37,7 @@ export interface DeliverWebhookDeps extends Deps, DeliverySchedule, PayloadDeps 
 
 export type DeliveryItem = ClaimedDelivery & { attachments: readonly ShownAttachment[] };
 
-/** The job that tells a receiver of an event (contract §10). */
+/** The job that delivers events to webhook endpoints (contract §10). */
 export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, DeliverySettlement> {
   const { db, log, now } = deps;
   const requestOf = deliveryWriter(deps);
@@ -79,11 +79,11 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
       body,
       signal,
       start,
-      // After a connection that had ended, so that no event loses two attempts to such connections.
+      // An earlier attempt was forgiven, probably because a kept connection had ended. A new connection prevents a second such attempt.
       fresh: item.forgivenAttempts > 0,
     });
     const settlement = settlementOf(deps, item, { attemptedAt: sentAt, reply, isCutOff: signal.aborted });
-    tell(log, item, reply, settlement);
+    logAttempt(log, item, reply, settlement);
     return { settlement, leaving: signal.aborted ? "unknown" : leavingOf(reply) };
   }
 
@@ -112,7 +112,7 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
     async settle(settlements) {
       const { inForce, disabled, hasDeliveries } = await settleDeliveries(db.work, settlements);
       for (const each of disabled) {
-        tellDisabled(log, each);
+        logDisabled(log, each);
         deps.disabled?.(each.reason);
       }
       if (hasDeliveries) deps.nudge("webhook");
@@ -122,12 +122,12 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
   };
 }
 
-function tellDisabled(log: Logger, { accountId, webhookId, reason }: DisabledEndpoint): void {
-  const why = reason === "gone" ? "it answered 410" : "nothing but failures for days";
+function logDisabled(log: Logger, { accountId, webhookId, reason }: DisabledEndpoint): void {
+  const why = reason === "gone" ? "it answered 410" : "every attempt failed for days";
   log.warn({ account_id: accountId, webhook_id: webhookId, reason }, `webhook disabled: ${why}`);
 }
 
-function tell(log: Logger, item: Deliverable, reply: WebhookReply, { dueAt }: DeliverySettlement): void {
+function logAttempt(log: Logger, item: Deliverable, reply: WebhookReply, { dueAt }: DeliverySettlement): void {
   const about = {
     event_id: item.eventId,
     message_id: item.messageId ?? undefined,

@@ -6,18 +6,18 @@ import { signerCache, webhookHeaders } from "../standards/signature.ts";
 import type { ClaimedDelivery } from "../store/outbox/deliveries.ts";
 import type { DeliveryContent } from "./large-deliveries.ts";
 
-/** A delivery that can be made: its event and its message exist, and its endpoint has a URL. */
+/** A delivery that can be sent: its event exists, with its message if it has one, and its endpoint has a URL and is not disabled. */
 export type Deliverable = {
   [Name in keyof ClaimedDelivery]: Name extends Needed ? NonNullable<ClaimedDelivery[Name]> : ClaimedDelivery[Name];
 };
 type Needed = "type" | "occurredAt" | "url" | "secret" | "include" | "webhookId";
 
 export function isDeliverable<Item extends ClaimedDelivery>(item: Item): item is Item & Deliverable {
-  return tellsOfSomething(item) && item.url !== null && item.disabledAt === null;
+  return hasContent(item) && item.url !== null && item.disabledAt === null;
 }
 
 /** Whether the event exists, and its message if it has one. */
-export function tellsOfSomething({ type, messageId }: ClaimedDelivery): boolean {
+export function hasContent({ type, messageId }: ClaimedDelivery): boolean {
   return type !== null && (messageId !== null || !isOfMessage(type));
 }
 

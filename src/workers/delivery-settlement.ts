@@ -3,7 +3,7 @@ import type { NewId } from "../domain/ids.ts";
 import type { ClaimedDelivery } from "../store/outbox/deliveries.ts";
 import type { DeliverySettlement, EndpointAnswer } from "../store/outbox/delivery-settlements.ts";
 import { deliveryError, type WebhookReply } from "../webhook/client.ts";
-import { type Deliverable, tellsOfSomething } from "./delivery-request.ts";
+import { type Deliverable, hasContent } from "./delivery-request.ts";
 
 /** Decides when the next attempt is due, and when an endpoint is disabled. */
 export interface DeliverySchedule {
@@ -17,7 +17,7 @@ export interface DeliverySchedule {
 
 const dayMs = 86_400_000;
 
-/** An attempt: when it began, what was answered, and whether the service stopped in its midst. */
+/** An attempt that was made: its start, the reply, and whether the service stopped during it. */
 export interface MadeAttempt {
   attemptedAt: Date;
   reply: WebhookReply;
@@ -67,7 +67,7 @@ function answerOf({ url }: Deliverable, answered: EndpointAnswer["answered"], at
   return { url, answered, at, disabledIfSince: null, disabledEventId: null };
 }
 
-/** The settlement of an attempt that ended by a bug of ours. */
+/** The settlement of an attempt that failed because of a bug in the service. */
 export function brokenOff(schedule: DeliverySchedule, item: ClaimedDelivery): DeliverySettlement {
   const at = schedule.now();
   const logged = { attemptedAt: at, status: null, latencyMs: null, error: "an internal error", response: null };
@@ -84,18 +84,18 @@ function retryAt(
 }
 
 /**
- * Drops a delivery that has nothing to say, because its message was deleted, or nowhere to go. The log keeps the reason if the endpoint
- * is disabled, or if it is a default endpoint, whose line outlives it.
+ * Drops a delivery that cannot be sent: its event, message or endpoint was deleted, or the endpoint is disabled or has no URL. Logs the
+ * reason if the event and message still exist, and the endpoint exists or is the default one (its lane remains after it is deleted).
  */
 export function nowhereToGo(item: ClaimedDelivery, at: Date): DeliverySettlement {
   const settlement = nothingToDo(item);
   const isDefault = item.lane === item.accountId;
-  if (!tellsOfSomething(item) || (item.webhookId === null && !isDefault)) return settlement;
+  if (!hasContent(item) || (item.webhookId === null && !isDefault)) return settlement;
   const error = item.url === null ? "not sent: no webhook URL is set" : "not sent: the webhook is disabled";
   return { ...settlement, logged: { attemptedAt: at, status: null, latencyMs: 0, error, response: null } };
 }
 
-/** Nothing was sent, since the content of a large event could not be read: the delivery is retried as soon as possible. */
+/** The settlement of an attempt that sent nothing, because of an outage or a stop: due again at once, and not counted by the schedule. */
 export function notBegun(item: ClaimedDelivery, why: string, at: Date): DeliverySettlement {
   const logged = { attemptedAt: at, status: null, latencyMs: 0, error: `not sent: ${why}`, response: null };
   return { ...nothingToDo(item), logged, dueAt: at, isForgiven: true };

@@ -20,12 +20,18 @@ export interface SearchIndexer {
 }
 
 const roundMs = 1_000;
-/** Long, because renewing is a write, and losing the lease to a crash costs little: a search indexes what is missing. */
+/**
+ * Long, because each renewal is a write. After a crash no process indexes until the lease ends, which does little harm: a search indexes
+ * what is missing.
+ */
 const leaseMs = 120_000;
-/** A transaction may commit after others that took later ids. For this long a message may still appear. */
+/** A message may appear this long after messages with later ids, because its transaction commits later. */
 const settlingMs = 10_000;
 const lookAt = 5_000;
-/** Pauses for each unit of work: while mail comes in or goes out, indexing takes at most a tenth of the time of one connection. */
+/**
+ * The pause after each step, as a multiple of its duration. While mail comes in or goes out, indexing thus takes at most a tenth of the
+ * time of one connection.
+ */
 const restsWhileBusy = 9;
 const busyWithinMs = 1_000;
 
@@ -71,7 +77,7 @@ export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerD
     if (indexed > 0) await settleSearchIndex(db.work);
   }
 
-  /** False if it had to end, because the service stops or another process has the lease. */
+  /** Indexes an inbox. Returns false if the round must end, because the service stops or another process has the lease. */
   async function indexInbox(inboxId: string, upToSeq: number): Promise<boolean> {
     let startedMs = performance.now();
     const fromSeq = await findIndexedSeq(db.work, inboxId);
@@ -86,7 +92,7 @@ export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerD
     return reached >= upToSeq && (await rest());
   }
 
-  /** An error with one inbox must not stop the others. A search in this one tries it again. */
+  /** Logs the error of one inbox, so that the others are indexed. A search in that inbox tries again. An outage ends the round. */
   function passOver(inboxId: string, err: unknown): true {
     if (err instanceof DatabaseUnavailable && !askedTooMuch(err)) throw err;
     log.warn({ err, inbox_id: inboxId }, "inbox not indexed for search: going on with the next");

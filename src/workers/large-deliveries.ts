@@ -21,7 +21,10 @@ export type LargeDelivery = Pick<ClaimedDelivery, "lane" | "bodyText" | "longBod
 
 const manyAttachments = 64;
 
-/** Whether the content is too large for a claim: a hundred other deliveries together have less than a page may have. */
+/**
+ * Whether the content is read only after the claim, because it has a long body, many attachments or `include`. The bodies of a hundred
+ * other deliveries fit into one page.
+ */
 export function isLarge<Item extends ClaimedDelivery>(item: Item): item is Item & { messageId: string } {
   const { messageId, longBody, attachmentCount, include } = item;
   if (messageId === null) return false;
@@ -29,8 +32,8 @@ export function isLarge<Item extends ClaimedDelivery>(item: Item): item is Item 
 }
 
 /**
- * Reads the content of large deliveries when they can go out, and keeps it in memory until they have. For each endpoint, as many run at
- * a time as fit into a page, so a slow receiver never blocks another.
+ * Reads the content of a large delivery right before it is sent, and keeps it only until then. The deliveries that run at the same time
+ * are limited to the size of one page for each endpoint, so a slow receiver never blocks another.
  */
 export function largeDeliveries(db: Db) {
   const lines = new Map<string, { gate: ReturnType<typeof sizeGate>; users: number }>();

@@ -10,24 +10,24 @@ import {
 } from "../store/mail/unparsed-mails.ts";
 import type { ClaimedItem } from "../store/outbox/claims.ts";
 import { kinds } from "../store/outbox/kinds.ts";
-import { claimReady, releaseItems } from "../store/outbox/outbox.ts";
+import { claimReady, releaseItems } from "../store/outbox/outbox-rows.ts";
 import type { Job } from "./outbox/job.ts";
 import type { Lanes } from "./outbox/lanes.ts";
 
 export interface ParseMailDeps extends Deps {
-  /** Parses a mail and stores it, which removes the promise. */
+  /** Parses a mail and files it, which deletes its outbox row. */
   receiveUnparsed: (mail: UnparsedMail, claim: ClaimedItem, signal: AbortSignal) => Promise<UnparsedOutcome>;
 }
 
-/** A claimed promise. Its mail is undefined if it is gone. */
+/** A claimed row. Its mail is undefined if it does not exist any more. */
 export type ParseItem = ClaimedItem & { mail: UnparsedMail | undefined };
 
 type Settlement = ParseSettlement & { isDone: boolean };
 
-/** Renewed while a mail waits for its turn. It only decides when another process takes over from one that died. */
+/** Renewed while a mail waits for the parser, so it only decides how soon another process takes over after a crash. */
 const leaseMs = 60_000;
 
-/** How many mails may wait for their turn. Each is in memory, with the result of parsing it. */
+/** The most mails that wait for the parser or are parsed. Each is in memory, with its parsed content. */
 const mostInHand = 2;
 
 /** The job that parses mail that was acknowledged before it could be parsed. */
@@ -38,7 +38,7 @@ export function parseMailJob(deps: ParseMailDeps): Job<ParseItem, Settlement> {
     if (item.mail === undefined) return { ...putOff(item, now()), dueAt: null };
     const outcome = await deps.receiveUnparsed(item.mail, item, signal).catch(unlessAway);
     if (outcome === "stored" || outcome === "gone") return { ...putOff(item, now()), dueAt: null, isDone: true };
-    // A process that stops leaves the mail to another at once.
+    // When this process stops, the mail is due at once, for another process.
     return putOff(item, signal.aborted ? now() : nextParseAttemptAt(item.attempt, now()));
   }
 
@@ -63,7 +63,7 @@ export function parseMailJob(deps: ParseMailDeps): Job<ParseItem, Settlement> {
     },
     attempt: async (item, signal) => ({ settlement: await settlementOf(item, signal), leaving: "unknown" }),
     failed: (item) => putOff(item, nextParseAttemptAt(item.attempt, now())),
-    /** A mail that is done has no row any more. */
+    /** A filed mail has no row any more, so only the results of the others are recorded. */
     async settle(settlements) {
       const done = settlements.filter(({ isDone }) => isDone).map(({ subjectId }) => subjectId);
       const others = settlements.filter(({ isDone }) => !isDone);
@@ -81,7 +81,7 @@ function putOff({ subjectId, attempt }: ParseItem, dueAt: Date): Settlement {
   return { subjectId, attempt, dueAt, isDone: false };
 }
 
-/** A lane is the network of a sender. One mail of each at a time, so that others are never blocked by it. */
+/** The slots for parsing. A lane is the network of a sender, and has one mail at a time, so that no sender takes all slots. */
 function parseLanes(): Lanes<{ lane: string }> {
   const inHand = new Set<string>();
   const free = () => mostInHand - inHand.size;

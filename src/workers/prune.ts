@@ -23,11 +23,11 @@ export interface PruneDeps extends Deps {
   eventRetentionDays: number;
 }
 
-/** How many rows, messages and uploads a step removes. Messages and uploads may have megabytes. */
+/** The most rows, messages and uploads that one step removes. A message or an upload may have megabytes. */
 const stepRows = 500;
 const stepMessages = 50;
 const stepUploads = 20;
-/** How many steps of each kind in one run. The rest waits a minute. */
+/** The most steps of each kind in one run. The rest waits for the next run, a minute later. */
 const mostSteps = 100;
 /** Work that was under way when an inbox was deleted has ended after this. */
 const settleMs = 60_000;
@@ -67,7 +67,7 @@ export async function prune(deps: PruneDeps, isStopping: () => boolean = () => f
   return removed;
 }
 
-/** Removes events, oldest first, and skips those that stay. */
+/** Removes old events, oldest first. Skips those that must stay (see `removeEventsBefore`). */
 function removingEvents(before: Date): (tx: Db) => Promise<number> {
   let after: PrunedTo | undefined;
   return async (tx) => {

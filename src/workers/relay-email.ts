@@ -16,7 +16,7 @@ import type { ReportWish } from "../relay/relayed-mail.ts";
 import { listOutgoingAttachments, type MailedAttachment } from "../store/mail/attachments.ts";
 import type { Claim, Claimed, ClaimedItem } from "../store/outbox/claims.ts";
 import { kinds } from "../store/outbox/kinds.ts";
-import { claimReady, releaseItems } from "../store/outbox/outbox.ts";
+import { claimReady, releaseItems } from "../store/outbox/outbox-rows.ts";
 import {
   listRelayedMessages,
   lockMessages,
@@ -38,7 +38,7 @@ export interface RelayEmailDeps extends Deps, ReadyMailDeps, DoorDeps {
   signMail: DkimSigner | undefined;
   /** The envelope sender of a message, which its reports come to. */
   envelopeFrom: (messageId: string, from: string) => Promise<string>;
-  /** Whether servers are asked to report a delivery too. */
+  /** Whether reports of successful deliveries are requested too. */
   askDelivered: boolean;
   maxQueueHours: number;
   /** The default is the schedule of the contract. */
@@ -47,15 +47,15 @@ export interface RelayEmailDeps extends Deps, ReadyMailDeps, DoorDeps {
   naming?: RelayNaming;
   /** Header fields for the relay only. */
   relayHeaders?: (messageId: string) => readonly CustomHeader[];
-  /** Whether the relay sends notices, and may know a mail only by its own id of it. */
-  tellsByOwnId?: boolean;
+  /** Whether the relay sends notices, which may name a mail only by the relay's own id. */
+  noticesNameRelayId?: boolean;
   /** The bounce type of an answer that refuses a recipient for good. Without it no refusal has a type or suppresses anybody. */
   refusalType?: (failure: Failure) => BounceType;
   /** For how long a bounce suppresses a recipient; 0: forever. The default is 90. */
   bounceSuppressionDays?: number;
 }
 
-/** A claimed destination. Its message is undefined when it is gone. */
+/** A claimed row: one destination of a message, which is undefined if it was deleted. */
 export type RelayItem = ClaimedItem & {
   message: RelayedMessage | undefined;
   attachments: readonly MailedAttachment[];
@@ -64,12 +64,12 @@ export type RelayItem = ClaimedItem & {
 /** A settlement, with the inbox to notify. */
 type ConcerningSettlement = RelaySettlement & Pick<ClaimedItem, "accountId" | "inboxId">;
 
-/** Renewed during an attempt. It only decides when another process takes over from one that died. */
+/** Renewed during an attempt, so it only decides how soon another process takes over after a crash. */
 export const relayLeaseMs = 60_000;
 
 /**
- * The job that takes an accepted message to the next server of one destination (contract §5.6). Each recipient has an outcome. A row
- * that was made with another OUTBOUND is carried out with the current one.
+ * The job that sends an accepted message to one of its destinations (contract §5.6). Each recipient has an outcome. A row that was
+ * inserted while OUTBOUND had another value is sent with the current one.
  */
 export function relayEmailJob(
   deps: RelayEmailDeps,
@@ -169,7 +169,7 @@ export function relayEmailJob(
       const { message } = item;
       if (message === undefined) return nothingToDo(deps, item);
       const failure = { code: null, enhancedCode: null, message: "Cannot relay: an internal error" };
-      // Nobody knows how far the attempt came.
+      // The attempt may have sent the mail before the error.
       const outcome: RelayOutcome = { kind: "retry", failure, maybeAccepted: true };
       return settlementOf(item, message, new Map(waitingOf(item).map((recipient) => [recipient, outcome])), false);
     },
@@ -201,7 +201,7 @@ async function claimWithMessages(db: Db, claim: Claim, at: Date): Promise<Claime
   }
 }
 
-/** Locks only messages with several rows in the outbox: a message with one is settled by nobody else. */
+/** Records results. Locks only messages with several outbox rows, because two processes may settle such rows at the same time. */
 async function settle(deps: RelayEmailDeps, settlements: readonly ConcerningSettlement[]): Promise<Set<string>> {
   const shared = new Set(settlements.flatMap(({ isShared, messageId }) => (isShared ? messageId : [])));
   const { work } = deps.db;
@@ -252,12 +252,12 @@ function reportWish(messageId: string, askDelivered: boolean): ReportWish {
   return { ret: "HDRS", envid: messageId, notify };
 }
 
-/** Puts off a mail whose host was busy. Nothing in the process waits for the host, because that would take a slot. */
+/** Puts off a mail whose host was busy. The mail waits in the outbox, because waiting in this process would take a slot. */
 function untried({ now }: Pick<Deps, "now">, { againInMs, message }: HostBusy) {
   return { isUntried: true, dueAt: new Date(now().getTime() + againInMs), lastError: message };
 }
 
-/** The failure of a recipient. It has a type if it was an immediate answer. A hard one suppresses the address. */
+/** The failure of a recipient, with a bounce type if it has an SMTP code. A hard refusal of this recipient suppresses the address. */
 function refusalOf(
   deps: RelayEmailDeps,
   address: string,
@@ -284,12 +284,14 @@ function refusalOf(
 
 /** The other names of a mail that was sent: the Message-ID that the relay gave it, and the relay's own id if it sends notices. */
 function otherNamesOf(
-  { naming = { kind: "kept" }, tellsByOwnId = false }: RelayEmailDeps,
+  { naming = { kind: "kept" }, noticesNameRelayId = false }: RelayEmailDeps,
   providerMessageId: string | undefined,
   rfcMessageId: string,
 ): OtherName[] | undefined {
   const wireName = wireNameOf(naming, providerMessageId, rfcMessageId);
-  const names = [wireName, tellsByOwnId ? providerMessageId : undefined].flatMap((name) => otherName(name ?? "") ?? []);
+  const names = [wireName, noticesNameRelayId ? providerMessageId : undefined].flatMap(
+    (name) => otherName(name ?? "") ?? [],
+  );
   return names.length === 0 ? undefined : names;
 }
 
@@ -322,7 +324,7 @@ function outcomeAt(outcomes: readonly RelayOutcome[], index: number): RelayOutco
   return outcome;
 }
 
-/** The state of the server after these outcomes. A server that refuses a recipient has answered. */
+/** The result of an attempt for its server. One answer, even a refusal of one recipient, is enough for `answered`. */
 function leavingOfAll(outcomes: readonly RelayOutcome[]): Leaving {
   const all = outcomes.map(leavingOf);
   return all.find((leaving) => leaving === "answered") ?? all[0] ?? "unknown";
@@ -361,7 +363,7 @@ function log(
   else log.info(line, dueAt === null ? "mail sent" : "mail put off");
 }
 
-/** The log gets the codes of a server's answer. Its words stay with the message: they often name the recipient. */
+/** The log gets only the codes of a server's answer. Its text is stored with the message, because it often names the recipient. */
 function loggableFailure({ code, enhancedCode, message }: Failure) {
   return code === null ? { code, enhancedCode, message } : { code, enhancedCode };
 }
@@ -380,7 +382,7 @@ function nothingToDo({ now, newId }: Deps, item: RelayItem): ConcerningSettlemen
     attempt,
     at,
     sentEventId,
-    // A message to one recipient has one event.
+    // A message to one recipient has only one event, so one id is enough.
     failedEventId: (message?.recipients.length ?? 0) > 1 ? newId("evt", at) : sentEventId,
     dueAt: null,
     outcomes: [],

@@ -5,7 +5,7 @@ import type { OutboxKind } from "../store/outbox/items.ts";
 import type { RelaySettlement } from "../store/send/relaying.ts";
 import { type DeliverWebhookDeps, deliverWebhookJob } from "./deliver-webhook.ts";
 import { notifier } from "./outbox/notifier.ts";
-import { type OutboxWorker, outboxWorker } from "./outbox/outbox.ts";
+import { type OutboxWorker, outboxWorker } from "./outbox/outbox-worker.ts";
 import { type ParseMailDeps, parseMailJob } from "./parse-mail.ts";
 import { type PruneDeps, prune } from "./prune.ts";
 import { type RelayEmailDeps, relayEmailJob } from "./relay-email.ts";
@@ -18,7 +18,7 @@ export interface WorkerDeps extends RelayEmailDeps, DeliverWebhookDeps, ParseMai
 export interface WorkerObserver {
   relayed?(settlement: RelaySettlement): void;
   delivered?(settlement: DeliverySettlement): void;
-  /** Called when an endpoint is disabled, by anybody. */
+  /** Called when an endpoint is disabled, by a request or because of its answers. */
   disabled?(reason: DisabledReason): void;
 }
 
@@ -32,7 +32,7 @@ export interface Workers {
   stop(graceMs: number): Promise<void>;
 }
 
-/** How often the workers look without a wake-up, so that nothing depends on one. */
+/** The interval at which the workers look for work without a wake-up, so that a lost one does no harm. */
 const tickMs = 1000;
 const pruneMs = 60_000;
 
@@ -60,7 +60,7 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
       .then(() => prune(deps, () => stopping))
       .catch((err: unknown) => deps.log.warn({ err }, "cannot prune"));
   }, pruneMs);
-  // The first tick comes after a second: a start opens the doors first.
+  // The first tick comes only after a second, so that a starting service first opens its doors.
   const timer = setInterval(() => {
     for (const worker of Object.values(workers)) worker.tick();
   }, tickMs);

@@ -14,9 +14,9 @@ export interface SimulatorDeps extends Pick<Deps, "log" | "now"> {
 }
 
 export interface Simulator {
-  /** Remembers the reports for mail that this relay has accepted. */
+  /** Wraps a relay, and prepares reports about the mail that it accepts. */
   around(relay: Relay): Relay;
-  /** Sends the reports once the mail is recorded as sent, so that events come in their natural order. */
+  /** Wraps an observer, and hands in the reports once the mail is recorded as sent, so that events come in their natural order. */
   observing(observer: WorkerObserver): WorkerObserver;
 }
 
@@ -25,10 +25,13 @@ interface Waiting {
   raw: Uint8Array;
 }
 
-/** How many messages may have waiting reports. There are more only if settling fails. */
+/** The most messages whose reports wait. The limit is only reached if settling fails. */
 const mostWaiting = 1000;
 
-/** Simulates servers that bounce, delay and deliver, and readers who complain, for tests without real ones. Reports come in by the real door. */
+/**
+ * Simulates servers that bounce, delay and deliver, and readers who complain, for tests without real ones. The reports come in by the
+ * real door.
+ */
 export function reportSimulator({ door, log, now }: SimulatorDeps): Simulator {
   const waiting = boundedMemory<string, Waiting[]>(mostWaiting);
   const inHand = workUnderWay();
@@ -61,8 +64,8 @@ export function reportSimulator({ door, log, now }: SimulatorDeps): Simulator {
       try {
         const found = await door.recipient(toAddr);
         if (found.kind !== "return_path" && found.kind !== "accept") continue;
-        const { kind: _kind, ...place } = found;
-        await door.accept({ envelope: { from: "", recipients: [{ toAddr, ...place }], client: undefined }, raw });
+        const { kind: _kind, ...inbox } = found;
+        await door.accept({ envelope: { from: "", recipients: [{ toAddr, ...inbox }], client: undefined }, raw });
       } catch (err) {
         lost(messageId)(err);
       }

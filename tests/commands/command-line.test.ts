@@ -40,8 +40,8 @@ const usage: readonly [what: string, words: string[], code: number, says: RegExp
     2,
     /must be an address that begins with/,
   ],
-  ["a short secret", listening("--secret", "short"), 2, /^Cannot sign what is forwarded: --secret must have at least/],
-  ["a listener of no server", ["demo", "--smtp", "127.0.0.1:25"], 2, /--smtp: it belongs to a running server/],
+  ["a short secret", listening("--secret", "short"), 2, /^Cannot sign events: --secret must have at least/],
+  ["a listener of no server", ["demo", "--smtp", "127.0.0.1:25"], 2, /--smtp without --url/],
   [
     "a listener at no port",
     ["demo", "--url", "http://127.0.0.1:9", "--api-key", "k", "--smtp", "x:99999"],
@@ -66,7 +66,9 @@ test.each([
   const { stdout } = await runInboxd(["help", command], { cwd: directory });
   const told = stdout.replace(/\s+/g, " ");
   for (const option of options) {
-    expect(told).toMatch(new RegExp(`${option} <\\w+> [^<]*others on this machine can see arguments[^<]*env: INBOXD_`));
+    expect(told).toMatch(
+      new RegExp(`${option} <\\w+> [^<]*other users of this machine can see arguments[^<]*env: INBOXD_`),
+    );
   }
 });
 

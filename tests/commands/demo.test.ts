@@ -119,7 +119,7 @@ describe("On a running server, the demo", () => {
       const { code, report } = await demo(["--smtp", "127.0.0.1:9"]);
       expect([code, report.ok, report.thread]).toEqual([1, false, null]);
       expect(report.steps.at(-1)).toMatchObject({ step: "Ada writes by SMTP", ok: false });
-      expect(report.steps.at(-1)?.detail).toStartWith("Cannot hand in mail at 127.0.0.1:9: ");
+      expect(report.steps.at(-1)?.detail).toStartWith("Cannot send mail to 127.0.0.1:9: ");
       expect((await webhooksOf())[1].data.filter(({ isDefault }: { isDefault: boolean }) => !isDefault)).toEqual([]);
       expect((await world.api("/v1/inboxes")).body.total).toBe(0);
     },

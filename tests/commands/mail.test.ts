@@ -78,9 +78,9 @@ test("another program that answers is reported as such, and so is the port of SM
   expect([other.code, other.stdout, other.stderr]).toEqual([
     1,
     "",
-    `Cannot ask ${page.url.origin}: what answers there is no inboxd (it answered 200)\n`,
+    `Cannot ask ${page.url.origin}: the server there is not inboxd (it answered 200)\n`,
   ]);
   expect([smtp.code, smtp.stdout]).toEqual([1, ""]);
-  expect(smtp.stderr).toContain("doesn't speak HTTP");
+  expect(smtp.stderr).toContain("does not speak HTTP");
   await page.stop(true);
 });

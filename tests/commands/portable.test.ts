@@ -74,7 +74,7 @@ test("an export writes into nothing that is there, neither a file nor a link, an
     for (const taken of [join(here, name), join(here, `${name}-begun.unfinished`)]) {
       makes(taken);
       const { code, stderr } = await runInboxd(["export", taken.replace(".unfinished", "")], { env });
-      expect([code, stderr]).toEqual([1, expect.stringContaining(`Cannot export: ${taken} is there`)]);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`Cannot export: ${taken} already exists`)]);
       expect(lstatSync(taken).isSymbolicLink()).toBe(name !== "file");
     }
   }
@@ -255,7 +255,7 @@ async function readExport(dataDir: string) {
 }
 
 const half = '{"inboxd":"export"}\n{"end":true,"rows":1';
-const wentAway = "Cannot export: the running service went away before the end\n";
+const wentAway = "Cannot export: the running service stopped before the export was complete\n";
 const failures: [
   why: string,
   stderr: string,

@@ -161,7 +161,7 @@ test("a reply to all in Markdown goes to all but the inbox, and a forward needs 
 });
 
 const wrong: readonly [what: string, words: string[], code: number, says: RegExp][] = [
-  ["nothing to say", [], 2, /^Cannot send: there is nothing to say/],
+  ["no body", [], 2, /^Cannot send: there is no body/],
   ["two bodies", ["--body", "a", "--body-file", "b"], 2, /cannot be used with option '--body <text>'/],
   ["no quote of nothing", ["--body", "a", "--no-quote"], 2, /^Cannot send: --no-quote is for replies/],
   ["a file that is not there", ["--body-file", "none.txt"], 1, /^Cannot read none\.txt: there is no such file/],

@@ -144,7 +144,7 @@ const refused: readonly [what: string, words: string[], says: RegExp][] = [
   ["a name that is taken", ["account", "create", "default"], /^Cannot create account: the name "default" is taken\n$/],
   ["a key of no name", ["key", "create", "--name", " "], /^Cannot create key: its name must be 1 to 100 characters /],
   ["a key of two lines", ["key", "create", "--name", "a\nb"], /^Cannot create key: its name must be 1 to 100 /],
-  ["a key that there is not", ["key", "revoke", "key_0"], /^Cannot revoke key: there is no key key_0 in force\n$/],
+  ["a key that there is not", ["key", "revoke", "key_0"], /^Cannot revoke key: there is no active key key_0\n$/],
   [
     "an account that there is not",
     ["webhook", "show", "--account", "x"],
@@ -207,7 +207,7 @@ test("a webhook's secret is shown with the first address, kept by the next, and 
   const second = await asked("set", "https://hooks.example/two");
   expect(second.stdout).toContain(`as before, it ends in ${secret.slice(-4)}; inboxd webhook rotate makes a new one`);
   const rotated = await asked("rotate");
-  expect(rotated.stdout).toMatch(/^before +signs beside it for 86400 s more$/m);
+  expect(rotated.stdout).toMatch(/^before +also signs for 86400 s more$/m);
   const leaked = await asked("rotate", "--overlap-seconds", "0");
   expect(leaked.stdout).toMatch(/^before +signs nothing from now on$/m);
   const forbidden = await runInboxd(["webhook", "set", "http://10.0.0.1/"], {

@@ -173,7 +173,7 @@ describe("A data directory that can't be used", () => {
     close(directory);
     const said = await saidAs(65_534, directory);
     expect(said).toStartWith(`Error: Cannot open ${join(directory, "pg")}: this user can't read and write it`);
-    expect(said).toEndWith("Its data may be whole: put no backup over it");
+    expect(said).toEndWith("Its data may be intact: do not restore a backup over it");
   });
 
   test("says that a file of its tables is gone, and what to do", async () => {
@@ -200,7 +200,7 @@ describe("A data directory that can't be used", () => {
     const directory = await usedDirectory();
     writeFileSync(join(directory, "lock"), "junk");
     expect(String(await failureOf(openDatabase({ dataDir: directory })))).toBe(
-      `Error: Cannot use DATA_DIR ${directory}: its file "lock" holds something else than a lock; delete that file while no inboxd uses the directory`,
+      `Error: Cannot use DATA_DIR ${directory}: its file "lock" is not a lock file; delete that file while no inboxd uses the directory`,
     );
   });
 

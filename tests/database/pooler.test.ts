@@ -53,7 +53,7 @@ describe.if(enginesHere().includes("postgres") && hasPgBouncer)("A PgBouncer bef
     behind([...settings, ignored], async ({ url }) => {
       for (let start = 0; start < 5; start++) {
         const refused = String(await failureOf(openDatabase({ url, dataDir: "" })));
-        expect(refused).toContain("gives one session to several clients");
+        expect(refused).toContain("shares one session between several clients");
       }
       expect(await seenByDoctor(url)).toMatchObject([{ level: "fail", seen: expect.stringContaining("pool_mode") }]);
     }),

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { Refusal } from "../../src/domain/errors.ts";
 import {
   burstWindow,
+  type CountedRecipients,
   dayInForce,
   endOfUtcDay,
   type Limits,
@@ -21,7 +22,9 @@ const limits: Limits = {
   inboxesPerDay: 100,
   loopEchoes: 3,
 };
-const unused: SendUsage = { inWindow: 0, oldestInWindowAt: undefined, day: "2026-03-21", today: 0, coldToday: 0 };
+const unused: SendUsage = { inWindow: 0, oldestInWindowAt: undefined, day: "2026-03-21", today: 0 };
+const sent = (cold: number) => [{ address: "jane@example.com", sentToday: cold }];
+const one = { count: 1, cold: sent(0), areSeveral: false };
 const secondsAgo = (seconds: number) => new Date(now.getTime() - seconds * 1000);
 
 function refusalOf(work: () => void): Refusal | undefined {
@@ -35,25 +38,27 @@ function refusalOf(work: () => void): Refusal | undefined {
 }
 
 describe("a send within its limits", () => {
-  const rows: [string, Partial<SendUsage>, Partial<Limits>][] = [
+  const rows: [string, Partial<SendUsage & CountedRecipients>, Partial<Limits>][] = [
     ["the first", {}, {}],
     ["the tenth of a minute", { inWindow: 9, oldestInWindowAt: secondsAgo(30) }, {}],
     ["the 200th of a day", { today: 199 }, {}],
-    ["the 20th cold one", { coldToday: 19 }, {}],
-    ["to someone who has written here, however many", { coldToday: undefined, today: 100 }, {}],
+    ["the 20th cold one", { cold: sent(19) }, {}],
+    ["to someone who has written here, however many", { cold: [], today: 100 }, {}],
     [
       "the thousandth where nothing is limited",
-      { inWindow: 1000, today: 1000, coldToday: 1000 },
+      { inWindow: 1000, today: 1000, cold: sent(1000) },
       { sendsPerMinute: 0, sendsPerDay: 0, coldRecipientDaily: 0 },
     ],
   ];
   test.each(rows)("%s", (_, usage, own) => {
-    expect(refusalOf(() => refuseOverLimit({ ...unused, ...usage }, { ...limits, ...own }, now))).toBeUndefined();
+    expect(
+      refusalOf(() => refuseOverLimit({ ...unused, ...usage }, { ...one, ...usage }, { ...limits, ...own }, now)),
+    ).toBeUndefined();
   });
 });
 
 describe("the refusal of a send names the limit, its usage, and its reset", () => {
-  const rows: [string, Partial<SendUsage>, string, number, string, number][] = [
+  const rows: [string, Partial<SendUsage & CountedRecipients>, string, number, string, number][] = [
     [
       "the eleventh of a minute",
       { inWindow: 10, oldestInWindowAt: secondsAgo(20) },
@@ -71,10 +76,10 @@ describe("the refusal of a send names the limit, its usage, and its reset", () =
       1,
     ],
     ["the 201st of a day", { today: 200 }, "daily_limit_exceeded", 200, "2026-03-22T00:00:00.000Z", 50_100],
-    ["the 21st cold one", { coldToday: 20 }, "cold_outreach_limit", 20, "2026-03-22T00:00:00.000Z", 50_100],
+    ["the 21st cold one", { cold: sent(20) }, "cold_outreach_limit", 20, "2026-03-22T00:00:00.000Z", 50_100],
     [
       "over all of them: the burst comes first",
-      { inWindow: 10, oldestInWindowAt: now, today: 200, coldToday: 20 },
+      { inWindow: 10, oldestInWindowAt: now, today: 200, cold: sent(20) },
       "rate_limit_exceeded",
       10,
       "2026-03-21T10:06:00.500Z",
@@ -82,7 +87,7 @@ describe("the refusal of a send names the limit, its usage, and its reset", () =
     ],
     [
       "over the last two: the day comes first",
-      { today: 200, coldToday: 20 },
+      { today: 200, cold: sent(20) },
       "daily_limit_exceeded",
       200,
       "2026-03-22T00:00:00.000Z",
@@ -90,7 +95,7 @@ describe("the refusal of a send names the limit, its usage, and its reset", () =
     ],
   ];
   test.each(rows)("%s", (_, usage, reason, used, resetsAt, retryAfterSeconds) => {
-    const refusal = refusalOf(() => refuseOverLimit({ ...unused, ...usage }, limits, now));
+    const refusal = refusalOf(() => refuseOverLimit({ ...unused, ...usage }, { ...one, ...usage }, limits, now));
     expect(refusal).toMatchObject({
       reason,
       details: { retryAfterSeconds, extra: { limit: used, used, resets_at: resetsAt } },
@@ -158,7 +163,7 @@ describe("the day that is in force", () => {
 
   test("ends when that day does, and so do its limits", () => {
     const usage = { ...unused, day: "2026-03-22", today: 200 };
-    expect(refusalOf(() => refuseOverLimit(usage, limits, now))).toMatchObject({
+    expect(refusalOf(() => refuseOverLimit(usage, one, limits, now))).toMatchObject({
       details: { retryAfterSeconds: 50_100 + 86_400, extra: { resets_at: "2026-03-23T00:00:00.000Z" } },
     });
     expect(rateLimitFields(usage, limits, now).RateLimit).toEndWith('"daily";r=0;t=136500');

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import pino from "pino";
 import { type Changes, localChanges, sharedChanges } from "../../src/flows/changes.ts";
-import { changesChannel, mostToldBytes } from "../../src/store/channels.ts";
+import { changesChannel, mostNotificationBytes } from "../../src/store/channels.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
 import { until } from "../support/until.ts";
 
@@ -129,6 +129,6 @@ describe.each(enginesHere())("notifications among processes (%s)", (engine) => {
     }));
     one.notify(many.map(({ accountId, inboxId }) => ({ accountId, inboxId: inboxId.replaceAll(" ", "0") })));
     await until(() => heard.length > 0);
-    expect(payloads.every((payload) => payload.length <= mostToldBytes)).toBe(true);
+    expect(payloads.every((payload) => payload.length <= mostNotificationBytes)).toBe(true);
   });
 });

@@ -130,7 +130,7 @@ describe.each(ways)("By %s, in %s, the official client", (_, era, open) => {
     expect(await model.failure("read_message", { message_id: ".." })).toStartWith("not_found: Cannot find message");
     expect(await model.failure("mark_thread", { thread_id: "", is_read: true })).toStartWith("not_found: Cannot find");
     const wrong = await model.failure("list_threads", { limit: 51, unread: true });
-    expect(wrong).toStartWith('validation_error: Cannot read arguments: "unread" is no argument here');
+    expect(wrong).toStartWith('validation_error: Cannot read arguments: "unread" is not an argument');
     expect(wrong).toContain('"inbox" is required; "limit" must be a whole number from 1 to 50');
     expect(await model.failure("send_email", { inbox: "ada", to: "x", subject: "s", body: "b" })).toMatch(
       /^validation_error: .+\nCorrect the arguments and call again\.$/s,

@@ -6,7 +6,7 @@ import { openDatabase } from "../../src/database/db.ts";
 import { watchDatabase } from "../../src/metrics/database.ts";
 import { registry } from "../../src/metrics/registry.ts";
 import { migrate } from "../../src/store/migrate.ts";
-import { insertOutboxItems } from "../../src/store/outbox/outbox.ts";
+import { insertOutboxItems } from "../../src/store/outbox/outbox-rows.ts";
 import { enginesHere, openEngine } from "../support/engines.ts";
 import { parsedMetrics } from "../support/metrics.ts";
 

@@ -19,8 +19,8 @@ describe("A wrong option throws before any request", () => {
     ["no key where one was to be", { baseUrl, apiKey: unset }, "apiKey is missing; give the API key that"],
     ["an empty key", { baseUrl, apiKey: "" }, "apiKey is missing"],
     ["an empty token", { baseUrl, token: "" }, "token is missing"],
-    ["a key with a space", { baseUrl, apiKey: "ibx 1" }, "apiKey is no key"],
-    ["a key that no header takes", { baseUrl, apiKey: "ibx_…" }, "apiKey is no key"],
+    ["a key with a space", { baseUrl, apiKey: "ibx 1" }, "apiKey is not a key"],
+    ["a key that no header takes", { baseUrl, apiKey: "ibx_…" }, "apiKey is not a key"],
   ])("%s", (_, options, said) => {
     expect(() => new Inboxd(options as InboxdOptions)).toThrow(TypeError);
     expect(() => new Inboxd(options as InboxdOptions)).toThrow(said);

@@ -149,7 +149,7 @@ test("a service that never answers is given up when the time is over", async () 
 test("an id that would make another path of it is refused", async () => {
   const { asking, told } = scripted([ok]);
   for (const id of ["", ".", ".."])
-    await expect(asking().call({ ...get, parameters: { id } })).rejects.toThrow("is no id");
+    await expect(asking().call({ ...get, parameters: { id } })).rejects.toThrow("is not an id");
   expect(
     asking().addressOf({ ...get, parameters: { id: "a/b?c" }, query: { types: ["a", "b"], none: undefined } }),
   ).toBe("http://mail.example/prefix/v1/inboxes/a%2Fb%3Fc?types=a%2Cb");

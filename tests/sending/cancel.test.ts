@@ -8,7 +8,7 @@ import { cancelMail } from "../../src/flows/send/cancel-mail.ts";
 import { giveUpItem, retryItem } from "../../src/flows/send/outbox-items.ts";
 import { kinds } from "../../src/store/outbox/kinds.ts";
 import { findItem, listItems } from "../../src/store/outbox/listed-items.ts";
-import { markDueReady } from "../../src/store/outbox/outbox.ts";
+import { markDueReady } from "../../src/store/outbox/outbox-rows.ts";
 import { enginesHere } from "../support/engines.ts";
 import { accepted, nobodyAnswers, outboxWorld } from "../support/outbox-world.ts";
 import { setUpEngine } from "../support/set-up-engine.ts";

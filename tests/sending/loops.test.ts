@@ -265,7 +265,7 @@ for (const engine of enginesHere()) {
       expect(answered).toEqual(["sent", "sent", "sent", "sent", "sent", "loop_detected"]);
     });
 
-    test("a request without these fields has the same fingerprint as before", async () => {
+    test("a request without these fields has the same fingerprint as one with their defaults", async () => {
       await using world = await start();
       const { id } = await world.inbox();
       const asked = { to: "jane@example.com", subject: "Hello", body: "Hello Jane" };

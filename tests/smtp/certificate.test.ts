@@ -127,13 +127,13 @@ describe("the operator's certificate", () => {
         (error: Error) => error.message.replaceAll(dir, ""),
       );
     expect(await said({ certPath, keyPath: other })).toBe(
-      'Cannot use the certificate "/smtp-cert.pem": "/other.pem" is the key of another',
+      'Cannot use the certificate "/smtp-cert.pem": "/other.pem" is the key of another certificate',
     );
     expect(await said({ certPath: other, keyPath: other })).toBe(
-      'Cannot use "/other.pem": it holds no readable PEM certificate',
+      'Cannot use "/other.pem": it contains no readable PEM certificate',
     );
     expect(await said({ certPath, keyPath: certPath })).toBe(
-      'Cannot use "/smtp-cert.pem": it holds no readable PEM private key',
+      'Cannot use "/smtp-cert.pem": it contains no readable PEM private key',
     );
     expect(await said({ certPath: join(dir, "none"), keyPath: other })).toStartWith(
       'Cannot read "/none": there is no such file',

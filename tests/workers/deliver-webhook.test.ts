@@ -352,7 +352,7 @@ for (const engine of enginesHere()) {
         { attempt: 2, status: 500 },
       ]);
       expect(await other.waiting()).toMatchObject([{ attempt: 2, state: "waiting" }]);
-      expect(world.warnings()).toContain("claim was lost: another has it");
+      expect(world.warnings()).toContain("claim was lost: the row was claimed again or deleted");
     });
 
     test("in hand at the end is let go on, and cut off when the grace is over: due again at once", async () => {

@@ -5,7 +5,7 @@ import { parseOutbound } from "../../src/domain/outbound.ts";
 import type { RelayOutcome } from "../../src/domain/outcome.ts";
 import { smtpRelay } from "../../src/relay/relay.ts";
 import { kinds } from "../../src/store/outbox/kinds.ts";
-import { markDueReady } from "../../src/store/outbox/outbox.ts";
+import { markDueReady } from "../../src/store/outbox/outbox-rows.ts";
 import type { WorkerDeps } from "../../src/workers/scheduler.ts";
 import { enginesHere } from "../support/engines.ts";
 import {
@@ -301,7 +301,7 @@ for (const engine of enginesHere()) {
         await other.relay.mail(1);
         answerLate(late);
         await stopped;
-        expect(world.warnings()).toContain("claim was lost: another has it");
+        expect(world.warnings()).toContain("claim was lost: the row was claimed again or deleted");
         expect(await other.message(id)).toMatchObject({ status: "pending" });
         expect(await other.waiting()).toMatchObject([{ subjectId: id, attempt: 2, state: "running" }]);
         answerNow(accepted);
@@ -324,7 +324,7 @@ for (const engine of enginesHere()) {
       world.deps.nudge("relay");
       await world.relay.mail(2);
       answers[0].resolve(greylisted);
-      while (!world.warnings().includes("claim was lost: another has it")) await Bun.sleep(2);
+      while (!world.warnings().includes("claim was lost: the row was claimed again or deleted")) await Bun.sleep(2);
       let isStopped = false;
       const stopped = world.stop().then(() => {
         isStopped = true;

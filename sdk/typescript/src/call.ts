@@ -18,7 +18,7 @@ export interface CallOptions {
 
 export interface Call extends CallOptions {
   method: string;
-  /** The path of the document, with the names of its parameters in braces. */
+  /** The path as the OpenAPI document writes it, with the names of its parameters in braces. */
   path: string;
   parameters?: object;
   query?: object;
@@ -108,7 +108,9 @@ export function caller(options: InboxdOptions, { random, pause }: Machine): Call
   };
 }
 
-/** The operations whose content is a stranger's file. Its type is a stranger's claim, so it never changes a byte. */
+/**
+ * The operations whose content is a file. A stranger chose its content type, so the bytes are returned unchanged for any type.
+ */
 const files: { readonly [Path in FilePath]: true } = {
   "/v1/attachments/{message_id}/{filename}": true,
   "/v1/messages/{id}/raw": true,
@@ -120,7 +122,7 @@ const texts: { readonly [Path in TextPath]: true } = {
   "/v1/messages/{id}/html": true,
 };
 
-/** The content of a response of 2xx. Throws a `SyntaxError` if it should be JSON and is not, as the page of a proxy. */
+/** The content of a response of 2xx. Throws a `SyntaxError` if it should be JSON and is not, such as the page of a proxy. */
 async function contentOf(path: string, response: Response): Promise<unknown> {
   if (response.status === 204) return undefined;
   if (Object.hasOwn(files, path)) return new Uint8Array(await response.arrayBuffer());
@@ -130,13 +132,13 @@ async function contentOf(path: string, response: Response): Promise<unknown> {
   throw new SyntaxError(`answered ${response.status} with ${type} instead of JSON`);
 }
 
-/** Refuses an empty parameter and one of dots alone, which would make it another path. */
+/** Fills the parameters into the path. Refuses an empty one and one of dots alone, because they would make another path. */
 function filled(path: string, parameters: object): string {
   const values = new Map<string, unknown>(Object.entries(parameters));
   return path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = values.get(name);
     if (typeof value !== "string" || /^\.{0,2}$/.test(value)) {
-      throw new TypeError(`Cannot call ${path}: "${name}" is ${value === undefined ? "missing" : "no id"}`);
+      throw new TypeError(`Cannot call ${path}: "${name}" is ${value === undefined ? "missing" : "not an id"}`);
     }
     return encodeURIComponent(value);
   });

@@ -19,7 +19,7 @@ export class InboxdError extends Error {
   override readonly name: string = "InboxdError";
   /** The status of the response; 0 without a response. */
   readonly status: number;
-  /** The word to branch on. `no_answer` and `unreadable_answer` come from this client. */
+  /** The error code, on which a program branches. `no_answer` and `unreadable_answer` come from this client. */
   readonly code: string;
   /** Identifies the request for the operator of the service. */
   readonly requestId: string | undefined;
@@ -60,7 +60,7 @@ export interface Operation {
 
 type Head = Pick<Response, "status" | "headers">;
 
-/** The error for a response other than 2xx. The page of a proxy gives its status alone. */
+/** The error for a response other than 2xx. Of the page of a proxy, only the status is used. */
 export function refusal({ name, baseUrl }: Operation, { status, headers }: Head, text: string): InboxdError {
   const problem = problemOf(text);
   const code = typeof problem.code === "string" ? problem.code : "unreadable_answer";

@@ -21,8 +21,8 @@ export interface EventSourceOptions {
   /** Called with each failure that is retried. */
   onTrouble?(trouble: unknown): void;
   /**
-   * Reads events from another source while the stream fails, from that position on; one without data only moves the position. It
-   * then decides which failures are final, and throws them.
+   * Reads events from another source, from that position on, while the stream fails. An event without data only moves the
+   * position. With such a source, it alone decides which failures are final, and throws them.
    */
   meanwhile?(lastEventId: string): AsyncIterable<EventOrPosition>;
   /** Finds the first position by other means, in case a proxy holds back the first bytes of the stream. */
@@ -152,7 +152,7 @@ function searchOf({ findPosition, signal }: EventSourceOptions): Search | undefi
   const end = () => over.abort();
   signal.addEventListener("abort", end);
   const position = findPosition(over.signal);
-  // The reader that awaits the position gets its failure; this keeps an unused one from being an unhandled rejection.
+  // `fromOtherSource` gets the failure when it awaits the position. Otherwise this handler prevents an unhandled rejection.
   position.catch(() => undefined).finally(() => signal.removeEventListener("abort", end));
   return { position, end };
 }
@@ -216,7 +216,7 @@ interface Frame {
   retryMs?: number;
 }
 
-/** More than any event of the service has. */
+/** Longer than any event of the service. */
 const mostFrameLength = 256 << 20;
 
 /** Splits bytes into frames, wherever they are cut, and keeps the beginning of an incomplete frame. */

@@ -24,7 +24,7 @@ export function nowSeconds(): number {
   return Math.floor(Date.now() / 1000);
 }
 
-/** A random key. Without `randomUUID`, which browsers have only in pages that came by TLS. */
+/** A random key. Without `randomUUID`, which browsers have only in pages that were loaded by TLS. */
 export function newIdempotencyKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

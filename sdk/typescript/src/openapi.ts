@@ -101,7 +101,7 @@ export interface paths {
         };
         /**
          * List messages
-         * @description Newest first. A page costs the same at any `offset`. `cursor` continues after a page and neither skips nor repeats a message while mail arrives. A page ends early at about 8 MiB of bodies. A body over 256 KiB is cut (`truncated`), and at most 50 attachments of a message are shown; the single message has everything. All filters apply together. The `total` of a search is exact up to 10,000, which means that many or more.
+         * @description Newest first. A page costs the same at any `offset`. `cursor` continues after a page and neither skips nor repeats a message while mail arrives. A page ends early at about 8 MiB of bodies. A body over 256 KiB is cut (`truncated`), and at most 50 attachments of a message are shown; the single message has everything. All filters apply together. The `total` of a search is exact below 10,000; 10,000 means 10,000 or more.
          */
         get: operations["listMessages"];
         put?: never;
@@ -161,7 +161,7 @@ export interface paths {
         };
         /**
          * Show message
-         * @description The message as a page that is safe to show in a frame: its HTML, or its text with links, without scripts, frames, forms and other active elements; `cid:` pictures have signed URLs. Pictures of other hosts are left out unless `images=remote`, because each tells its host that the mail is read. Links whose text names another host are listed above the mail with their real target. Lengths relative to the window's height assume 800 pixels. A page has at most 2 MiB; a longer one is cut, and says so. Its policy lets nothing run and load. Use a frame with the sandbox `allow-popups allow-popups-to-escape-sandbox allow-same-origin`, and never with `allow-scripts`.
+         * @description The message as a page that is safe to show in a frame: its HTML, or its text with links, without scripts, frames, forms and other active elements; `cid:` pictures have signed URLs. Pictures of other hosts are left out unless `images=remote`, because loading one shows its host that the mail is read. Links whose text names another host are listed above the mail with their real target. Lengths relative to the window's height assume 800 pixels. A page has at most 2 MiB; a longer one is cut, and says so. Its content security policy allows no scripts, and no requests except for pictures. Use a frame with the sandbox `allow-popups allow-popups-to-escape-sandbox allow-same-origin`, and never with `allow-scripts`.
          */
         get: operations["showMessage"];
         put?: never;
@@ -365,7 +365,7 @@ export interface paths {
         };
         /**
          * Get webhook
-         * @description Where the account's events go. Every field is null if none was ever set.
+         * @description Where the account's events go. All fields are null if no webhook was ever set.
          */
         get: operations["getWebhook"];
         /**
@@ -775,7 +775,7 @@ export interface paths {
         put?: never;
         /**
          * Create token
-         * @description Creates a token for a browser, or for an agent with one task. It can only read: inboxes, mail and events of the account or of one inbox. What it does not reach is 404, what it may not do is 403. It expires by itself, and ends with the key that made it.
+         * @description Creates a token for a browser, or for an agent with one task. It can only read: inboxes, mail and events of the account or of one inbox. A resource outside its reach gets 404; a request that it may not make gets 403. It expires by itself, and ends with the key that made it.
          */
         post: operations["createToken"];
         delete?: never;
@@ -1312,7 +1312,7 @@ export interface components {
         /** @description Signs that a program wrote a mail */
         Automated: {
             /**
-             * @description The first that fits: a report of a mail server, of a reader, or of a complaint; an automatic reply; mail of a list, or to many; a notification of a service
+             * @description The first kind that fits: a report of a mail server, of a reader's program, or of a complaint; an automatic reply; mail of a list; mail to many; a notification of a service
              * @example notification
              * @enum {string}
              */
@@ -1389,7 +1389,7 @@ export interface components {
              * @example ada@inbox.localhost
              */
             address: string;
-            /** @description Your own id of the inbox's owner, if it has one */
+            /** @description Your own id for the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * Format: date-time
@@ -1405,7 +1405,7 @@ export interface components {
              * @example whk_01km57j4m0eh7awf6pjemv2932
              */
             id: string;
-            /** @description Where its events go. Null for a default endpoint that has a secret but no URL yet; the list leaves it out */
+            /** @description URL to which its events are posted. Null for a default endpoint that has a secret but no URL yet; the list leaves it out */
             url: string | null;
             /** @description Your own description */
             description: string | null;
@@ -1428,7 +1428,7 @@ export interface components {
              */
             skipAutomated: boolean;
             /**
-             * @description Groups of fields that its `message` has beside the usual ones
+             * @description Groups of fields that its `message` has in addition to the usual ones
              * @example [
              *       "extracted"
              *     ]
@@ -1451,7 +1451,7 @@ export interface components {
              */
             createdAt: string;
             /**
-             * @description When it was disabled; it gets no events since
+             * @description When it was disabled; it has got no events since then
              * @example null
              */
             disabledAt: string | null;
@@ -1461,7 +1461,7 @@ export interface components {
              */
             disabledReason: ("gone" | "failing" | "manual") | null;
             /**
-             * @description The first failed attempt since the last 2xx answer
+             * @description Time of the first failed attempt since the last 2xx answer
              * @example null
              */
             failingSince: string | null;
@@ -1483,7 +1483,7 @@ export interface components {
              * @example ada@inbox.localhost
              */
             address: string;
-            /** @description Your own id of the inbox's owner, if it has one */
+            /** @description Your own id for the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * Format: date-time
@@ -1511,7 +1511,7 @@ export interface components {
              * @example 2026-03-21T10:05:01.000Z
              */
             attemptedAt: string;
-            /** @description Null if nobody answered */
+            /** @description Status of the answer; null if there was none */
             status: number | null;
             /** @description How long it took; null until it is known */
             latencyMs: number | null;
@@ -1585,7 +1585,7 @@ export interface components {
             attempts: number;
             /** @description When the last attempt was made */
             lastAttemptAt: string | null;
-            /** @description Null if nobody answered */
+            /** @description Status of the last answer; null if there was none */
             lastStatus: number | null;
             /**
              * @description Null if it was delivered
@@ -1710,7 +1710,7 @@ export interface components {
             /** @description With `extracted`: the text without quotes and signature */
             extracted_text?: string;
             /**
-             * @description With `extracted`: the same of the HTML
+             * @description With `extracted`: the HTML without quotes and signature
              * @example null
              */
             extracted_html?: string | null;
@@ -1803,7 +1803,7 @@ export interface components {
              * @enum {string}
              */
             reason: "refused" | "timed_out" | "suppressed" | "canceled";
-            /** @description The kind of failure, as for bounces. `hard`: no such address; `soft`: not now; `block`: because of our server or the content; `unknown`. `suppressed`: the recipient is suppressed. Null if no server answered */
+            /** @description The kind of failure, as for bounces. `hard`: no such address; `soft`: a temporary fault; `block`: our server or the content was rejected; `unknown`: no known cause. `suppressed`: the recipient is suppressed. Null if no server answered */
             type: ("hard" | "soft" | "block" | "unknown" | "suppressed") | null;
         };
         /**
@@ -1850,7 +1850,7 @@ export interface components {
              * @example ada@inbox.localhost
              */
             address: string;
-            /** @description Your own id of its owner, if you gave one */
+            /** @description Your own id for its owner, if you gave one */
             externalId: string | null;
             /**
              * Format: date-time
@@ -1867,7 +1867,7 @@ export interface components {
              */
             event: "inbox.created";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -1878,11 +1878,11 @@ export interface components {
              */
             occurred_at: string;
             /**
-             * @description Inbox that it is about
+             * @description The inbox that the event is about
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, if it has one */
+            /** @description Your own id for the inbox's owner, if it has one */
             external_id: string | null;
             inbox: components["schemas"]["CreatedInboxOfEvent"];
         };
@@ -1894,7 +1894,7 @@ export interface components {
              */
             event: "inbox.created";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -1916,11 +1916,11 @@ export interface components {
              */
             attempt: number;
             /**
-             * @description Inbox that it is about
+             * @description The inbox that the event is about
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, if it has one */
+            /** @description Your own id for the inbox's owner, if it has one */
             external_id: string | null;
             inbox: components["schemas"]["CreatedInboxOfEvent"];
         };
@@ -1932,7 +1932,7 @@ export interface components {
              */
             event: "inbox.deleted";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -1943,11 +1943,11 @@ export interface components {
              */
             occurred_at: string;
             /**
-             * @description Inbox that it is about
+             * @description The inbox that the event is about
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, if it has one */
+            /** @description Your own id for the inbox's owner, if it has one */
             external_id: string | null;
             inbox: components["schemas"]["DeletedInboxOfEvent"];
         };
@@ -1959,7 +1959,7 @@ export interface components {
              */
             event: "inbox.deleted";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -1981,11 +1981,11 @@ export interface components {
              */
             attempt: number;
             /**
-             * @description Inbox that it is about
+             * @description The inbox that the event is about
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, if it has one */
+            /** @description Your own id for the inbox's owner, if it has one */
             external_id: string | null;
             inbox: components["schemas"]["DeletedInboxOfEvent"];
         };
@@ -2414,7 +2414,7 @@ export interface components {
              */
             event: "message.bounced";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2425,11 +2425,11 @@ export interface components {
              */
             occurred_at: string;
             /**
-             * @description Inbox that it is about
+             * @description The inbox that the event is about
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, if it has one */
+            /** @description Your own id for the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2447,7 +2447,7 @@ export interface components {
              */
             event: "message.bounced";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2469,11 +2469,11 @@ export interface components {
              */
             attempt: number;
             /**
-             * @description Inbox that it is about
+             * @description The inbox that the event is about
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, if it has one */
+            /** @description Your own id for the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2491,7 +2491,7 @@ export interface components {
              */
             event: "message.complained";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2502,11 +2502,11 @@ export interface components {
              */
             occurred_at: string;
             /**
-             * @description Inbox that it is about
+             * @description The inbox that the event is about
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, if it has one */
+            /** @description Your own id for the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2524,7 +2524,7 @@ export interface components {
              */
             event: "message.complained";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2546,11 +2546,11 @@ export interface components {
              */
             attempt: number;
             /**
-             * @description Inbox that it is about
+             * @description The inbox that the event is about
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, if it has one */
+            /** @description Your own id for the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2568,7 +2568,7 @@ export interface components {
              */
             event: "message.delayed";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2579,11 +2579,11 @@ export interface components {
              */
             occurred_at: string;
             /**
-             * @description Inbox that it is about
+             * @description The inbox that the event is about
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, if it has one */
+            /** @description Your own id for the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2601,7 +2601,7 @@ export interface components {
              */
             event: "message.delayed";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2623,11 +2623,11 @@ export interface components {
              */
             attempt: number;
             /**
-             * @description Inbox that it is about
+             * @description The inbox that the event is about
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, if it has one */
+            /** @description Your own id for the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2645,7 +2645,7 @@ export interface components {
              */
             event: "message.delivered";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2656,11 +2656,11 @@ export interface components {
              */
             occurred_at: string;
             /**
-             * @description Inbox that it is about
+             * @description The inbox that the event is about
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, if it has one */
+            /** @description Your own id for the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2678,7 +2678,7 @@ export interface components {
              */
             event: "message.delivered";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2700,11 +2700,11 @@ export interface components {
              */
             attempt: number;
             /**
-             * @description Inbox that it is about
+             * @description The inbox that the event is about
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, if it has one */
+            /** @description Your own id for the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2717,12 +2717,12 @@ export interface components {
         /** @description The reports about a message */
         MessageDelivery: {
             /**
-             * @description The last of `delayed`, `delivered`, `bounced`, `complained` that was reported, in this order
+             * @description The worst reported state. From best to worst: `delayed`, `delivered`, `bounced`, `complained`
              * @example bounced
              * @enum {string}
              */
             state: "delayed" | "delivered" | "bounced" | "complained";
-            /** @description For a bounce. `hard`: no such address; `soft`: not now; `block`: because of our server or the content; `unknown` */
+            /** @description For a bounce. `hard`: no such address; `soft`: a temporary fault; `block`: our server or the content was rejected; `unknown`: no known cause */
             type: ("hard" | "soft" | "block" | "unknown") | null;
             /** @description The code of the SMTP reply in it, if there is one */
             code: number | null;
@@ -2764,7 +2764,7 @@ export interface components {
              */
             event: "message.failed";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2775,11 +2775,11 @@ export interface components {
              */
             occurred_at: string;
             /**
-             * @description Inbox that it is about
+             * @description The inbox that the event is about
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, if it has one */
+            /** @description Your own id for the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2796,7 +2796,7 @@ export interface components {
              */
             event: "message.failed";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2818,11 +2818,11 @@ export interface components {
              */
             attempt: number;
             /**
-             * @description Inbox that it is about
+             * @description The inbox that the event is about
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, if it has one */
+            /** @description Your own id for the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2831,7 +2831,7 @@ export interface components {
             thread_id: string;
             message: components["schemas"]["FailedMessage"];
         };
-        /** @description The message of yours that it is about */
+        /** @description Your message that the event is about */
         MessageInShort: {
             /**
              * @description Id of the message
@@ -2870,7 +2870,7 @@ export interface components {
             /** @description Messages, newest first */
             data: components["schemas"]["ListedMessage"][];
             /**
-             * @description How many messages there are in all; for a search 10,000 means that many or more
+             * @description How many messages there are in all; for a search, 10,000 means 10,000 or more
              * @example 1
              */
             total: number;
@@ -2888,7 +2888,7 @@ export interface components {
              */
             event: "message.received";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2899,11 +2899,11 @@ export interface components {
              */
             occurred_at: string;
             /**
-             * @description Inbox that it is about
+             * @description The inbox that the event is about
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, if it has one */
+            /** @description Your own id for the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2920,7 +2920,7 @@ export interface components {
              */
             event: "message.received";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2942,11 +2942,11 @@ export interface components {
              */
             attempt: number;
             /**
-             * @description Inbox that it is about
+             * @description The inbox that the event is about
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, if it has one */
+            /** @description Your own id for the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2963,7 +2963,7 @@ export interface components {
              */
             event: "message.sent";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -2974,11 +2974,11 @@ export interface components {
              */
             occurred_at: string;
             /**
-             * @description Inbox that it is about
+             * @description The inbox that the event is about
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, if it has one */
+            /** @description Your own id for the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -2995,7 +2995,7 @@ export interface components {
              */
             event: "message.sent";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -3017,11 +3017,11 @@ export interface components {
              */
             attempt: number;
             /**
-             * @description Inbox that it is about
+             * @description The inbox that the event is about
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, if it has one */
+            /** @description Your own id for the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -3066,7 +3066,7 @@ export interface components {
              * @example application/pdf
              */
             contentType?: string;
-            /** @description Whether the HTML shows it, so that it is not listed as a file (unless given: false) */
+            /** @description Whether the HTML shows it, so that it is not listed as a file (default: false) */
             inline?: boolean;
             /**
              * @description With `inline`: the HTML refers to it by `cid:` and this id
@@ -3112,11 +3112,11 @@ export interface components {
              */
             bodyHtml?: string;
             /**
-             * @description Thread of this inbox to reply in. Also taken as `thread_id`
+             * @description Thread of this inbox to reply in. Also accepted as `thread_id`
              * @example thr_01km7xnw70ejr8hy7ppemk390m
              */
             threadId?: string;
-            /** @description With `threadId`: appends a quote of the answered message. If nobody in `to` or `cc` wrote or got the last message, the quote is the last message that one of them wrote or got, or none (unless given: true) */
+            /** @description With `threadId`: appends a quote of the answered message. If nobody in `to` or `cc` wrote or got the last message, the quote is the last message that one of them wrote or got, or none (default: true) */
             includeQuote?: boolean;
             /**
              * @description Where replies go. On the free plan only one of your own inboxes
@@ -3134,7 +3134,7 @@ export interface components {
              * @enum {string}
              */
             autoSubmitted?: "auto-generated" | "auto-replied";
-            /** @description With `threadId`: sends even if `loop_detected` would refuse it (unless given: false) */
+            /** @description With `threadId`: sends even if `loop_detected` would refuse it (default: false) */
             ignoreLoop?: boolean;
             /**
              * @description Visible further recipients
@@ -3182,7 +3182,7 @@ export interface components {
                 [key: string]: string;
             };
             /**
-             * @description The format of `body`. `text` is never detected as HTML. `markdown` (CommonMark with tables and strikethrough) is converted to HTML, and is also the plain text (unless given: "auto")
+             * @description The format of `body`. `text` is never detected as HTML. `markdown` (CommonMark with tables and strikethrough) is converted to HTML, and is also the plain text (default: "auto")
              * @example markdown
              * @enum {string}
              */
@@ -3192,7 +3192,7 @@ export interface components {
              * @example msg_01km7xnw70ejr8hy7ppemk391e
              */
             replyToMessageId?: string;
-            /** @description In a reply without `to`: sends it to all addresses of the answered message except this inbox (unless given: false) */
+            /** @description In a reply without `to`: sends it to all addresses of the answered message except this inbox (default: false) */
             replyAll?: boolean;
             /**
              * @description Files of the mail. Use an upload or a form for larger files
@@ -3209,12 +3209,12 @@ export interface components {
              */
             forwardOf?: string;
             /**
-             * @description `attachment`: the whole mail as a file, instead of its text under yours (unless given: "inline")
+             * @description `attachment`: the whole mail as a file, instead of its text under yours (default: "inline")
              * @example attachment
              * @enum {string}
              */
             forwardAs?: "inline" | "attachment";
-            /** @description With `forwardOf`: `false` leaves out its attachments (unless given: true) */
+            /** @description With `forwardOf`: `false` leaves out its attachments (default: true) */
             includeAttachments?: boolean;
         };
         /**
@@ -3226,12 +3226,12 @@ export interface components {
          */
         NewInbox: {
             /**
-             * @description Your own id of its owner, echoed in events as `external_id`; need not be unique. Also taken as `external_id`
+             * @description Your own id for its owner, repeated in events as `external_id`; need not be unique. Also accepted as `external_id`
              * @example user-7
              */
             externalId?: string;
             /**
-             * @description 3 to 30 of a-z, 0-9, dot and hyphen: the address before the @
+             * @description The part of the address before the @: 3 to 30 of a-z, 0-9, dot and hyphen
              * @example ada
              */
             username?: string;
@@ -3254,11 +3254,11 @@ export interface components {
              * @example jane@example.com
              */
             address?: string;
-            /** @description The inbox that it applies to. Null: the whole account. Also taken as `inbox_id` */
+            /** @description The inbox that it applies to. Null: the whole account. Also accepted as `inbox_id` */
             inboxId?: string | null;
             /** @description Your own note */
             detail?: string | null;
-            /** @description When it ends; null: never. Default: a `bounce` ends `BOUNCE_SUPPRESSION_DAYS` after its `createdAt`, others never end. Also taken as `expires_at` */
+            /** @description When it ends; null: never. Default: a `bounce` ends `BOUNCE_SUPPRESSION_DAYS` after its `createdAt`, others never end. Also accepted as `expires_at` */
             expiresAt?: string | null;
             /** @description Many at once, in place of the other fields */
             data?: {
@@ -3267,11 +3267,11 @@ export interface components {
                  * @example jane@example.com
                  */
                 address: string;
-                /** @description The inbox that it applies to. Null: the whole account. Also taken as `inbox_id` */
+                /** @description The inbox that it applies to. Null: the whole account. Also accepted as `inbox_id` */
                 inboxId?: string | null;
                 /** @description Your own note */
                 detail?: string | null;
-                /** @description When it ends; null: never. Default: a `bounce` ends `BOUNCE_SUPPRESSION_DAYS` after its `createdAt`, others never end. Also taken as `expires_at` */
+                /** @description When it ends; null: never. Default: a `bounce` ends `BOUNCE_SUPPRESSION_DAYS` after its `createdAt`, others never end. Also accepted as `expires_at` */
                 expiresAt?: string | null;
                 /**
                  * @description Default: `manual`
@@ -3279,7 +3279,7 @@ export interface components {
                  */
                 reason?: "bounce" | "complaint" | "unsubscribe" | "manual";
                 /**
-                 * @description When it began. Default: now. Also taken as `created_at`
+                 * @description When it began. Default: now. Also accepted as `created_at`
                  * @example 2026-06-19T10:05:00.000Z
                  */
                 createdAt?: string;
@@ -3288,11 +3288,11 @@ export interface components {
         /** @description What the token reaches, and how long it is valid */
         NewToken: {
             /**
-             * @description The only inbox that the token reaches. Without it: all of the account. Also taken as `inbox_id`
+             * @description The only inbox that the token reaches. Without it: all of the account. Also accepted as `inbox_id`
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inboxId?: string;
-            /** @description How long it is valid. A token in a URL must expire within an hour. Also taken as `ttl_seconds` (unless given: 900) */
+            /** @description How long it is valid. A token in a URL must expire within an hour. Also accepted as `ttl_seconds` (default: 900) */
             ttlSeconds?: number;
         };
         /** @description Where events go, and which events */
@@ -3328,7 +3328,7 @@ export interface components {
              */
             skipAutomated?: boolean;
             /**
-             * @description Groups of fields that its `message` gets beside the usual ones
+             * @description Groups of fields that its `message` gets in addition to the usual ones
              * @example [
              *       "extracted"
              *     ]
@@ -3541,7 +3541,7 @@ export interface components {
             /** @description With `extracted`: the text without quotes and signature */
             extracted_text?: string;
             /**
-             * @description With `extracted`: the same of the HTML
+             * @description With `extracted`: the HTML without quotes and signature
              * @example null
              */
             extracted_html?: string | null;
@@ -3663,7 +3663,7 @@ export interface components {
              */
             kind: "delayed" | "delivered" | "bounced" | "complained" | "unsubscribed";
             /**
-             * @description For a bounce. Without it `diagnostic` decides, and also instead of `hard` if it contradicts that
+             * @description The type of a bounce. Without it, the server's reply decides. `hard` is checked against that reply, which wins if they contradict
              * @enum {string}
              */
             type?: "hard" | "soft" | "block" | "unknown";
@@ -3708,7 +3708,7 @@ export interface components {
              * @enum {string}
              */
             kind: "delayed" | "delivered" | "bounced" | "complained";
-            /** @description For a bounce. `hard`: no such address; `soft`: not now; `block`: because of our server or the content; `unknown` */
+            /** @description For a bounce. `hard`: no such address; `soft`: a temporary fault; `block`: our server or the content was rejected; `unknown`: no known cause */
             type: ("hard" | "soft" | "block" | "unknown") | null;
             /** @description The recipient; null if the report names none of them */
             recipient: string | null;
@@ -3755,7 +3755,7 @@ export interface components {
         };
         /** @description How to replace the secret */
         SecretRotation: {
-            /** @description How long the old secret signs too. Use 0 if it has leaked (unless given: 86400) */
+            /** @description How long the old secret signs too. Use 0 if it has leaked (default: 86400) */
             overlapSeconds?: number;
         };
         /**
@@ -3869,7 +3869,7 @@ export interface components {
             /** @description With `extracted`: the text without quotes and signature */
             extracted_text?: string;
             /**
-             * @description With `extracted`: the same of the HTML
+             * @description With `extracted`: the HTML without quotes and signature
              * @example null
              */
             extracted_html?: string | null;
@@ -3945,7 +3945,7 @@ export interface components {
                 [key: string]: string;
             };
         };
-        /** @description A suppression: an address that nothing is sent to */
+        /** @description A suppression: an address that gets no mail */
         Suppression: {
             /**
              * @description Id of the suppression
@@ -3974,7 +3974,7 @@ export interface components {
             messageId: string | null;
             /**
              * Format: date-time
-             * @description When its first message was received or sent
+             * @description When it began
              * @example 2026-03-21T10:05:00.000Z
              */
             createdAt: string;
@@ -3989,7 +3989,7 @@ export interface components {
              */
             event: "suppression.added";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -4000,11 +4000,11 @@ export interface components {
              */
             occurred_at: string;
             /**
-             * @description Inbox that it is about
+             * @description The inbox that the event is about
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, if it has one */
+            /** @description Your own id for the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -4022,7 +4022,7 @@ export interface components {
              */
             event: "suppression.added";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -4044,11 +4044,11 @@ export interface components {
              */
             attempt: number;
             /**
-             * @description Inbox that it is about
+             * @description The inbox that the event is about
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inbox_id: string;
-            /** @description Your own id of the inbox's owner, if it has one */
+            /** @description Your own id for the inbox's owner, if it has one */
             external_id: string | null;
             /**
              * @description Thread of the message
@@ -4155,12 +4155,12 @@ export interface components {
          */
         ThreadMark: {
             /**
-             * @description The flag to set. Also taken as `isRead`
+             * @description The flag to set. Also accepted as `isRead`
              * @example true
              */
             is_read: boolean;
             /**
-             * @description The last message that you have seen. If newer mail has arrived, the thread stays unread. Also taken as `upToMessageId`
+             * @description The last message that you have seen. If newer mail has arrived, the thread stays unread. Also accepted as `upToMessageId`
              * @example msg_01km7xnw70ejr8hy7ppemk391e
              */
             up_to_message_id?: string;
@@ -4227,7 +4227,7 @@ export interface components {
              * @enum {string}
              */
             kind: "delayed" | "delivered" | "bounced" | "complained";
-            /** @description For a bounce. `hard`: no such address; `soft`: not now; `block`: because of our server or the content; `unknown` */
+            /** @description For a bounce. `hard`: no such address; `soft`: a temporary fault; `block`: our server or the content was rejected; `unknown`: no known cause */
             type: ("hard" | "soft" | "block" | "unknown") | null;
             /** @description The recipient; null if the report names none of them */
             recipient: string | null;
@@ -4304,7 +4304,7 @@ export interface components {
              */
             cursor: string;
         };
-        /** @description Where the account's events go. All fields are null if none was ever set */
+        /** @description Where the account's events go. All fields are null if no webhook was ever set */
         Webhook: {
             /** @description Where events go */
             url: string | null;
@@ -4313,7 +4313,7 @@ export interface components {
             /** @description When it was first set */
             createdAt: string | null;
             /**
-             * @description When the receiver answered 410; nothing is delivered since
+             * @description When the receiver answered 410; nothing has been delivered since then
              * @example null
              */
             disabledAt: string | null;
@@ -4334,7 +4334,7 @@ export interface components {
              */
             event: "webhook.disabled";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -4345,12 +4345,12 @@ export interface components {
              */
             occurred_at: string;
             /**
-             * @description Null: it is about no inbox
+             * @description Null: the event is about no inbox
              * @example null
              */
             inbox_id: string | null;
             /**
-             * @description Null: it is about no inbox
+             * @description Null: the event is about no inbox
              * @example null
              */
             external_id: string | null;
@@ -4364,7 +4364,7 @@ export interface components {
              */
             event: "webhook.disabled";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -4386,12 +4386,12 @@ export interface components {
              */
             attempt: number;
             /**
-             * @description Null: it is about no inbox
+             * @description Null: the event is about no inbox
              * @example null
              */
             inbox_id: string | null;
             /**
-             * @description Null: it is about no inbox
+             * @description Null: the event is about no inbox
              * @example null
              */
             external_id: string | null;
@@ -4404,7 +4404,7 @@ export interface components {
              * @example whk_01km57j4m0eh7awf6pjemv2932
              */
             id: string;
-            /** @description Where its events go. Null for a default endpoint that has a secret but no URL yet; the list leaves it out */
+            /** @description URL to which its events are posted. Null for a default endpoint that has a secret but no URL yet; the list leaves it out */
             url: string | null;
             /** @description Your own description */
             description: string | null;
@@ -4427,7 +4427,7 @@ export interface components {
              */
             skipAutomated: boolean;
             /**
-             * @description Groups of fields that its `message` has beside the usual ones
+             * @description Groups of fields that its `message` has in addition to the usual ones
              * @example [
              *       "extracted"
              *     ]
@@ -4450,7 +4450,7 @@ export interface components {
              */
             createdAt: string;
             /**
-             * @description When it was disabled; it gets no events since
+             * @description When it was disabled; it has got no events since then
              * @example null
              */
             disabledAt: string | null;
@@ -4460,7 +4460,7 @@ export interface components {
              */
             disabledReason: ("gone" | "failing" | "manual") | null;
             /**
-             * @description The first failed attempt since the last 2xx answer
+             * @description Time of the first failed attempt since the last 2xx answer
              * @example null
              */
             failingSince: string | null;
@@ -4498,7 +4498,7 @@ export interface components {
              */
             skipAutomated?: boolean;
             /**
-             * @description Groups of fields that its `message` gets beside the usual ones
+             * @description Groups of fields that its `message` gets in addition to the usual ones
              * @example [
              *       "extracted"
              *     ]
@@ -4531,7 +4531,7 @@ export interface components {
              */
             event: "webhook.test";
             /**
-             * @description The same at each attempt, so that you notice a delivery that comes twice
+             * @description The same at each attempt, so that you can recognise a repeated delivery
              * @example evt_01km7xnw70ejr8hy7ppemk397f
              */
             event_id: string;
@@ -4560,7 +4560,7 @@ export interface components {
              * @example true
              */
             delivered: boolean;
-            /** @description Null if nobody answered */
+            /** @description Status of the answer; null if there was none */
             status: number | null;
             /**
              * @description How long it took
@@ -4582,7 +4582,7 @@ export interface components {
             /** @description When it was first set */
             createdAt: string | null;
             /**
-             * @description When the receiver answered 410; nothing is delivered since
+             * @description When the receiver answered 410; nothing has been delivered since then
              * @example null
              */
             disabledAt: string | null;
@@ -4608,7 +4608,7 @@ export interface operations {
                 limit?: number;
                 /** @description How many to skip */
                 offset?: number;
-                /** @description Only inboxes with this `externalId`. Also taken as `external_id` */
+                /** @description Only inboxes with this `externalId`. Also accepted as `external_id` */
                 externalId?: string;
                 /** @description Only the inbox with this address. The part before the @ is enough */
                 address?: string;
@@ -4769,7 +4769,7 @@ export interface operations {
                     "application/json": components["schemas"]["Inbox"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown; `invalid_idempotency_key`: the header Idempotency-Key is not 1 to 255 visible ASCII characters; `invalid_username`: the name is not one that an address can have */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown; `invalid_idempotency_key`: the header Idempotency-Key is not 1 to 255 visible ASCII characters; `invalid_username`: the name cannot be part of an address */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -4807,7 +4807,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -4971,7 +4971,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5097,7 +5097,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5211,7 +5211,7 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description `true` when an earlier request with this key sent it */
                     "Idempotent-Replayed"?: string;
-                    /** @description What is left of each limit */
+                    /** @description What remains of each limit */
                     RateLimit?: string;
                     /** @description The limits of the inbox */
                     "RateLimit-Policy"?: string;
@@ -5229,7 +5229,7 @@ export interface operations {
                     "application/json": components["schemas"]["SendResult"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown; `missing_idempotency_key`: the header Idempotency-Key is required; `invalid_idempotency_key`: the header Idempotency-Key is not 1 to 255 visible ASCII characters; `invalid_form`: the body is not a whole form of RFC 7578 */
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown; `missing_idempotency_key`: the header Idempotency-Key is required; `invalid_idempotency_key`: the header Idempotency-Key is not 1 to 255 visible ASCII characters; `invalid_form`: the body is not a complete form (RFC 7578) */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5267,7 +5267,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5317,7 +5317,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_key_reused`: the key was used for another request; `recipient_suppressed`: the address is suppressed: it bounced, complained, unsubscribed, or you added it; `no_recipient`: the answered message names nobody else to reply to */
+            /** @description `idempotency_key_reused`: the key was used for another request; `recipient_suppressed`: the address is suppressed: it bounced, complained, unsubscribed, or you added it; `no_recipient`: the answered message has no other address to reply to */
             422: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5329,14 +5329,14 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `rate_limit_exceeded`: too many within a minute; `daily_limit_exceeded`: too many today; `cold_outreach_limit`: too many to a recipient who has not answered yet; `loop_detected`: the answers come from a program that answers every mail; `upload_limit`: the account's uploads have no room for it */
+            /** @description `rate_limit_exceeded`: too many within a minute; `daily_limit_exceeded`: too many today; `cold_outreach_limit`: too many to a recipient who has not answered yet; `loop_detected`: the answers come from a program that answers every mail; `upload_limit`: the account's uploads would become too large */
             429: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
                     /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
-                    /** @description What is left of each limit */
+                    /** @description What remains of each limit */
                     RateLimit?: string;
                     /** @description The limits of the inbox */
                     "RateLimit-Policy"?: string;
@@ -5511,7 +5511,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5600,11 +5600,11 @@ export interface operations {
                 direction?: "inbound" | "outbound";
                 /** @description Searches subject, addresses and text. All words must match; `"a phrase"`, `or`, `-not` */
                 q?: string;
-                /** @description The same, only in the sender's address and name */
+                /** @description As `q`, but only in the sender's address and name */
                 from?: string;
-                /** @description The same, only in the recipients' addresses */
+                /** @description As `q`, but only in the recipients' addresses */
                 to?: string;
-                /** @description The same, only in the subject */
+                /** @description As `q`, but only in the subject */
                 subject?: string;
                 /** @description Only messages with attachments (`true`) or without (`false`) */
                 has_attachment?: boolean;
@@ -5612,9 +5612,9 @@ export interface operations {
                 since?: string;
                 /** @description Older than this: a day (UTC) or an RFC 3339 date-time */
                 until?: string;
-                /** @description Only messages of this thread. Also taken as `threadId` */
+                /** @description Only messages of this thread. Also accepted as `threadId` */
                 thread_id?: string;
-                /** @description `nextCursor` of the page before: continues after it, whatever has arrived meanwhile */
+                /** @description `nextCursor` of the previous page: continues after it, also if items arrived meanwhile */
                 cursor?: string;
                 /** @description Adds fields, as a comma list. `extracted`: `codes`, `links`, `extractedText` and `extractedHtml` of each message */
                 include?: string;
@@ -5746,7 +5746,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5823,7 +5823,7 @@ export interface operations {
                 to?: string;
                 /** @description A part of the subject. Case-insensitive */
                 subject?: string;
-                /** @description Only mail of this thread. Also taken as `threadId` */
+                /** @description Only mail of this thread. Also accepted as `threadId` */
                 thread_id?: string;
                 /** @description Only mail that has all of these: `code`, `link`, `attachment`, with commas between */
                 has?: string;
@@ -5956,7 +5956,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6158,7 +6158,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6278,7 +6278,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6399,7 +6399,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6538,7 +6538,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6672,7 +6672,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6743,7 +6743,7 @@ export interface operations {
                 limit?: number;
                 /** @description How many to skip */
                 offset?: number;
-                /** @description Only read threads (`true`) or unread ones (`false`). Also taken as `isRead` */
+                /** @description Only read threads (`true`) or unread ones (`false`). Also accepted as `isRead` */
                 is_read?: boolean;
             };
             header?: never;
@@ -6818,7 +6818,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6975,7 +6975,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7178,7 +7178,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7346,7 +7346,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `invalid_signature`: the signature of the address is wrong; `link_expired`: the address has expired */
+            /** @description `invalid_signature`: the signature of the URL is wrong; `link_expired`: the URL has expired */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7358,7 +7358,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7524,7 +7524,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `upload_limit`: the account's uploads have no room for it */
+            /** @description `upload_limit`: the account's uploads would become too large */
             429: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7641,7 +7641,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7767,7 +7767,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7840,7 +7840,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Where the account's events go. All fields are null if none was ever set */
+            /** @description Where the account's events go. All fields are null if no webhook was ever set */
             200: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8049,7 +8049,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `invalid_webhook_url`: the URL is not one that events may go to */
+            /** @description `invalid_webhook_url`: events may not be sent to this URL */
             422: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8701,7 +8701,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8751,7 +8751,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_key_reused`: the key was used for another request; `invalid_webhook_url`: the URL is not one that events may go to; `webhook_limit_reached`: the account has its maximum of webhook endpoints */
+            /** @description `idempotency_key_reused`: the key was used for another request; `invalid_webhook_url`: events may not be sent to this URL; `webhook_limit_reached`: the account has its maximum of webhook endpoints */
             422: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8891,7 +8891,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9017,7 +9017,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9189,7 +9189,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9225,7 +9225,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `invalid_webhook_url`: the URL is not one that events may go to */
+            /** @description `invalid_webhook_url`: events may not be sent to this URL */
             422: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9270,7 +9270,7 @@ export interface operations {
             query?: {
                 /** @description How many to return */
                 limit?: number;
-                /** @description `nextCursor` of the page before: continues after it, whatever has arrived meanwhile */
+                /** @description `nextCursor` of the previous page: continues after it, also if items arrived meanwhile */
                 cursor?: string;
                 /** @description Only events in this state */
                 state?: "pending" | "delivered" | "failed" | "none";
@@ -9353,7 +9353,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9497,7 +9497,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9653,7 +9653,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9789,7 +9789,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9876,7 +9876,7 @@ export interface operations {
                 limit?: number;
                 /** @description Which events: a comma list of types, or `*` for all. Without it: only `message.received` */
                 types?: string;
-                /** @description Only events of these inboxes: a comma list, at most 100. Also taken as `inboxId` */
+                /** @description Only events of these inboxes: a comma list, at most 100. Also accepted as `inboxId` */
                 inbox_id?: string;
                 /** @description For inbound mail: `false` leaves out automated mail, `true` leaves out all other mail */
                 automated?: "true" | "false";
@@ -9992,7 +9992,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10061,7 +10061,7 @@ export interface operations {
             query?: {
                 /** @description Which events: a comma list of types, or `*` for all. Without it: only `message.received` */
                 types?: string;
-                /** @description Only events of these inboxes: a comma list, at most 100. Also taken as `inboxId` */
+                /** @description Only events of these inboxes: a comma list, at most 100. Also accepted as `inboxId` */
                 inbox_id?: string;
                 /** @description For inbound mail: `false` leaves out automated mail, `true` leaves out all other mail */
                 automated?: "true" | "false";
@@ -10074,7 +10074,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description Id of the last frame that you have. It wins over `after`
+                 * @description Id of the last frame that you have. It takes precedence over `after`
                  * @example evt_01km7xnw70ejr8hy7ppemk397f
                  */
                 "Last-Event-ID"?: string;
@@ -10084,7 +10084,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Frames, as long as you listen */
+            /** @description Frames, until the stream ends */
             200: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10128,7 +10128,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10211,7 +10211,7 @@ export interface operations {
             query?: {
                 /** @description How many to return */
                 limit?: number;
-                /** @description `nextCursor` of the page before: continues after it, whatever has arrived meanwhile */
+                /** @description `nextCursor` of the previous page: continues after it, also if items arrived meanwhile */
                 cursor?: string;
             };
             header?: never;
@@ -10291,7 +10291,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10434,7 +10434,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10519,11 +10519,11 @@ export interface operations {
                 kind?: "relay" | "webhook";
                 /** @description Only items in this state */
                 state?: "ready" | "running" | "waiting";
-                /** @description Only items of this inbox. Also taken as `inboxId` */
+                /** @description Only items of this inbox. Also accepted as `inboxId` */
                 inbox_id?: string;
                 /** @description How many to return */
                 limit?: number;
-                /** @description `nextCursor` of the page before: continues after it, whatever has arrived meanwhile */
+                /** @description `nextCursor` of the previous page: continues after it, also if items arrived meanwhile */
                 cursor?: string;
             };
             header?: never;
@@ -10603,7 +10603,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10729,7 +10729,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10888,7 +10888,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10969,15 +10969,15 @@ export interface operations {
     listSuppressions: {
         parameters: {
             query?: {
-                /** @description Only of this address */
+                /** @description Only suppressions of this address */
                 address?: string;
-                /** @description Only those of this inbox. Also taken as `inboxId` */
+                /** @description Only suppressions of this inbox. Also accepted as `inboxId` */
                 inbox_id?: string;
-                /** @description Only of this reason */
+                /** @description Only suppressions with this reason */
                 reason?: "bounce" | "complaint" | "unsubscribe" | "manual";
                 /** @description How many to return */
                 limit?: number;
-                /** @description `nextCursor` of the page before: continues after it, whatever has arrived meanwhile */
+                /** @description `nextCursor` of the previous page: continues after it, also if items arrived meanwhile */
                 cursor?: string;
             };
             header?: never;
@@ -11052,7 +11052,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11158,7 +11158,7 @@ export interface operations {
                     "application/json": components["schemas"]["AddedOrThere"];
                 };
             };
-            /** @description A suppression: an address that nothing is sent to */
+            /** @description A suppression: an address that gets no mail */
             201: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11221,7 +11221,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11312,7 +11312,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A suppression: an address that nothing is sent to */
+            /** @description A suppression: an address that gets no mail */
             200: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11373,7 +11373,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11499,7 +11499,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11766,7 +11766,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11898,7 +11898,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: there is no such thing in this account */
+            /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */

@@ -11,7 +11,7 @@ export interface InboxdOptions {
   headers?: Readonly<Record<string, string>>;
   /** The longest time of one attempt, to the end of its response: 30,000 by default. */
   timeoutMs?: number;
-  /** How often a call is retried at most, if it may be: 3 by default. */
+  /** The most retries of a call that may be repeated: 3 by default. */
   retries?: number;
 }
 
@@ -20,13 +20,13 @@ export type Fetch = (url: string | URL, init: RequestInit) => Promise<Response>;
 /** The beginning of all addresses. Throws for a wrong one, which would otherwise look like a service that does not answer. */
 export function baseOf({ baseUrl, fetch }: InboxdOptions): string {
   const base = String(baseUrl).replace(/\/$/, "");
-  // A `fetch` that was given may know the base of a relative address.
+  // A `fetch` in the options may have a base for a relative address.
   const mayBeRelative = fetch !== undefined || typeof globalThis.location === "object";
   if (mayBeRelative && /^(?:$|[/.])/.test(base)) return base;
   const fault = faultOfAddress(base);
   if (fault === undefined) return base;
   throw new TypeError(
-    `Cannot make a client: baseUrl is ${baseUrl ? JSON.stringify(base) : "missing"}, and must ${fault}, as "http://127.0.0.1:3000"`,
+    `Cannot make a client: baseUrl is ${baseUrl ? JSON.stringify(base) : "missing"}, and must ${fault}, such as "http://127.0.0.1:3000"`,
   );
 }
 
@@ -47,6 +47,6 @@ export function credentialOf(options: InboxdOptions): string | undefined {
   const credential = options[name];
   if (typeof credential === "string" && /^[\x21-\x7e]+$/.test(credential.trim())) return credential.trim();
   throw new TypeError(
-    `Cannot make a client: ${name} is ${credential ? "no key" : "missing"}; give the API key that the first start of the service printed, or that "inboxd key create" makes`,
+    `Cannot make a client: ${name} is ${credential ? "not a key" : "missing"}; give the API key that the first start of the service printed, or that "inboxd key create" makes`,
   );
 }

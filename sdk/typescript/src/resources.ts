@@ -113,7 +113,7 @@ export const messages = (request: Requester): Messages => ({
 const longestWaitSeconds = 60;
 
 export interface Threads {
-  /** Newest first. Skips none while threads are marked. */
+  /** Newest first. Skips no thread if others are marked meanwhile. */
   list(
     inboxId: string,
     query?: QueryAt<"/v1/inboxes/{id}/threads">,

@@ -9,7 +9,7 @@ export interface Attempted {
 }
 
 const firstWaitMs = 500;
-/** The most that all own pauses of a call take. */
+/** The limit on the sum of a call's own pauses. */
 const mostWaitMs = 30_000;
 const mostRetryAfterSeconds = 60;
 
@@ -22,7 +22,7 @@ export function mayPass({ status, code }: InboxdError): boolean {
   return temporary.has(status) || code === "idempotency_in_progress" || isForeignPage;
 }
 
-/** Whether the service does a call once though it arrives twice. A POST needs an idempotency key for that. */
+/** Whether a call has its effect only once if it arrives twice. A POST needs an idempotency key for that. */
 export function isRepeatable(method: string, idempotencyKey: string | undefined): boolean {
   return idempotencyKey !== undefined || ["GET", "HEAD", "PUT", "DELETE"].includes(method);
 }

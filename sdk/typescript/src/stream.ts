@@ -14,11 +14,13 @@ export interface StreamOptions extends Omit<LogQuery, "limit" | "after"> {
   /** Ends the stream. */
   signal?: AbortSignal | undefined;
   /**
-   * Whether the log is read, every 5 s, while no stream can be had: true by default. Without it, failures that a retry cannot mend
-   * end the stream, and so does a failed first connection if there is no `after`.
+   * Whether to read the log every 5 s while no stream can be opened: true by default. If false, the stream ends at a failure that
+   * a retry cannot mend, and at a failed first connection without `after`.
    */
   readsLog?: boolean | undefined;
-  /** Called when a connection begins, with the position behind which it begins. The stream waits for its promise. */
+  /**
+   * Called when a connection begins, with the position after which it sends events. The stream waits for the returned promise.
+   */
   onReady?: ((position: string) => void | Promise<void>) | undefined;
   /** Called with each failure that is retried. */
   onTrouble?: ((error: InboxdError) => void) | undefined;
@@ -27,7 +29,7 @@ export interface StreamOptions extends Omit<LogQuery, "limit" | "after"> {
 const path = "/v1/events/stream";
 /** The service sends the first bytes at once. They take longer if a proxy holds them back. */
 const beginMs = 5_000;
-/** A stream that works has given its position by then. */
+/** A stream that works sends its position within this time. */
 const soonMs = 250;
 
 /** Each event once and in order, until the signal or the reader ends it. After a cut it resumes behind the last event that was processed. */
@@ -39,7 +41,7 @@ export async function* streamEvents(
   const end = () => over.abort();
   if (signal?.aborted) end();
   signal?.addEventListener("abort", end);
-  // Given even if it is the default, because the log then says how far it was examined.
+  // Sent even if it is the default, because with `types` the log returns the last event that it read.
   const query = { ...filters, types };
   try {
     const source = eventSource({

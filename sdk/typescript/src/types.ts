@@ -3,7 +3,7 @@ import type { components, paths, webhooks } from "./openapi.ts";
 /** The shapes of the API by their names in its document: `Schemas["Message"]`. */
 export type Schemas = components["schemas"];
 
-/** An event as the log and the stream show it. Skip kinds that you do not know: new ones may come. */
+/** An event as the log and the stream show it. Ignore unknown types: new ones may be added. */
 export type InboxdEvent = Schemas["Event"];
 
 /** An event as a webhook receives it. */

@@ -34,7 +34,7 @@ ${points.map(clause).join("\n")}
     _describe command below
   fi
 }
-# The file of a function that was loaded runs as that function; a text that is evaluated makes it known.
+# Loaded from a file in $fpath, this text runs as the function. Evaluated as a text, it registers the function.
 if [[ $funcstack[1] == _inboxd ]]; then
   _inboxd "$@"
 else

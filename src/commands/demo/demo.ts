@@ -26,7 +26,7 @@ interface StepReport {
 /** Runs the demo and prints each step. Returns whether all steps succeeded. */
 export async function demo({ json = false, ...options }: DemoOptions): Promise<boolean> {
   if (options.url === undefined && options.smtp !== undefined) {
-    throw new UsageError("Cannot use --smtp: it belongs to a running server, which --url names");
+    throw new UsageError("Cannot use --smtp without --url: it is the SMTP listener of that server");
   }
   const startedAt = performance.now();
   const steps: StepReport[] = [];
@@ -77,7 +77,7 @@ function running({ smtp, ...server }: DemoOptions): DemoServer {
   };
 }
 
-/** Runs on a new server in a temporary directory and on free ports, whatever the environment says. */
+/** Runs on a new server in a temporary directory and on free ports. Ignores the settings of the environment. */
 async function onOwnServer(step: Step, story: (server: DemoServer) => Promise<Conversation>): Promise<Conversation> {
   const directory = await mkdtemp(join(tmpdir(), "inboxd-demo-"));
   const interrupted = Promise.withResolvers<never>();

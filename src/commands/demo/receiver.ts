@@ -5,7 +5,7 @@ import { webhookFault } from "../../standards/signature.ts";
 /** The event of an incoming mail, from a webhook or from the log. */
 export type ReceivedEvent = Schemas["MessageReceived"];
 
-/** The source of the events: a webhook of the demo, or the log if there can be no webhook. */
+/** The source of the events: a webhook of the demo, or the log if no webhook is possible. */
 export interface Events {
   readonly kind: "webhook" | "log";
   /** The next event of this inbox. Rejects if none comes in time. */

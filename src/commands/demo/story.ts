@@ -13,7 +13,7 @@ export interface DemoServer {
   isOurs: boolean;
 }
 
-/** Runs one step. The first value of its result is printed beside the step. */
+/** Runs one step. The first value of the result of `work` is printed beside the step. */
 export type Step = <Result>(
   name: string,
   work: () => Promise<readonly [detail: string, result: Result]>,
@@ -140,7 +140,7 @@ async function writeBySmtp({ smtp }: DemoServer, from: Inbox, to: Inbox, world: 
       smtpUtf8: false,
     });
     if (outcome?.kind === "sent") return outcome.reply;
-    throw new Error(`Cannot hand in mail at ${smtp.host}:${smtp.port}: ${outcome?.failure.message}`);
+    throw new Error(`Cannot send mail to ${smtp.host}:${smtp.port}: ${outcome?.failure.message}`);
   } finally {
     await relay.close();
   }

@@ -13,8 +13,8 @@ export interface Subscription {
 }
 
 /**
- * Receives events by a temporary webhook endpoint for the inboxes of the demo. The account's own endpoints stay as they are. Reads
- * the log if there can be no such endpoint, or if the server runs on another machine and cannot reach this one.
+ * Receives events by a temporary webhook endpoint for the inboxes of the demo. The account's own endpoints stay as they are.
+ * Reads the log if the server allows no such endpoint, or if it runs on another machine and cannot reach this one.
  */
 export async function subscribe(client: Inboxd, now: () => Date, inboxIds: string[]): Promise<Subscription> {
   if (!isLoopback(client.baseUrl)) return byLog(client, "the server is not on this machine");
@@ -50,8 +50,8 @@ export async function subscribe(client: Inboxd, now: () => Date, inboxIds: strin
 function whyNone(error: unknown): string | undefined {
   if (!(error instanceof InboxdError)) return undefined;
   if (error.code === "invalid_webhook_url") return "the server allows no webhook on this machine";
-  if (error.code === "rate_limit_exceeded") return "the account has made as many webhooks as it may in an hour";
-  return error.code === "webhook_limit_reached" ? "the account has as many webhooks as it may have" : undefined;
+  if (error.code === "rate_limit_exceeded") return "the account has reached its limit of new webhooks in an hour";
+  return error.code === "webhook_limit_reached" ? "the account has reached its limit of webhooks" : undefined;
 }
 
 function byLog(client: Inboxd, why: string): Subscription {

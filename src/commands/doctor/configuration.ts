@@ -15,7 +15,7 @@ export function checkConfiguration(env: Environment): { config: Config; findings
   }
 }
 
-/** A process accepts 10,000 connections in all. */
+/** More connections than this from one address are too many: a process accepts 10,000 in all. */
 const manyOfOne = 1000;
 
 /** Valid settings that a public service would not have. */

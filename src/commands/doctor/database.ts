@@ -108,7 +108,7 @@ export function checkSchema({ stepsToDo, unknownSteps }: DatabaseFacts): Finding
     return fail(seen, "Run the version that wrote it, or a later one");
   }
   if (stepsToDo.length > 0) {
-    return warn(`pending steps: ${stepsToDo.join(", ")}`, "The next start runs them, or now: inboxd migrate");
+    return warn(`pending steps: ${stepsToDo.join(", ")}`, "The next start runs them. To run them now: inboxd migrate");
   }
   return ok("up to date");
 }

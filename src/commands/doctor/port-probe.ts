@@ -48,7 +48,7 @@ export function greetingAt(host: string, port: number): Promise<string> {
   return promise;
 }
 
-/** The setting for the host of a port setting. */
+/** The name of the host setting that belongs to a port setting. */
 export function hostVariable(portVariable: string): string {
   return portVariable === "SMTP_PORT" ? "SMTP_HOST" : "HOST";
 }

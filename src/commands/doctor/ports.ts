@@ -18,7 +18,7 @@ export type Identity = { id: string } | "not started yet" | "unknown";
 export async function checkPorts(question: PortsQuestion): Promise<Finding[]> {
   const { host, port, smtpHost, smtpPort, smtpHostname, metricsPort, identity } = question;
   const owner = ownerAt(host, port, identity);
-  // The ports of mail and metrics show an inboxd without its id, so the owner of the API's port decides.
+  // The ports of SMTP and metrics show that an inboxd listens, but not which one. So the owner of the API's port decides.
   const neighbour = async () => {
     const found = await owner;
     if (found === "ours" || identity === "unknown" || port === 0) return "ours";

@@ -6,11 +6,11 @@ import type { Position } from "./position.ts";
 export interface FollowOptions {
   client: Inboxd;
   inboxId: string | undefined;
-  /** Where to begin; undefined for now. */
+  /** The position to begin after; undefined: only events from now on. */
   from: Position | undefined;
   /** Called once, as soon as the first position is known. */
   onBegin(position: Position): Promise<void>;
-  /** Processes an event, for the n-th time counted from 1. Returns whether it succeeded. */
+  /** Processes an event. `attempt` counts the tries of this event, from 1. Returns whether it succeeded. */
   handle(event: InboxdEvent, attempt: number): Promise<boolean>;
   /** Called after each processed event, before the next one. */
   save(position: Position): Promise<void>;
@@ -65,7 +65,7 @@ export async function follow({
   }
 }
 
-/** A stream shows an event like its first delivery. Time and number of this delivery are the listener's own. */
+/** Removes time and number of the delivery: a stream sets them as for a first delivery, and the listener sets its own. */
 function withoutAttempt(event: InboxdEvent): InboxdEvent {
   const { delivered_at: _at, attempt: _attempt, ...logged } = event as InboxdEvent & Record<string, unknown>;
   return logged as InboxdEvent;

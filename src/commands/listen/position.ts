@@ -26,7 +26,7 @@ export async function readPosition(file: string): Promise<Position | undefined> 
     throw new Error(`Cannot read the position: ${(error as Error).message}`);
   }
   const after = afterIn(text);
-  if (after === undefined) throw new Error(`Cannot read the position: ${file} holds none; give --after`);
+  if (after === undefined) throw new Error(`Cannot read the position: ${file} contains none; give --after`);
   return { after };
 }
 

@@ -4,11 +4,11 @@ import { ofServer } from "../client.ts";
 import { print } from "../terminal.ts";
 import type { McpOptions } from "./serve-model.ts";
 
-/** For programs that start their tools as processes. */
+/** Adds `mcp`, for programs that start their tools as processes. */
 export function mcpCommand(program: Command): void {
   ofServer(program.command("mcp"))
     .description("serve the Model Context Protocol on stdin and stdout, with the mail of a running server")
-    .option("--embedded", "run an own server in DATA_DIR, until stdin ends")
+    .option("--embedded", "start a separate server in DATA_DIR, until stdin ends")
     .option("--tools <names>", "offer only these tools, separated by commas")
     .addOption(new Option("--read-only", "offer only the tools that change nothing").conflicts("tools"))
     .option("--inbox <inbox>", "limit the model to this inbox: its address, username or id")
@@ -18,7 +18,7 @@ export function mcpCommand(program: Command): void {
     });
 }
 
-/** For a language model with a shell and without our tools. */
+/** Adds `skill`, for a language model with a shell and without our tools. */
 export function skillCommand(program: Command): void {
   program
     .command("skill")

@@ -44,7 +44,7 @@ async function ownServer(): Promise<ModelServer> {
   return startOwnServer();
 }
 
-/** The server of the options. Failures to reach it come in plain words. */
+/** The server in the options. A failed connection gets a message in plain words. */
 function runningServer(options: ServerOptions): ModelServer {
   const { baseUrl } = clientOf(options);
   const fetch: Api["fetch"] = (url, init) =>

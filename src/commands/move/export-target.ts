@@ -9,10 +9,10 @@ export type ReadOut = (write: (piece: string | Uint8Array) => Promise<void>) => 
 /** Writes a file that only its owner can read, since it contains secrets. Renames it when it is complete, and removes an incomplete one. */
 export async function exportToFile(path: string, readOut: ReadOut): Promise<ExportEnd> {
   const unfinished = `${path}.unfinished`;
-  const whenThere = `${path} is there already`;
+  const whenThere = `${path} already exists`;
   if (lstatSync(path, { throwIfNoEntry: false })) throw new Error(`Cannot export: ${whenThere}`);
   // Never opens an existing file: it may be a link to a place where others can read the secrets.
-  const file = await openNew(unfinished, `${unfinished} is there, of an export that runs or was killed`);
+  const file = await openNew(unfinished, `${unfinished} already exists: another export is running, or one was killed`);
   try {
     const seen = endWatch();
     await readOut(async (piece) => {
@@ -39,7 +39,9 @@ export async function exportToFile(path: string, readOut: ReadOut): Promise<Expo
 /** Writes into a pipe, at the speed of its reader. */
 export async function exportToStdout(readOut: ReadOut): Promise<ExportEnd> {
   if (process.stdout.isTTY) {
-    throw new UsageError("Cannot export to a terminal: it holds secrets; pipe it into a program, or name a file");
+    throw new UsageError(
+      "Cannot export to a terminal: an export contains secrets; pipe it into a program, or name a file",
+    );
   }
   const seen = endWatch();
   const unread = Promise.withResolvers<never>();
@@ -62,7 +64,9 @@ function written(piece: string | Uint8Array): Promise<void> {
 }
 
 function whyUnread(error: Error): string {
-  return "code" in error && error.code === "EPIPE" ? "who reads it ended before it was whole" : reasonOf(error);
+  return "code" in error && error.code === "EPIPE"
+    ? "the program that reads the export ended before the export was complete"
+    : reasonOf(error);
 }
 
 async function openNew(path: string, whenThere: string): Promise<FileHandle> {
@@ -93,5 +97,5 @@ function endWatch() {
 }
 
 export function wentAway(cause?: unknown): Error {
-  return new Error("Cannot export: the running service went away before the end", { cause });
+  return new Error("Cannot export: the running service stopped before the export was complete", { cause });
 }

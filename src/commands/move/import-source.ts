@@ -34,7 +34,7 @@ async function stdinKept(): Promise<ImportSource> {
     for await (const piece of Bun.stdin.stream()) await write(piece);
   }).catch((error: unknown) => {
     throw new Error(
-      `Cannot import: stdin can't be kept in ${tmpdir()}: ${reasonOf(error)}; TMPDIR names another place`,
+      `Cannot import: cannot store stdin in ${tmpdir()}: ${reasonOf(error)}; set TMPDIR to another directory`,
     );
   });
   return { lines: () => linesOf(`/dev/fd/${file.fd}`), close: () => file.close() };

@@ -60,12 +60,12 @@ export function threadCommands(program: Command): void {
       .description("mark a thread as read")
       .option(
         "--up-to <message>",
-        "id of the last message that you have read: the thread stays unread if a newer mail has come",
+        "id of the last message that you have read: the thread stays unread if newer mail has arrived",
       )
       .addOption(new Option("--unread", "mark it as unread").conflicts("upTo")),
     (id: string, { upTo, unread, ...server }: MarkOptions) =>
       clientOf(server).threads.mark(id, { is_read: unread !== true, up_to_message_id: upTo }),
-    ({ id, isRead, reason }) => ({ id, isRead, ...(reason && { reason: "newer mail has come in: read it first" }) }),
+    ({ id, isRead, reason }) => ({ id, isRead, ...(reason && { reason: "newer mail has arrived: read it first" }) }),
   );
 }
 

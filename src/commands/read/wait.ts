@@ -65,7 +65,7 @@ async function waitOnce(inbox: string, options: WaitOptions): Promise<WaitAnswer
 
 type WaitQuery = Partial<Record<"from" | "to" | "subject" | "has" | "after", string | undefined>>;
 
-/** Repeats short waits until the time is over, also after a server that stops has ended one early. */
+/** Repeats short waits until the time is over. A server that stops ends its wait early, which is then repeated, too. */
 async function waitFor(client: Inboxd, id: string, query: WaitQuery, seconds: number): Promise<WaitAnswer> {
   const endMs = performance.now() + seconds * 1000;
   for (let after = query.after; ; ) {
@@ -77,7 +77,7 @@ async function waitFor(client: Inboxd, id: string, query: WaitQuery, seconds: nu
   }
 }
 
-/** Shorter than the patience of a proxy in between. */
+/** Shorter than the usual time-out of a proxy. */
 const longestWaitSeconds = 25;
 
 function shownWait({ message }: WaitAnswer, calendar: Calendar, _inbox: string, { code, link }: WaitOptions): string {

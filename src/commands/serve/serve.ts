@@ -72,7 +72,7 @@ function banner(config: Config, { apiUrl, smtp, metricsUrl, engine, firstStart, 
   if (firstStart.apiKey !== undefined) lines.push(`  API key          ${firstStart.apiKey}`);
   if (firstStart.webhookSecret !== undefined) lines.push(`  Webhook secret   ${firstStart.webhookSecret}`);
   if (firstStart.apiKey !== undefined || firstStart.webhookSecret !== undefined) {
-    lines.push("  Save what is above: it is shown only once.", "");
+    lines.push("  Save the values above: they are shown only once.", "");
   }
   if (signIn !== undefined) {
     lines.push(

@@ -98,15 +98,15 @@ function jsonFields(text: string): Fields | undefined {
 }
 
 function entryOf(line: number, fields: Fields | undefined, { reason, now }: Reading): ListEntry | LeftOut {
-  if (fields === undefined) return { line, why: "it is no line of JSON" };
+  if (fields === undefined) return { line, why: "it is not a JSON object" };
   const given = fields.address ?? "";
   const address = parseSendAddress(given, given.slice(given.lastIndexOf("@") + 1));
   if (address === undefined) return { line, why: "it has no email address" };
   if (isPattern(address)) return { line, why: "its address is a pattern" };
   const expiresAt = instantOf(fields.expiresAt);
-  if (expiresAt !== undefined && expiresAt <= now) return { line, why: "it is over" };
+  if (expiresAt !== undefined && expiresAt <= now) return { line, why: "it has expired" };
   const known = knownReason(fields.reason);
-  // An unknown reason of a provider is often the reply of a mail server.
+  // An unknown reason becomes the detail: a provider often gives the reply of a mail server as the reason.
   const detail = fields.detail ?? (known === undefined ? fields.reason : undefined);
   const createdAt = instantOf(fields.createdAt);
   return {
@@ -140,7 +140,7 @@ function shortened(text: string): string {
     .join("");
 }
 
-/** A record of a list: its first line, its text, and its CSV fields. */
+/** A record of a list: the number of its first line, its text, and its CSV fields. */
 interface CsvRecord {
   line: number;
   text: string;

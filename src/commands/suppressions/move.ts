@@ -50,14 +50,14 @@ async function writeToFile(client: Inboxd, path: string): Promise<object> {
   return { file: path, exported };
 }
 
-/** One line of JSON, without the ids that only this service knows. */
+/** One line of JSON, without the ids of the suppression and of its message, which another service does not have. */
 function lineOf({ address, inboxId, reason, detail, createdAt, expiresAt }: Schemas["Suppression"]): string {
   return `${JSON.stringify({ address, inboxId, reason, detail, createdAt, expiresAt })}\n`;
 }
 
-/** Entries of one request. Even with the longest fields its body stays within the limit of the service. */
+/** The most entries of one request. Even with the longest fields its body stays within the limit of the service. */
 const mostAtOnce = 500;
-/** Entries that are left out with a message of their own. */
+/** Once this many entries are left out, no further ones are named. */
 const mostNamed = 20;
 
 /** Adds the entries of a list. A repeated import changes nothing. */
@@ -65,7 +65,7 @@ export async function importSuppressions(path: string, { reason, ...server }: Im
   const client = clientOf(server);
   const source = await openImport(path);
   const sum = { created: 0, existing: 0, leftOut: 0 };
-  // One request an inbox, because an unknown inbox fails its whole request.
+  // Groups the entries by inbox: a request with an unknown inbox fails as a whole, also for the entries of other inboxes.
   const waiting = new Map<string, ListEntry[]>();
   try {
     for await (const entry of listEntries(source.lines(), { reason, now: realWorld.now() })) {
@@ -91,10 +91,10 @@ export async function importSuppressions(path: string, { reason, ...server }: Im
       sum.created += created;
       sum.existing += existing;
       const skipped = data.length - created - existing;
-      if (skipped > 0) leaveOut(skipped, `${skipped} that came twice, or are bounces that have ended`);
+      if (skipped > 0) leaveOut(skipped, `${skipped} entries that occur twice, or are bounces that have expired`);
     } catch (error) {
       if (!(error instanceof InboxdError) || error.problem.resource !== "inbox") throw error;
-      leaveOut(data.length, `${data.length} of inbox ${data[0]?.inboxId}: the account has no such inbox`);
+      leaveOut(data.length, `${data.length} entries of inbox ${data[0]?.inboxId}: the account has no such inbox`);
     }
   }
 

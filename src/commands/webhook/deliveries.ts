@@ -40,9 +40,9 @@ export function deliveryCommands(webhook: Command): void {
       .description(
         "list the last 100 attempts to deliver an event, first attempt first; or the deliveries of an endpoint, newest event first",
       )
-      .addOption(new Option("--state <state>", "of an endpoint: list only this state").choices(states))
-      .option("--limit <number>", "of an endpoint: the most deliveries to list, 1 to 100 (default: 50)")
-      .option("--cursor <cursor>", "of an endpoint: continue a list at this cursor"),
+      .addOption(new Option("--state <state>", "for an endpoint: list only this state").choices(states))
+      .option("--limit <number>", "for an endpoint: the most deliveries to list, 1 to 100 (default: 50)")
+      .option("--cursor <cursor>", "for an endpoint: continue a list at this cursor"),
     async (id: string, options: DeliveriesOptions) =>
       isEndpointId(id) ? deliveriesTo(id, options) : attemptsOf(id, options),
     (made, calendar) => {
@@ -93,7 +93,9 @@ async function attemptsOf(
   { account, state, limit, cursor }: DeliveriesOptions,
 ): Promise<Schemas["Delivery"][]> {
   if ([state, limit, cursor].some((option) => option !== undefined))
-    throw new UsageError("Cannot use --state, --limit or --cursor with an event: they are of an endpoint's deliveries");
+    throw new UsageError(
+      "Cannot use --state, --limit or --cursor with an event: they are for the deliveries of an endpoint",
+    );
   return (await admin({ operation: "webhook deliveries", arguments: { event, account } })) as Schemas["Delivery"][];
 }
 
@@ -117,7 +119,7 @@ async function deliveriesTo(
   return { data, nextCursor: next };
 }
 
-/** Goes on to the end of the log, or until the API's limit of calls a minute. Another run continues from there. */
+/** Continues to the end of the log, or until the API's limit of calls per minute. Another run continues from there. */
 async function recover(client: Inboxd, endpoint: string, after: string): Promise<Schemas["RecoveryResult"]> {
   let queued = 0;
   for (let position = after; ; ) {

@@ -34,7 +34,7 @@ export async function removeEndpoint(client: Inboxd, id: string): Promise<object
   return { id, url, deleted: true };
 }
 
-/** Refuses what is never a webhook address. The service decides whether it allows this one. */
+/** Refuses a text that cannot be a webhook address. The service decides whether it allows this address. */
 export function webhookUrl(text: string): string {
   const url = checkWebhookUrl(text, { allowPrivate: true });
   if (typeof url === "string") throw new InvalidArgumentError(`It ${url}.`);

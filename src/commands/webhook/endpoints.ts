@@ -59,7 +59,9 @@ function endpointCommands(webhook: Command): void {
   );
   reporting(
     ofSubscription(ofServer(webhook.command("change <endpoint>")))
-      .description("change an endpoint; an option that is not given stays as it is, and --include none clears it")
+      .description(
+        "change an endpoint; a setting without an option stays as it is, and --include none removes all further fields",
+      )
       .addOption(new Option("--to <url>", "the new address").argParser(webhookUrl))
       .option("--description <text>", "a note for you")
       .option("--no-description", "remove the note")

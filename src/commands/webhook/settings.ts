@@ -49,7 +49,7 @@ export function settingCommands(webhook: Command): void {
     rotate,
     ({ secret, overlapSeconds }) => ({
       secret,
-      before: overlapSeconds === 0 ? "signs nothing from now on" : `signs beside it for ${overlapSeconds} s more`,
+      before: overlapSeconds === 0 ? "signs nothing from now on" : `also signs for ${overlapSeconds} s more`,
     }),
   );
   reporting(
@@ -76,7 +76,7 @@ async function rotate(endpoint: string | undefined, { overlapSeconds, ...target 
   return { ...(made as Schemas["WebhookSecret"]), overlapSeconds: seconds };
 }
 
-/** The range of the API. */
+/** Checks a number of seconds against the range of the API. */
 function overlap(text: string): string {
   if (/^\d{1,6}$/.test(text) && Number(text) <= 604_800) return text;
   throw new InvalidArgumentError("It must be 0 to 604800 whole seconds.");

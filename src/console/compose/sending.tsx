@@ -18,7 +18,7 @@ export interface Sending {
   problem: Problem | undefined;
   /** Sends with the key of the draft. */
   send(post: (key: string) => Promise<Schemas["SendResult"]>, onEnd: (outcome: Outcome) => void): Promise<void>;
-  /** Makes the next call of `send` another mail. */
+  /** Changes the idempotency key, so that the next `send` is a new mail. */
   beginAnother(): void;
 }
 

@@ -10,7 +10,7 @@ const screenKeys = new Set<ReadonlyMap<string, Action>>();
 
 /** Sets the shortcuts of a component while it is mounted. If two have the same key, the later one wins. */
 export function useKeys(keys: Readonly<Record<string, Action>>): void {
-  // A layout effect runs with the rendering: the next key may be pressed at once.
+  // A layout effect, because another effect might run only after the next key press.
   useLayoutEffect(() => {
     const added = new Map(Object.entries(keys));
     screenKeys.add(added);

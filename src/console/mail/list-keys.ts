@@ -10,7 +10,7 @@ import { type AsOf, isReadNow, mark } from "./marking.ts";
 
 interface ListKeys {
   view: View;
-  /** The thread that is open beside the list. Its keys replace some of the list. */
+  /** The thread that is open beside the list. Its shortcuts replace some shortcuts of the list. */
   openId: string | undefined;
   /** The index of the row with the keyboard focus; -1 for none. */
   current: number;
@@ -37,7 +37,7 @@ export function useListKeys(list: ListKeys): void {
     list.setCurrent(next);
     showRow(scroller.current, next, list.rowHeight);
   }
-  // A layout effect runs with the rendering: the next key may be pressed at once.
+  // A layout effect, because another effect might run only after the next key press.
   useLayoutEffect(() => {
     if (!isMoved.current) return;
     isMoved.current = false;

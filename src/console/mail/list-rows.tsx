@@ -7,7 +7,7 @@ import { type AsOf, isReadNow } from "./marking.ts";
 interface RowProps {
   /** Whether its thread is open beside the list. */
   isOpen: boolean;
-  /** Whether the keyboard is on this row. */
+  /** Whether this row is the one that the keyboard reaches. */
   isCurrent: boolean;
   onFocus(): void;
 }

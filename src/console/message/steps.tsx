@@ -3,7 +3,7 @@ import { Time } from "../parts/time.tsx";
 
 type Message = Schemas["Message"];
 
-/** The times of the events of a message, as far as they are in the log. */
+/** The times of the events of a message; undefined for an event that is not in the log. */
 interface LogTimes {
   sentAt: string | undefined;
   failedAt: string | undefined;

@@ -10,7 +10,7 @@ import { mapAtMost, useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
 import { CursorPager, useCursors } from "../parts/pager.tsx";
 import { SelectionBar, useSelection } from "../parts/selection.tsx";
-import { changeItems, mayChange, type OutboxItem } from "./outbox.ts";
+import { changeItems, mayChange, type OutboxItem } from "./change-items.ts";
 import { OutboxRow } from "./outbox-row.tsx";
 import { ShareBar } from "./share-bar.tsx";
 

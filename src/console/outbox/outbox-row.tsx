@@ -3,7 +3,7 @@ import { Icon } from "../parts/icon.tsx";
 import { RowSelect, type Selection } from "../parts/selection.tsx";
 import { StatusTag } from "../parts/tag.tsx";
 import { Time } from "../parts/time.tsx";
-import { mayChange, type OutboxItem } from "./outbox.ts";
+import { mayChange, type OutboxItem } from "./change-items.ts";
 
 interface OutboxRowProps {
   item: OutboxItem;

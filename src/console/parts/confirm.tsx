@@ -9,7 +9,7 @@ interface ConfirmProps {
   onDone(isConfirmed: boolean): void;
 }
 
-/** Asks for confirmation. The button that keeps everything has the focus. */
+/** Asks for confirmation. The button that cancels has the focus. */
 export function Confirm({ title, children, verb, onDone }: ConfirmProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);

@@ -6,7 +6,7 @@ interface EmptyProps {
   icon: IconName;
   title: string;
   children?: ComponentChildren;
-  /** A command that does it in a shell. */
+  /** A shell command that fills the list, or reads it. */
   command?: string;
 }
 

@@ -1,6 +1,6 @@
 import type { Resource } from "../errors.ts";
 
-/** The resource of one inbox that a request names. */
+/** The resource in the path of a request. It belongs to one inbox. */
 export interface NamedThing {
   resource: Extract<Resource, "inbox" | "thread" | "message" | "event" | "attachment">;
   id: string;
@@ -31,6 +31,6 @@ const namedIn: ReadonlyMap<string, NamedThing["resource"]> = new Map([
   ["threads", "thread"],
   ["messages", "message"],
   ["events", "event"],
-  // The id is that of its message.
+  // The path has the id of the attachment's message.
   ["attachments", "attachment"],
 ]);

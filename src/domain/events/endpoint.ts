@@ -20,7 +20,7 @@ export interface EndpointState {
   disabledAt: Date | null;
   disabledReason: DisabledReason | null;
   failingSince: Date | null;
-  /** The first 2xx answer of its address. */
+  /** The instant of the first 2xx answer from its URL. */
   answeredAt: Date | null;
 }
 
@@ -29,7 +29,7 @@ export type EndpointChange = Partial<EndpointSettings> & { disabled?: boolean };
 
 type Changeable = Omit<EndpointSettings, "url"> & { url: string | null } & EndpointState;
 
-/** The settings of a new endpoint, where the request leaves them out. */
+/** The default settings of a new endpoint. */
 export const usualSettings: Omit<EndpointSettings, "url"> = {
   description: null,
   eventTypes: [...defaultEventTypes],
@@ -47,8 +47,8 @@ export const neverTried: EndpointState = {
 };
 
 /**
- * The endpoint after a change. A new address, like enabling by hand, enables the endpoint and forgets its failures. An endpoint that was
- * disabled before keeps the instant and the reason.
+ * The endpoint after a change. `disabled: false`, or a new URL without `disabled`, enables the endpoint and forgets its failures. If the
+ * endpoint is already disabled, `disabled: true` keeps the earlier instant and reason.
  */
 export function withChange<Endpoint extends Changeable>(
   endpoint: Endpoint,

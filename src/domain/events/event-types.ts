@@ -23,7 +23,7 @@ export type EventType = (typeof eventTypes)[number];
 /** Types that a caller may subscribe to although no such event exists yet. */
 export const reservedEventTypes = ["domain.verified", "domain.failing", "domain.failed"] as const;
 
-/** Facts that the row of an event keeps, by type, because the rows that it is about change or are deleted. */
+/** The facts that the row of an event keeps, by type. The event is about other rows, which may change or be deleted. */
 export interface EventData {
   "message.received": null;
   "message.sent": SentMessage;
@@ -56,7 +56,7 @@ interface EventFacts {
 
 export interface SentMessage {
   status: "sent";
-  /** Null if the relay named none. */
+  /** Null if the relay gave the mail no id. */
   providerMessageId: string | null;
   /** All recipients, with their status at that time. */
   recipients: readonly RecipientOutcome[];
@@ -83,7 +83,7 @@ export interface DisabledWebhook {
 
 /** A report about a message, as it was when it came. */
 export interface ReportData {
-  /** Null if the relay named none. */
+  /** Null if the relay gave the mail no id. */
   providerMessageId: string | null;
   report: {
     id: string;
@@ -102,7 +102,7 @@ export interface ReportData {
 
 /** A suppression that the service added by itself, and the message that caused it. */
 export interface AddedSuppression {
-  /** Null if the relay named none. */
+  /** Null if the relay gave the mail no id. */
   providerMessageId: string | null;
   suppression: {
     id: string;
@@ -123,7 +123,7 @@ export function isOfMessage(type: string): boolean {
 /** The word that subscribes to all types. */
 export const everyEvent = "*";
 
-/** The types of a subscription that names none. */
+/** The types of a subscription without a list of types. */
 export const defaultEventTypes: readonly string[] = ["message.received"];
 
 /** Whether a caller may subscribe to a type. */

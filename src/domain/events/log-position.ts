@@ -8,17 +8,17 @@ export interface LogPosition {
 /** The position before all events, which is also the end of an empty log. */
 export const startOfLog: LogPosition = { id: "", writtenBy: "0" };
 
-/** The position itself, of a row that has more fields. */
+/** The position in a row, without the other fields of the row. */
 export function positionOf({ id, writtenBy }: LogPosition): LogPosition {
   return { id, writtenBy };
 }
 
-/** The later one of two. */
+/** The later of two positions. */
 export function laterPosition(one: LogPosition, other: LogPosition): LogPosition {
   return positionOf(comparePositions(one, other) < 0 ? other : one);
 }
 
-/** The name of a position, by which a client comes back to it: the id of the event, or `start`. */
+/** The name of a position, with which a client can continue there: the id of the event, or `start`. */
 export function positionName({ id }: LogPosition): string {
   return id === "" ? startName : id;
 }
@@ -30,7 +30,7 @@ export function comparePositions(one: LogPosition, other: LogPosition): number {
   return (
     one.writtenBy.length - other.writtenBy.length ||
     inAscii(one.writtenBy, other.writtenBy) ||
-    // The index collates ids as "C".
+    // By bytes, as the index sorts ids (collation "C").
     inAscii(one.id, other.id)
   );
 }

@@ -5,31 +5,31 @@ export const includeWords = ["html", "extracted", "automated", "recipients"] as 
 
 export type IncludeWord = (typeof includeWords)[number];
 
-/** The events that an endpoint, a call of the log or a stream wants. */
+/** The choice of events for an endpoint, a page of the log or a stream. */
 export interface Subscription {
   /** Types, or `*` for all. */
   types: readonly string[];
   /** Undefined for all inboxes and for events about no inbox. */
   inboxIds: readonly string[] | undefined;
-  /** Limits `message.received` to automated mail, or to other mail. Undefined for both. */
+  /** Limits `message.received` to automated mail (true) or to other mail (false). Undefined for both. */
   automated: boolean | undefined;
 }
 
 /** The facts of an event that a subscription checks. */
-export interface Tellable {
+export interface EventProperties {
   type: EventType;
   inboxId: string | null;
   /** Whether its message is automated mail. */
   isAutomated: boolean;
 }
 
-export function wants({ types, inboxIds, automated }: Subscription, event: Tellable): boolean {
+export function wants({ types, inboxIds, automated }: Subscription, event: EventProperties): boolean {
   if (!types.includes(everyEvent) && !types.includes(event.type)) return false;
   if (inboxIds !== undefined && (event.inboxId === null || !inboxIds.includes(event.inboxId))) return false;
   return automated === undefined || event.type !== "message.received" || event.isAutomated === automated;
 }
 
-/** The given words in their order, without duplicates. */
+/** The given words in the order of `includeWords`, without duplicates. */
 export function inOrder(words: readonly string[]): IncludeWord[] {
   return includeWords.filter((word) => words.includes(word));
 }

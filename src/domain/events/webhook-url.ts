@@ -1,8 +1,8 @@
 import { isIpAddress, isPublicAddress } from "../../standards/ip.ts";
 
 /**
- * Checks the URL of a webhook (contract §10.6). Returns the URL, or a text that says what is wrong. This part checks
- * the text alone; each delivery checks the addresses that the name resolves to. `allowPrivate` is for development: it
+ * Checks the URL of a webhook (contract §10.6). Returns the URL, or a text that says what is wrong. It checks only the
+ * text of the URL; each delivery checks the addresses that the name resolves to. `allowPrivate` is for development: it
  * also allows http, localhost and private networks.
  */
 export function checkWebhookUrl(text: string, { allowPrivate }: { allowPrivate: boolean }): URL | string {

@@ -1,5 +1,5 @@
 /**
- * Beginnings of the subjects of automatic replies, by language. In lower case and composed, with one space between words.
+ * Beginnings of the subjects of automatic replies, by language. They are in lower case and Unicode NFKC, with one space between words.
  */
 const openings = phrases({
   en: `
@@ -64,7 +64,7 @@ const openings = phrases({
   `,
 });
 
-/** Beginnings that newsletters have too ("Out of office, into the sun"). They count only if the end, a colon or a bracket follows. */
+/** Beginnings that newsletters have too ("Out of office, into the sun"). They count only before the end, a colon, a bracket or a dash. */
 const shortOpenings = phrases({
   all: `
     out of office, out of the office, out-of-office, ooo, on vacation, on leave, abwesenheit, im urlaub, absent, absente
@@ -72,17 +72,17 @@ const shortOpenings = phrases({
   `,
 });
 
-/** Words that Notes writes behind `AUTO:` and the name of its user. */
+/** Words that Lotus Notes writes behind `AUTO:` and the name of its user. */
 const absences = phrases({
   all: `
     out of the office, außer haus, nicht im büro, absent, ausente, assente, afwezig, poza biurem, вне офиса, 不在
   `,
 });
 
-/** Longer than any opening with the prefixes of servers (`[EXTERNAL]`). */
+/** The number of characters that are read: more than any opening has, with the prefixes of servers (`[EXTERNAL]`). */
 const readLength = 200;
 
-/** Whether a subject is of an automatic reply. `Re: Automatic reply: …` is by a person. */
+/** Whether a subject is that of an automatic reply. `Re: Automatic reply: …` is not: a person wrote it. */
 export function isAutoReplySubject(subject: string): boolean {
   const text = subject.slice(0, readLength).normalize("NFKC").toLowerCase().replace(/\s+/g, " ").trim();
   if (text.startsWith("auto:") && absences.some((absence) => text.includes(absence))) return true;

@@ -35,8 +35,8 @@ export interface FiledCopy {
 }
 
 /**
- * Decides where each mail of a batch goes. Each mail sees the ones before it: two copies become one message, and the mails of one
- * conversation get one thread, whatever their order is.
+ * Decides where each mail of a batch goes. Each decision includes the effects of the earlier ones: two copies become one message, and the
+ * mails of one conversation get one thread, in whatever order they are.
  */
 export function fileMails(arrivals: readonly ArrivedMail[], facts: KnownOfMails): Filing {
   const state = filingState(facts);
@@ -80,7 +80,7 @@ function fileCopy(state: FilingState, arrival: ArrivedMail, copy: ArrivedCopy, i
   };
 }
 
-/** The sender has answered us if the mail names a message that we had sent to its From address: a From alone can be forged. */
+/** The sender, if the mail names a message that we had sent to its From address. The From address alone may be forged. */
 function answeredBy(state: FilingState, { mail, ancestorHashes }: ArrivedMail, inboxId: string): Answered | undefined {
   const address = mail.from?.address.toLowerCase();
   if (address === undefined || !hadSentTo(state, inboxId, address, ancestorHashes)) return undefined;
@@ -96,7 +96,7 @@ function parentsFirst(arrivals: readonly ArrivedMail[]): ArrivedMail[] {
   return [...ordered];
 }
 
-/** `seen` ends a circle of mails that name each other. */
+/** Adds a mail behind its parents. `seen` ends the recursion if mails name each other in a circle. */
 function addBehindParents(
   arrival: ArrivedMail,
   named: ReadonlyMap<string, ArrivedMail>,
@@ -178,7 +178,7 @@ function inboundMessage(
   };
 }
 
-/** The addresses of the To field; of a mail without one, the address that it came to. */
+/** The addresses of the To field. If it has none, the address that the mail came to. */
 function toField(to: readonly Mailbox[], toAddr: string): string[] {
   return to.length === 0 ? [toAddr] : to.map(({ address }) => address);
 }

@@ -58,7 +58,7 @@ export interface FiledAttachment {
   digest: string;
 }
 
-/** A piece of a raw mail (part 0) or of an attachment, written and streamed one by one. */
+/** A piece of a raw mail (part 0) or of an attachment. Pieces are written and streamed one by one. */
 export interface Chunk {
   part: number;
   seq: number;
@@ -78,7 +78,7 @@ export interface Answered {
   address: string;
 }
 
-/** A message that a mail names and that has not arrived, and the thread that gets it. */
+/** A message that a mail names and that has not arrived yet, and the thread that it will join. */
 export interface AwaitedParent extends NamedMessage {
   threadId: string;
 }
@@ -88,7 +88,7 @@ export interface FiledMails {
   threads: readonly ThreadState[];
   messages: readonly InboundMessage[];
   bodies: readonly Body[];
-  /** Once for each mail. All messages of its source have them. */
+  /** The attachments of each mail, listed once. All messages of a mail have the same source and share them. */
   attachments: readonly FiledAttachment[];
   sources: readonly Source[];
   /** Senders who answered our mail, each once. Mail to them is not cold any more. */

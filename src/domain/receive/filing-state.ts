@@ -4,14 +4,14 @@ import type { ArrivedMail } from "./arrived-mail.ts";
 import type { KnownOfMails, NamedMessage, ReadInbox } from "./known-of-mails.ts";
 
 /**
- * The state while mails are filed one after the other: what was read, with the changes by the mails before. It is mutable, since a copy
- * for each mail would take the square of the batch.
+ * The state while mails are filed in order: the facts that were read, with the changes by the earlier mails. It is changed in place,
+ * because a copy for each mail would cost the square of the batch.
  */
 export interface FilingState {
   /** The inboxes that are not deleted. */
   inboxes: Map<string, ReadInbox>;
   threads: Map<string, ThreadState>;
-  /** By inbox, Message-ID and content. */
+  /** The mails that an inbox has: keys of inbox, Message-ID and content. */
   copies: Set<string>;
   /** By inbox and Message-ID: the thread of the message, the thread that waits for it, and the recipients if we sent it. */
   threadOfMessage: Map<string, string>;
@@ -52,7 +52,7 @@ export function takesMail({ copies }: FilingState, inboxId: string, arrival: Arr
   return true;
 }
 
-/** Notes that a thread waits for a message. False if another thread waits already, which then gets the message. */
+/** Notes that a thread waits for a message. False if an earlier thread already waits for the message: it will join that one. */
 export function awaits({ awaitingThread }: FilingState, missing: NamedMessage, threadId: string): boolean {
   const name = nameOf(missing);
   if (awaitingThread.has(name)) return false;
@@ -60,7 +60,7 @@ export function awaits({ awaitingThread }: FilingState, missing: NamedMessage, t
   return true;
 }
 
-/** Notes the inbox and the thread as they are with a filed message. */
+/** Notes the inbox and the thread as they are after a message was filed. */
 export function noteFiled(state: FilingState, inbox: ReadInbox, thread: ThreadState, messageIdHash: string): void {
   state.inboxes.set(inbox.id, inbox);
   state.threads.set(thread.id, thread);
@@ -74,7 +74,7 @@ export function hadSentTo(state: FilingState, inboxId: string, address: string, 
   );
 }
 
-/** A key. Neither part has a space. */
+/** The key of a Message-ID in an inbox. Neither part has a space. */
 function nameOf({ inboxId, messageIdHash }: NamedMessage): string {
   return `${inboxId} ${messageIdHash}`;
 }

@@ -15,12 +15,12 @@ export interface Envelope<Recipient = FoundRecipient> {
   client: MailClient | undefined;
 }
 
-/** A recipient, and the inbox that RCPT found for it. It is not looked up again; the write checks that it still exists. */
+/** A recipient, and the inbox that RCPT found for it. The inbox is not looked up again: the write checks that it still exists. */
 export interface FoundRecipient {
   /** The address as the sender wrote it. */
   toAddr: string;
   inboxId: string;
-  /** Hash of the Message-ID of the message that a return path names; only for a mail that came to one. */
+  /** Only for mail to a return path: the hash of the Message-ID of the message that the path names. */
   answeredHash?: string;
 }
 
@@ -33,7 +33,7 @@ export interface FoundReturnPath {
 export interface MailClient {
   /** IP address. */
   address: string;
-  /** The part of the network that counts as one sender. */
+  /** The network that counts as one sender: the IPv4 address, or the /64 of an IPv6 address. */
   network: string;
   /** The argument of EHLO or HELO, in lower case; "" if it gave none. */
   heloName: string;
@@ -42,8 +42,8 @@ export interface MailClient {
 }
 
 /**
- * The outcome of an inbound mail: `stored` in each inbox that still exists (or already there), `gone` if none exists any more,
- * `unavailable` if the sender or a later attempt has to bring it again.
+ * The outcome of an inbound mail. `stored`: each inbox that still exists has it, now or already before. `gone`: none of its inboxes
+ * exists any more. `unavailable`: the sender, or a later attempt, has to deliver it again.
  */
 export type MailOutcome = "stored" | "gone" | "unavailable";
 

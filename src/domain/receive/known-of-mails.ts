@@ -10,7 +10,7 @@ export interface Copy extends NamedMessage {
   contentHash: string;
 }
 
-/** A message that a mail names, or whose id it has, with the thread of that message. */
+/** A thread, with a Message-ID by which a mail finds it. */
 export interface NamedThread extends ThreadState, NamedMessage {}
 
 export interface Parent extends NamedThread {

@@ -22,7 +22,7 @@ export function bounceTypeOf({ enhancedCodes, code, said }: Refused): BounceType
   const isForNow = enhancedCode?.startsWith("4.");
   if ((enhancedCode === undefined || isForNow) && code !== undefined && code < 500) return "soft";
   const byWords = typeOfWords(words);
-  // Google gives up on a domain that does not exist with a temporary code, and only its words are permanent.
+  // If a domain does not exist, Google's final report has a temporary code. Only its words say that the failure is permanent.
   return isForNow && byWords !== "hard" ? "soft" : byWords;
 }
 
@@ -45,7 +45,7 @@ export function mostSpecific(codes: readonly string[]): string | undefined {
   return ranked.find(({ rank }) => rank === most)?.code;
 }
 
-/** `x.0.0`, `x.5.0` and 5.0.9xx have no more information than their class. */
+/** 0 for `x.0.0`, `x.5.0` and `5.0.9xx`, which say no more than their class; 1 for a subject alone; 2 for a subject with a detail. */
 function specificity(code: string): number {
   const [, subject = 0, detail = 0] = code.split(".").map(Number);
   if (subject === 0 || (subject === 5 && detail === 0)) return 0;
@@ -83,14 +83,14 @@ function typeOfWords(words: ReadonlySet<PhraseKind>): BounceType {
   return saysGone(words) ? "hard" : "unknown";
 }
 
-/** The type by words that beat any code: no such user, or a full mailbox, without words about another reason. */
+/** The type by words that count more than any code: no such user, or a full mailbox, without words about another reason. */
 function clearTypeOf(words: ReadonlySet<PhraseKind>): BounceType | undefined {
   if (words.has("later") || words.has("unresolved") || isAboutUs(words)) return undefined;
   if (words.has("full")) return "soft";
   return words.has("noUser") ? "hard" : undefined;
 }
 
-/** Whether the words are only "mailbox unavailable": Outlook.com means missing users, others full mailboxes or reputations. */
+/** Whether the only words are "mailbox unavailable". Outlook.com means a missing user, other servers a full mailbox or a bad reputation. */
 function isOnlyUnavailable(words: ReadonlySet<PhraseKind>): boolean {
   return words.has("unavailable") && !words.has("later") && !saysGone(words) && aboutOther(words) === undefined;
 }

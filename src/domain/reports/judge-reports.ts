@@ -14,7 +14,7 @@ import { type ReportedRecipient, reportedRecipients } from "./reported-recipient
 import { type JudgedReports, type MessageState, rowsOfReports, stateOf } from "./reported-rows.ts";
 import { isPastReporting } from "./return-path.ts";
 
-/** Judges a batch of reports one after the other. Each sees the effects of those before it. */
+/** Judges a batch of reports in order. Each judgement includes the effects of the earlier ones. */
 export function judgeReports(
   arrived: readonly ArrivedReport[],
   known: readonly KnownMessage[],
@@ -33,7 +33,7 @@ function isAbout({ ofInboxes, receivedAt }: ArrivedReport, { inboxId, createdAt 
   return (ofInboxes?.includes(inboxId) ?? true) && !isPastReporting(createdAt, receivedAt);
 }
 
-/** Returns the reports that are new, or worse than what was known. */
+/** Applies a report. Returns what is new: the first report of a kind about a recipient, or a bounce that has become hard. */
 function take(state: MessageState, arrived: ArrivedReport, policy: ReportPolicy): KeptReport[] {
   return reportedRecipients(state.message, arrived.recipients).flatMap((one) => {
     const { kind } = one.report;
@@ -64,8 +64,8 @@ function take(state: MessageState, arrived: ArrivedReport, policy: ReportPolicy)
 }
 
 /**
- * Whether a report replaces the earlier one of its kind: by a stronger proof or, with an equal one, by a harder type, as the first one
- * that suppresses, or as a newer delay. So a forged report never keeps out the true one.
+ * Whether a report replaces the earlier one of its kind. A stronger proof always does, so a forged report never blocks the true one. With
+ * an equal proof, a report replaces the earlier one if its type is harder, if it is the first that suppresses, or if it is a newer delay.
  */
 function takesOver(message: KnownMessage, report: KeptReport, before: KeptReport, isFirstToSuppress: boolean): boolean {
   const stronger = strengthOf(message, report) - strengthOf(message, before);
@@ -110,7 +110,7 @@ function line(text: string | undefined, length: number): string | null {
   return text === undefined ? null : cleanLine(text, length) || null;
 }
 
-/** Suppresses a recipient that unsubscribes for the inbox. It makes no report. */
+/** Suppresses a recipient who unsubscribed, for the inbox of the message. Makes no report. */
 function optOut(state: MessageState, arrived: ArrivedReport, policy: ReportPolicy): KeptReport[] {
   for (const { recipient, report, index } of reportedRecipients(state.message, arrived.recipients)) {
     const ids = arrived.ids[index];

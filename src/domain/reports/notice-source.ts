@@ -12,7 +12,7 @@ export type NoticeSource =
 
 export const noticeProviders = ["ses", "mailgun", "sendgrid", "resend", "postmark", "generic"] as const;
 
-/** Parses the setting. A fault is the end of a sentence that begins with the name of the setting, without its value. */
+/** Parses the setting. A fault is the end of a sentence that begins with the name of the setting. It never repeats the secret value. */
 export function parseNoticeSource(text: string): NoticeSource | string {
   const colon = text.indexOf(":");
   const provider = text.slice(0, Math.max(colon, 0));
@@ -21,24 +21,24 @@ export function parseNoticeSource(text: string): NoticeSource | string {
     case "ses": {
       const topics = rest.split(",").map((topic) => topic.trim());
       if (topics.every((topic) => topicShape.test(topic))) return { provider, topics };
-      return "must have topic ARNs behind ses:, with commas (arn:aws:sns:us-east-1:123456789012:bounces)";
+      return "must have topic ARNs after ses:, separated by commas (arn:aws:sns:us-east-1:123456789012:bounces)";
     }
     case "mailgun":
-      return isSecret(rest) ? { provider, signingKey: rest } : "must have the webhook signing key behind mailgun:";
+      return isSecret(rest) ? { provider, signingKey: rest } : "must have the webhook signing key after mailgun:";
     case "sendgrid":
       return publicKeyShape.test(rest)
         ? { provider, publicKey: rest }
-        : "must have the verification key behind sendgrid:, in base64 as SendGrid shows it";
+        : "must have the verification key after sendgrid:, in base64 as SendGrid shows it";
     case "resend":
       return secretShape.test(rest)
         ? { provider, secret: rest }
-        : "must have a signing secret behind resend: (whsec_…)";
+        : "must have the signing secret after resend: (whsec_…)";
     case "postmark":
       return basicOf(rest);
     case "generic":
       return isSecret(rest)
         ? { provider, token: rest }
-        : "must have a token of 20 to 512 visible characters behind generic:";
+        : "must have a token of 20 to 512 visible characters after generic:";
     default:
       return `must begin with ${noticeProviders.map((name) => `${name}:`).join(", ")}`;
   }
@@ -48,7 +48,7 @@ function basicOf(rest: string): NoticeSource | string {
   const colon = rest.indexOf(":");
   const [user, password] = [rest.slice(0, Math.max(colon, 0)), rest.slice(colon + 1)];
   if (user === "" || !isSecret(password)) {
-    return "must have user:password behind postmark:, with a password of 20 to 512 visible characters";
+    return "must have user:password after postmark:, with a password of 20 to 512 visible characters";
   }
   return { provider: "postmark", user, password };
 }
@@ -57,17 +57,17 @@ const topicShape = /^arn:aws(?:-[a-z]{1,10}){0,2}:sns:[a-z0-9-]{5,30}:\d{12}:[A-
 const publicKeyShape = /^[A-Za-z0-9+/]{80,400}={0,2}$/;
 const secretShape = /^whsec_[A-Za-z0-9+/]{32,512}={0,2}$/;
 
-/** Whether the text is long enough for a secret. */
+/** Whether the text has the form of a secret: 20 to 512 visible ASCII characters. */
 function isSecret(text: string): boolean {
   return /^[\x21-\x7e]{20,512}$/.test(text);
 }
 
-/** The region of a topic, which is part of the host names of its SNS. */
+/** The AWS region of an SNS topic, which is part of the host names of SNS in that region. */
 export function regionOfTopic(topic: string): string {
   return topic.split(":")[3] ?? "";
 }
 
-/** The provider at this host, if its bounces never come by mail. */
+/** The provider of a relay host, if it reports bounces only by webhook and never by mail. */
 export function providerOfHost(host: string): NoticeSource["provider"] | undefined {
   return byWebhookAlone.find(([shape]) => shape.test(host))?.[1];
 }
@@ -79,7 +79,7 @@ const byWebhookAlone: readonly [RegExp, NoticeSource["provider"]][] = [
   [/(?:^|\.)resend\.com$/, "resend"],
 ];
 
-/** The header with the id of the message that a relay repeats in its notices, if it does so. */
+/** The header with the id of the message, which the relay repeats in its notices. None for relays that do not repeat one. */
 export function noticeMarks(provider: NoticeSource["provider"] | undefined, messageId: string): CustomHeader[] {
   if (provider === "sendgrid") {
     return [{ name: "X-SMTPAPI", value: JSON.stringify({ unique_args: { inboxd: messageId } }) }];

@@ -12,7 +12,7 @@ export interface Notice {
   diagnostic: string | undefined;
   /** Undefined if the relay does not name the recipient: the notice then counts for the message, and suppresses nobody. */
   recipient: string | undefined;
-  /** The recipient comes from a header. In a message to several the notice may be about another one. */
+  /** Whether the recipient comes from a header of the mail. If the message has several, the notice may be about another one. */
   isNamedByHeader: boolean;
   remoteMta: string | undefined;
   reportingMta: string | undefined;
@@ -22,13 +22,13 @@ export interface Notice {
 
 /** The names by which the message is found, in this order. */
 export interface NoticeNames {
-  /** The id of the message, which we put on the mail for the relay to repeat. */
+  /** Our id of the message, which we send in a header and the relay repeats in its notices. */
   mark?: string | undefined;
   /** The envelope sender of the mail. */
   returnPath?: string | undefined;
   /** The Message-ID, as the relay has it. */
   rfcMessageId?: string | undefined;
-  /** The Message-ID with which the mail went out, ours or that of the relay. It is a name of the message from then on. */
+  /** The Message-ID with which the relay sent the mail. If it is not ours, it is stored as another name of the message. */
   wireMessageId?: string | undefined;
   /** The relay's own id of the mail. */
   providerMessageId?: string | undefined;
@@ -39,12 +39,12 @@ export function namesMail({ names }: Notice): boolean {
   return Object.values(names).some((name) => name !== undefined);
 }
 
-/** The time in which a notice may be earlier than our record that the relay accepted the mail. */
+/** How long a notice may come before we have recorded that the relay accepted the mail. */
 const earlyMs = 5 * 60_000;
 
 /**
- * Whether the unknown message of a notice may still become known. A notice without an instant, or with one in the future, counts from
- * when it came first.
+ * Whether a notice about an unknown message may only be early, so that the message may still become known. The time counts from the
+ * instant in the notice, or from when the notice came first if that is earlier or the notice has no instant.
  */
 export function mayBeEarly({ occurredAt }: Notice, firstCameAt: Date, now: Date): boolean {
   const sinceMs = Math.min(firstCameAt.getTime(), (occurredAt ?? firstCameAt).getTime());

@@ -1,5 +1,5 @@
 /**
- * Phrases of servers by their meaning, in lower case; accents are ignored. A phrase matches from the begin of a word and may end inside
+ * Phrases of servers by their meaning, in lower case; accents are ignored. A phrase matches from the beginning of a word and may end inside
  * one: `unknown user` also matches "unknown users". A gap (` … `) stands for a few words.
  */
 export const phraseTable = {
@@ -120,7 +120,7 @@ export const phraseTable = {
     帐号不存在, 账号不存在, 帐户不存在, 账户不存在, 地址不存在, 没有该用户, 没有此用户, 找不到收件人, 无此用户, 無此帳號, 無此使用者
     查無此人, 信箱不存在, 域名不存在, 존재하지 않는, 존재하지 않습니다, 사용자를 찾을 수 없, 없는 사용자, 수신자를 찾을 수 없
   `,
-  /** Words for missing users, full mailboxes and bad reputations. */
+  /** Words with several meanings: a missing user, a full mailbox, or a bad reputation. */
   unavailable: `
     mailbox unavailable
   `,
@@ -151,7 +151,7 @@ export const phraseTable = {
     host not found … try again, name server timeout, name server failure, server failure, servfail, temporary failure in name resolution, temporary name resolution
     temporary dns, dns lookup failure, dns failure, lookup did not complete, lookup timed out, dns problem, dns timeout, name servers … time out, name servers … timed out, cname lookup failed temporarily, unexpected name server reply, malformed name server reply, bad name server reply, malformed dns reply, malformed dns response
   `,
-  /** A temporary failure: the server will retry, or has retried until its time was over. */
+  /** A temporary failure: the server will retry, or has retried until its time limit. */
   later: `
     temporar, try again later, try again in, try again after, will try again, try later, aborted after, retry later, retry timeout, delivery time expired, message expired, envelope expired, message has expired, time expired, queue expire
     queue.expired, has been expired, delivery expired, message timed out, timed out, timeout, time-out, too long in queue, in the queue too long, queue too long, queued for too long
@@ -189,7 +189,7 @@ export const phraseTable = {
     relaying denied, relay denied, relay access denied, relaying not, relaying is not, relaying mail, relay not permitted, relay is not, not allowed to relay, unable to relay, no relaying, cannot relay, can't relay, relay prohibited, relaying prohibited, allowed rcpthosts
     isn't in my list, we do not relay, don't relay, not relay, open relay, not a gateway, not a relay, mail relay denied
   `,
-  /** The mail did not arrive, without a reason. */
+  /** The mail was not delivered. These words give no reason. */
   failed: `
     could not be delivered, couldn't be delivered, cannot be delivered, can't be delivered, not been delivered, not able to deliver, wasn't able to deliver, was not delivered, were not delivered, wasn't delivered, not delivered to, unable to deliver, could not deliver, cannot deliver, couldn't deliver
     delivery failed, failed to deliver, delivery … failed, failed permanently, permanent failure, permanent error, permanent fatal error, fatal error, undeliverable, undelivered, delivery failure, delivery status notification, mail delivery failed, returned mail, mail returned

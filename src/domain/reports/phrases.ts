@@ -49,7 +49,7 @@ function folded(text: string): string {
   return (
     text
       .normalize("NFKD")
-      // NFKD may make eighteen letters of one Arabic character.
+      // NFKD may expand one Arabic character to eighteen letters.
       .slice(0, mostText)
       .replace(/\p{Mn}+/gu, "")
       .toLowerCase()
@@ -61,7 +61,7 @@ function folded(text: string): string {
 
 interface Phrase {
   kind: PhraseKind;
-  /** One, or two with a name between them. */
+  /** One part, or two parts with a name between them. */
   parts: readonly string[];
 }
 
@@ -69,23 +69,23 @@ const phrases: readonly Phrase[] = Object.entries(phraseTable).flatMap(([kind, t
   table
     .split(/[,\n]/)
     .filter((written) => written.trim() !== "")
-    // Split first, since folding turns the gap into three dots.
+    // Splits first, because folding turns the gap (`…`) into three dots.
     .map((written) => ({ kind: kind as PhraseKind, parts: written.split("…").map((part) => folded(part).trim()) })),
 );
 
-/** Characters in the gap of a phrase at most: a name and the words around it. */
+/** The most characters in the gap of a phrase: enough for a name and a few words around it. */
 const widestGap = 100;
 
 function stands(text: string, [first = "", second]: readonly string[]): boolean {
   if (second === undefined) return indexOfPhrase(text, first, 0) >= 0;
-  // Finds the second part first, so that each index is looked at once in any text.
+  // Finds the second part first, and then looks back a limited number of characters, so that the time is linear in any text.
   for (let at = text.indexOf(second); at >= 0; at = text.indexOf(second, at + 1)) {
     if (indexOfPhrase(text.slice(Math.max(0, at - widestGap), at), first, 0) >= 0) return true;
   }
   return false;
 }
 
-/** The index of a phrase at the begin of a word, or anywhere in scripts without spaces. */
+/** The index of a phrase at the beginning of a word, or anywhere in scripts without spaces. */
 function indexOfPhrase(text: string, phrase: string, from: number): number {
   const isSpaced = phrase.charCodeAt(0) < firstUnspaced;
   let at = text.indexOf(phrase, from);

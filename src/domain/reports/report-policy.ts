@@ -8,9 +8,9 @@ import { simulatedFateOf, simulatedSuppressionMs } from "./simulated.ts";
 /** The operator's settings for reports. */
 export interface ReportPolicy {
   mailDomain: string;
-  /** Message-IDs are public in list archives, so they suppress only if mail goes out without return paths. */
+  /** Whether a Message-ID is enough proof to suppress. It is public in list archives, so this is true only if mail has no return paths. */
   messageIdSuppresses: boolean;
-  /** 0 for ever. */
+  /** 0: a suppression by a bounce has no end. */
   bounceSuppressionDays: number;
 }
 
@@ -56,14 +56,14 @@ export function maySuppress(
 }
 
 /**
- * Whether a proof is for this recipient. Each of several recipients knows the return path and the Message-ID of the mail, and could use
- * them to report about the others. A relay signs its notices.
+ * Whether a proof is good for a single recipient of the message. Each of several recipients knows the return path and the Message-ID of
+ * the mail, and could use them to report about the others. If there are several, only a notice of the relay is a proof.
  */
 export function provesRecipient(message: KnownMessage, proof: ReportProof): boolean {
   return proof === "relay" || !hasSeveralRecipients(message);
 }
 
-/** A bounce or a complaint suppresses for the account, and an unsubscription for the inbox. */
+/** The suppression by a report: for the whole account after a bounce or a complaint, for the inbox after an unsubscription. */
 export function automaticSuppression(
   message: KnownMessage,
   asked: { id: string; recipient: string; reason: AutomaticReason; detail: string | null; at: Date },

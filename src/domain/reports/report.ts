@@ -2,11 +2,14 @@
 export const reportKinds = ["delayed", "delivered", "bounced", "complained"] as const;
 export type ReportKind = (typeof reportKinds)[number];
 
-/** The types of a bounce: no such address; not now; because of us or the mail; not known. */
+/**
+ * The types of a bounce. `hard`: the address does not exist. `soft`: a temporary failure or a full mailbox. `block`: our server, the sender
+ * or the mail was refused. `unknown`: the reason is not known.
+ */
 export const bounceTypes = ["hard", "soft", "block", "unknown"] as const;
 export type BounceType = (typeof bounceTypes)[number];
 
-/** The part of a report about one recipient. The addresses are as the reporter wrote them, and may be no recipients of ours. */
+/** The part of a report about one recipient. Its addresses are as the reporter wrote them: our mail may not have gone to them. */
 export interface RecipientReport {
   /** Undefined if the result is not known: the mail was passed on (RFC 3464 §2.3.3), or the feedback has no effect. */
   kind: ReportKind | undefined;
@@ -20,7 +23,7 @@ export interface RecipientReport {
   /** One clean line. */
   diagnostic: string | undefined;
   remoteMta: string | undefined;
-  /** The type is only by words that no mail server wrote. Such a report suppresses nobody. */
+  /** The report has no code of a server, and its sender is not known to be a mail server. It suppresses nobody. */
   isHearsay?: true;
 }
 

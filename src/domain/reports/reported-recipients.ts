@@ -12,7 +12,7 @@ export interface ReportedRecipient {
 
 /**
  * Matches reports to the recipients of the message. Other addresses in a report are shown, and never trusted. If no report names a
- * recipient, the worst one counts for the message; in a message to one recipient it is about that one.
+ * recipient of the message, the worst report counts for its only recipient or, if there are several, for the message as a whole.
  */
 export function reportedRecipients(message: KnownMessage, reports: readonly RecipientReport[]): ReportedRecipient[] {
   const ours = new Map(message.recipients.map(({ address }) => [address.toLowerCase(), address]));

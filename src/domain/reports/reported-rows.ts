@@ -33,7 +33,7 @@ export interface ReportedRows {
 }
 
 export interface JudgedReports extends ReportedRows {
-  /** The new reports by each of the arrived ones; undefined if the message is gone. */
+  /** The new reports from each arrived report, in order. Undefined if no message for it was found, or the message is too old. */
   outcomes: readonly (KeptReport[] | undefined)[];
 }
 

@@ -12,7 +12,7 @@ export interface ReturnPaths {
   read(localPart: string): Promise<string | undefined>;
 }
 
-/** `key` is `returnPathKey` of the signing key. It is imported once, since that costs more than a signature. */
+/** `key` is `returnPathKey` of the signing key. It is imported once, because importing costs more than a signature. */
 export function returnPaths(key: CryptoKey, mailDomain: string): ReturnPaths {
   async function macOf(messageId: string): Promise<string> {
     const view = new DataView((await returnPathSignature(key, messageId)).buffer);
@@ -44,7 +44,7 @@ export const returnPathUser = "bounce";
 
 const shape = /^bounce\+([0-9a-z]{26})-([0-9a-z]{12})$/;
 
-/** A draft may get its id 366 days before it is sent, and a server may retry for a month. */
+/** The most days from an id to a report. A draft may get its id 366 days before it is sent, and a server may retry for a month. */
 const mostDaysOfId = 400;
 
 /** Whether a message is too old for reports, by the time in its id. */
@@ -52,7 +52,7 @@ export function isPastReturning(messageId: string, now: Date): boolean {
   return now.getTime() - instantOfId(messageId).getTime() > mostDaysOfId * dayMs;
 }
 
-/** Reports come within the days in which servers retry. A later one is an old mail that was sent again. */
+/** The most days from a message to a report. Servers retry for a few days only, so a later report is an old mail that was sent again. */
 const mostDaysOfMessage = 60;
 
 /** Whether a message is too old for reports, by the time when it was sent. */

@@ -94,7 +94,7 @@ export interface Decided {
   recipients: readonly Recipient[];
   /** The suppressed recipients, by address. */
   suppressed: ReadonlyMap<string, SuppressedAddress>;
-  /** The recipients that have a limit for strangers. */
+  /** The recipients who have not answered the inbox yet, if cold recipients are limited. */
   cold: readonly { address: string; sentToday: number }[];
   content: Content;
   recorded: Recorded<Sender>;

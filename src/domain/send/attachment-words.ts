@@ -24,7 +24,7 @@ export function attachmentFaults(asked: readonly AskedAttachment[]): Fault[] {
   });
 }
 
-/** Their faults beside other files of the same mail. */
+/** The faults of attachments whose Content-ID another file of the same mail already has. */
 export function faultsBeside(
   asked: readonly AskedAttachment[],
   files: readonly Pick<AskedAttachment, "contentId">[],
@@ -37,7 +37,7 @@ export function faultsBeside(
   );
 }
 
-const doubledContentId = "must be another one for each attachment";
+const doubledContentId = "must be different for each attachment";
 
 type Placed = { field: "" | `/${keyof AskedAttachment}`; detail: string };
 
@@ -81,8 +81,8 @@ export function isBase64(text: string): boolean {
 }
 
 /**
- * The media type of a request, or `undefined` if it is not allowed. A multipart would be read as part of our own structure, and of the
- * message types only a whole mail may be attached.
+ * The media type in a request, or `undefined` if it is not allowed. Mail programs would read a multipart type as part of the structure of
+ * our mail. Of the message types only a whole mail is allowed.
  */
 export function givenMediaType(text: string): string | undefined {
   const type = parseMediaType(text);
@@ -90,9 +90,9 @@ export function givenMediaType(text: string): string | undefined {
 }
 
 export const mediaTypeRule =
-  'must be a type as "application/pdf", at most 127 characters; not multipart, and of message only "message/rfc822"';
+  'must be a type such as "application/pdf", at most 127 characters; not multipart, and no message type except "message/rfc822"';
 
-/** The media type of an upload, a part of a mail or a name. One that is not allowed is no fault: it becomes a file of bytes. */
+/** The media type of a stored file, or of its name. A type that is not allowed is no fault: it becomes `application/octet-stream`. */
 export function inheritedMediaType(inherited: string | undefined, filename: string): string {
   const type = inherited === undefined ? mediaTypeOfName(filename) : parseMediaType(inherited);
   return type !== undefined && isCarried(type) ? type : octetStream;

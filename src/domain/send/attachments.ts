@@ -14,7 +14,7 @@ export interface FoundFile {
   part: number;
 }
 
-/** The name and type of the request go before those of the stored file. */
+/** The attachment for a stored file. A name and a type in the request replace those of the file. */
 export function sentAttachment(
   { filename, contentType, inline = false, contentId }: Omit<AskedAttachment, "content" | "uploadId" | "messageId">,
   found: FoundFile,
@@ -40,7 +40,7 @@ export function withStoredNames(attachments: readonly SentAttachment[]): SentAtt
   return attachments.map((attachment, index) => ({ ...attachment, filename: names[index] ?? attachment.filename }));
 }
 
-/** Refuses files that are gone. This comes after the replay: the digest of such a file is enough to recognize a request, but not to send it. */
+/** Refuses files whose bytes were deleted. A replay is answered before: it needs only the digest of a file. */
 export function refuseLost({ forwardOf, forward, files }: SendRequest, lostSourceIds: ReadonlySet<string>): void {
   if (forwardOf !== undefined && forward === undefined) throw notFound("message");
   for (const { from = "attachment", sourceId } of files?.attachments ?? []) {

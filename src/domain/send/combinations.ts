@@ -54,7 +54,7 @@ const rules: readonly Rule[] = [
   },
   {
     pointer: "#/to",
-    detail: 'cannot stand beside "replyAll", which says who is answered',
+    detail: 'cannot be combined with "replyAll", which determines the recipients',
     isBroken: (asked) => asked.to !== undefined && answersAll(asked),
   },
   {
@@ -64,12 +64,12 @@ const rules: readonly Rule[] = [
   },
   {
     pointer: "#/replyToMessageId",
-    detail: 'cannot stand beside "forwardOf": a mail answers or forwards',
+    detail: 'cannot be combined with "forwardOf": a mail is a reply or a forward',
     isBroken: (asked) => asked.replyToMessageId !== undefined && isForward(asked),
   },
   {
     pointer: "#/replyAll",
-    detail: 'cannot stand beside "forwardOf": a mail answers or forwards',
+    detail: 'cannot be combined with "forwardOf": a mail is a reply or a forward',
     isBroken: (asked) => answersAll(asked) && isForward(asked),
   },
   {
@@ -84,22 +84,22 @@ const rules: readonly Rule[] = [
   },
   {
     pointer: "#/includeAttachments",
-    detail: 'cannot be false where "forwardAs" is "attachment": that is the whole mail',
+    detail: 'cannot be false if "forwardAs" is "attachment", which attaches the whole mail',
     isBroken: (asked) => asked.includeAttachments === false && asked.forwardAs === "attachment" && isForward(asked),
   },
   {
     pointer: "#/bodyHtml",
-    detail: 'cannot stand beside "bodyFormat": "markdown", which makes the HTML',
+    detail: 'cannot be combined with "bodyFormat": "markdown", which makes the HTML',
     isBroken: ({ bodyHtml, bodyFormat }) => bodyHtml !== undefined && bodyFormat === "markdown",
   },
   {
     pointer: "#/bodyHtml",
-    detail: 'cannot stand beside "bodyFormat": "text", which is never HTML',
+    detail: 'cannot be combined with "bodyFormat": "text", which has no HTML',
     isBroken: ({ bodyHtml, bodyFormat }) => bodyHtml !== undefined && bodyFormat === "text",
   },
   {
     pointer: "#/bodyHtml",
-    detail: 'cannot stand beside "bodyFormat": "html", by which "body" is the HTML',
+    detail: 'cannot be combined with "bodyFormat": "html": "body" is then the HTML',
     isBroken: ({ bodyHtml, bodyFormat }) => bodyHtml !== undefined && bodyFormat === "html",
   },
 ];

@@ -9,8 +9,8 @@ export interface ReadHeaders {
 }
 
 /**
- * Checks the headers that a caller adds. Those that decide routing, threading, identity or structure are ours, and so are those that
- * relays take as commands. Every header that is not allowed is refused by name.
+ * Checks the headers that a caller adds. Only the service sets headers for routing, threading, identity and structure, and headers that
+ * relays carry out as commands. Every header that is not allowed is refused by name.
  */
 export function readCustomHeaders(
   asked: Readonly<Record<string, string>> | undefined,
@@ -40,10 +40,10 @@ function faultOf(
   autoSubmitted: AutoSubmitted | undefined,
 ): string | undefined {
   const key = name.toLowerCase();
-  if (!isAllowed(key)) return `is no header that can be set here: ${allowedInWords}`;
-  if (isDouble) return "must be given once, in whatever case";
+  if (!isAllowed(key)) return `cannot be set here: ${allowedInWords}`;
+  if (isDouble) return "must be given only once; upper and lower case are the same";
   if (autoSubmitted !== undefined && automatic.has(key)) {
-    return 'cannot stand beside "autoSubmitted", which says the same';
+    return 'cannot be combined with "autoSubmitted", which sets it';
   }
   if (key === "auto-submitted") {
     const isOne = autoSubmittedValues.some((known) => known === value);
@@ -58,11 +58,11 @@ function faultOf(
   return undefined;
 }
 
-/** The headers of a mail whose `autoSubmitted` says that a program wrote it. */
+/** The headers that `autoSubmitted` sets. */
 const automatic: ReadonlySet<string> = new Set(["auto-submitted", "x-auto-response-suppress"]);
 
 const allowedInWords =
-  "allowed are names that begin with X- (but for those that relays take for orders), List-Unsubscribe, List-Unsubscribe-Post, List-Id, Auto-Submitted, Importance, Priority, Feedback-ID and Precedence";
+  "allowed are names that begin with X- (except those that relays or this service act on, such as X-SMTPAPI), List-Unsubscribe, List-Unsubscribe-Post, List-Id, Auto-Submitted, Importance, Priority, Feedback-ID and Precedence";
 
 function isAllowed(key: string): boolean {
   if (named.has(key)) return true;
@@ -82,7 +82,7 @@ const named: ReadonlySet<string> = new Set([
   "precedence",
 ]);
 
-/** The headers that relays carry out, and those by which we recognize our own mail. */
+/** Headers that relays carry out as commands, and headers by which we recognize our own mail. */
 const orders: ReadonlySet<string> = new Set(["x-smtpapi", "x-msys-api"]);
 const orderPrefixes = [
   "x-inboxd-",
@@ -98,7 +98,7 @@ const orderPrefixes = [
   "x-envelope-",
 ];
 
-/** RFC 2369 §2: addresses in brackets, separated by commas. They are never encoded, so each must fit into a line. */
+/** The URLs of List-Unsubscribe: in brackets, separated by commas (RFC 2369 §2). They are not encoded, so each must fit in one line. */
 export function unsubscribeEntries(value: string): string[] | undefined {
   const entries = value.match(/<[^<>]*>/g) ?? [];
   const between = value.replace(/<[^<>]*>/g, "<>").replace(/[ \t]+/g, "");
@@ -118,7 +118,7 @@ function isUnsubscribeEntry(entry: string): boolean {
   return URL.canParse(entry.slice(1, -1));
 }
 
-/** RFC 6901 §3 and §6. */
+/** A name as a part of a JSON pointer in a URI fragment (RFC 6901 §3 and §6). */
 function pointerToken(name: string): string {
   return encodeURIComponent(name.toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1"));
 }

@@ -2,11 +2,11 @@ import type { Source } from "../receive/filed-mails.ts";
 import type { ForwardedMessage } from "./forward.ts";
 import type { AttachmentPrint } from "./send-fingerprint.ts";
 
-/** An attachment of a mail to send, with the place of its bytes. */
+/** An attachment of a mail to send. Its bytes are in part `part` of source `sourceId`. */
 export interface SentAttachment extends AttachmentPrint {
   /** The upload or attachment that the request names. Undefined if the bytes came in the request. */
   from: "upload" | "attachment" | undefined;
-  /** "" if the bytes are gone. What is known of the file is then enough for a replay only. */
+  /** "" if the bytes were deleted. The digest can then still prove that a request is a replay, but the file cannot be sent. */
   sourceId: string;
   part: number;
 }
@@ -23,7 +23,7 @@ export interface Forward {
   message: ForwardedMessage;
   /** `attachment`: the text of the message is only in the attached file. */
   as: "inline" | "attachment";
-  /** The Content-IDs of its pictures that the new mail has unchanged. */
+  /** The Content-IDs of its pictures that are the same in the new mail. */
   contentIds: ReadonlySet<string>;
 }
 

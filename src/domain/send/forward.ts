@@ -22,7 +22,7 @@ export function withForwardedText(body: string, original: ForwardedMessage): str
   return `${own === "" ? "" : `${own}\n\n`}${head}\n\n${forwardedText(original.bodyText)}`;
 }
 
-/** The line by which mail programs recognize a forward, and by which we do when we read replies. */
+/** The line by which mail programs, and our own reading of replies, recognize a forward. */
 export const forwardLine = "---------- Forwarded message ----------";
 
 /** The header lines above a forwarded message. */
@@ -38,7 +38,7 @@ export function forwardedHead({ from, at, subject, to, cc }: ForwardedMessage): 
 
 const maxSubjectLength = 998;
 
-/** How many addresses are shown. A stranger may have written to thousands. */
+/** The most addresses that are shown. A stranger may have written to thousands. */
 const maxListed = 100;
 
 function listed(addresses: readonly string[]): string {
@@ -66,8 +66,8 @@ export interface ForwardedAttachment {
 }
 
 /**
- * The attachments of a forwarded message in the new mail. One becomes a plain file if its Content-ID is used already, or cannot be written
- * as a `cid:`: HTML that names it would show another picture.
+ * The attachments of a forwarded message in the new mail. An attachment becomes a plain file if its Content-ID cannot be written as a
+ * `cid:`, or is used already: HTML that names the id would show the other picture.
  */
 export function forwardedAttachments<Attachment extends ForwardedAttachment>(
   attachments: readonly Attachment[],

@@ -18,7 +18,6 @@ import {
   knownRecipient,
   noteAccepted,
   quotedMessage,
-  recipientOfSend,
   repliedThread,
   type SendingState,
   sendingState,
@@ -30,7 +29,7 @@ import { suppressedRecipients } from "./suppressed.ts";
 export interface Judging extends WaysOut, HtmlBodies {
   /** One instant for the whole batch: its sends are in one window and on one day. */
   at: Date;
-  /** How many recipients a mail may have. */
+  /** The most recipients of a mail. */
   recipientsMax: number;
   limits: PlanLimits;
   /** Undefined: no limit. */
@@ -49,8 +48,8 @@ export interface JudgedSend {
 }
 
 /**
- * Judges sends in order. Each one sees what the ones before it have used: of fifty at once, exactly as many pass as the limit has
- * left, and fifty with one key make one email and 49 replays.
+ * Judges sends in order, each with the usage of the earlier ones. Of fifty sends at once, exactly as many pass as the limit has left. Fifty
+ * sends with one key make one email and 49 replays.
  */
 export function judgeSends(sends: readonly Send[], facts: SendFacts, judging: Judging): Judgement {
   const state = sendingState(sends, facts, judging.at);
@@ -64,10 +63,10 @@ export function judgeSends(sends: readonly Send[], facts: SendFacts, judging: Ju
   return { results, ...joinedRows(accepted) };
 }
 
-/** Looks for a replay before it checks any limit, so that a retry never fails where the first call passed. */
+/** Looks for a replay before it checks any limit, so that a retry never fails if the first call passed. */
 export function judgeSend(state: SendingState, send: Send, judging: Judging): JudgedSend {
   const sender = state.senders.get(send.request.inboxId);
-  const usage = usageOf({ sender, recipient: recipientOfSend(state, send.request) }, judging.at);
+  const usage = usageOf(sender, judging.at);
   try {
     if (sender === undefined || usage === undefined) throw notFound("inbox");
     const use = state.keyUses.get(send.key.label);
@@ -115,9 +114,7 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   const reached = suppressed.size === 0 ? recipients : recipients.filter(({ address }) => !suppressed.has(address));
   const cold = coldAmong(state, request.inboxId, reached);
   const limits = judging.limits[request.account.plan];
-  const several = recipients.length > 1 ? { count: reached.length, cold } : undefined;
-  const coldToday = several === undefined ? cold[0]?.sentToday : undefined;
-  refuseOverLimit({ ...standing.usage, coldToday }, limits, at, several);
+  refuseOverLimit(standing.usage, { count: reached.length, cold, areSeveral: recipients.length > 1 }, limits, at);
   if (thread !== undefined && request.ignoreLoop !== true) {
     const recent = state.recentMessages.get(thread.id) ?? [];
     for (const { address } of reached) refuseLoop({ to: address, recent, ownAddresses }, limits.loopEchoes, at);
@@ -141,7 +138,7 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   return { result: { kind: "accepted", message, usage, newerInbound, destinations }, accepted };
 }
 
-/** The recipients who have not answered the inbox yet, if there is a limit for such. */
+/** The recipients who have not answered the inbox yet; empty if cold recipients are not limited. */
 function coldAmong(state: SendingState, inboxId: string, recipients: readonly Recipient[]) {
   const cold: { address: string; sentToday: number }[] = [];
   for (const { address } of recipients) {
@@ -199,7 +196,7 @@ function refuseForeignReplyTo({ owners }: SendingState, { replyTo, account }: Se
   );
 }
 
-/** The usage after this send. Only a refusal shows how many mails the recipient got. */
+/** The usage after this send. Each recipient counts for the day. */
 function usageAfter(usage: SendUsage, recipients: number, createdAt: Date): SendUsage {
   return {
     ...usage,

@@ -2,7 +2,7 @@ import { type Automated, mayBeEcho } from "../automated.ts";
 import { overLimit } from "../limits.ts";
 import { isOwnAddress, untagged } from "./recipients/own-address.ts";
 
-/** A message of the answered thread, with what shows a loop. */
+/** A message of the answered thread, with the fields that can show a loop. */
 export interface RecentMessage {
   direction: "inbound" | "outbound";
   fromAddr: string;
@@ -14,10 +14,10 @@ export interface RecentMessage {
   messageIdHash: string;
 }
 
-/** How many messages of a thread are examined. */
+/** The most messages of a thread that are examined. */
 export const mostRecentMessages = 50;
 
-/** Programs that answer every mail do so at once. A ticket system writes later, when people have done something. */
+/** An answer within this time is prompt. Programs that answer every mail do so at once; a ticket system waits for people. */
 const promptMs = 5 * 60_000;
 const countedMs = 24 * 3_600_000;
 
@@ -84,8 +84,8 @@ function isFrom(
 
 /** Whether our last mail before this one was sent a short time earlier. */
 function isPrompt(message: RecentMessage, recent: readonly RecentMessage[], ours: readonly RecentMessage[]): boolean {
-  const place = recent.indexOf(message);
-  const answered = ours.find((each) => recent.indexOf(each) > place);
+  const found = recent.indexOf(message);
+  const answered = ours.find((each) => recent.indexOf(each) > found);
   return answered !== undefined && message.createdAt.getTime() - answered.createdAt.getTime() <= promptMs;
 }
 

@@ -37,6 +37,6 @@ export function refuseTooLarge(
   const size = mailLimit.measure({ request, messageId, rfcMessageId, ...written, text, html, attachments });
   const limit = mailLimit.maxBytes;
   if (size === undefined || size <= limit) return;
-  const why = `the mail would have ${size} bytes, and ${limit} are the most`;
+  const why = `the mail would have ${size} bytes, and the limit is ${limit}`;
   throw new Refusal("payload_too_large", `Cannot send: ${why}`, { extra: { limit, size } });
 }

@@ -5,9 +5,9 @@ import type { SendRequest } from "./send.ts";
 import type { MessageParties } from "./send-facts.ts";
 
 /**
- * The newest message that a recipient of the reply wrote or got (contract §5.5): readers of the reply must not see what somebody else
- * wrote meanwhile. `messages` are newest first. Recipients of a blind copy do not count, because the others read the quote too. Our own
- * address does not count, because it got everything. A mail only to ourselves quotes the newest message.
+ * The newest message that a recipient of the reply wrote or got (contract §5.5): the reply must not show its readers a message that was
+ * only between others. `messages` are newest first. Recipients of a blind copy do not count, because the others read the quote too. Our
+ * own address does not count, because it got everything. A mail only to ourselves quotes the newest message.
  */
 export function lastShared<Message extends MessageParties>(
   messages: readonly Message[],
@@ -21,7 +21,7 @@ export function lastShared<Message extends MessageParties>(
   return messages.find((message) => partiesOf(message).some((party) => readers.includes(party)));
 }
 
-/** Whether the request does not say which message of its thread to quote. */
+/** Whether a reply in a thread has a quote, but the request does not name the message to quote. */
 export function quotesLast({ threadId, includeQuote, readUpToMessageId, replyToMessageId }: SendRequest): boolean {
   return threadId !== undefined && includeQuote && readUpToMessageId === undefined && replyToMessageId === undefined;
 }

@@ -4,7 +4,7 @@ import { replyReferences } from "../threading.ts";
 import type { Send } from "./send.ts";
 import type { AskedReply, RepliedMessage } from "./send-facts.ts";
 
-/** The answered message: the last one, or the last one that the caller has seen, that did not fail. */
+/** The answered message. If the request does not name it by id: the last one that did not fail, up to the one that the caller has seen. */
 export interface Replied extends Omit<RepliedMessage, keyof AskedReply> {
   bcc?: readonly string[] | null;
 }
@@ -31,7 +31,8 @@ export type WithHtmlQuote = (html: string, previous: QuotedMessage) => string;
 
 /**
  * The content of the mail, with In-Reply-To and References (contract §5.5). If the relay gives mails another Message-ID, References has
- * both, and also our own: most programs return References, and some return only the Message-ID on the wire.
+ * both ids of each message, and also the id that we gave this mail. Most programs repeat References in an answer, but some name only the
+ * Message-ID on the wire.
  */
 export function replyContent(
   { request, text, html, rfcMessageId }: Pick<Send, "request" | "text" | "html" | "rfcMessageId">,

@@ -22,7 +22,7 @@ export interface SendFacts {
   answered?: readonly AnsweredById[];
   /** Earlier messages that replies quote, because no recipient wrote or got the last one. */
   quotable?: readonly AnsweredById[];
-  /** The sources named by sends whose bytes are gone. */
+  /** Those of the sources named by sends whose bytes were deleted. */
   lostSources?: ReadonlySet<string>;
 }
 
@@ -39,11 +39,11 @@ export interface SendFact {
   use: KeyUse | undefined;
   /** Undefined if there is no limit for this recipient. */
   recipient: Recipient | undefined;
-  /** The suppressed ones of its recipients. */
+  /** Its suppressed recipients. */
   suppressed: readonly SuppressedAddress[];
 }
 
-/** A recipient of an inbox, where there is a limit for strangers. */
+/** A recipient for whom the inbox has a limit until they answer it. */
 export interface Recipient {
   /** Whether the recipient has answered the inbox. */
   isKnown: boolean;
@@ -67,7 +67,7 @@ export interface Sender extends InboxTotals {
 /** Names the message that a reply answers: the last one of the thread, or the last one that the caller has seen. */
 export interface AskedReply {
   threadId: string;
-  /** The last message that the caller has seen; null if the request does not say it. */
+  /** The last message that the caller has seen; null if the request names none. */
   upToMessageId: string | null;
 }
 
@@ -79,7 +79,7 @@ export interface RepliedMessage extends AskedReply, AddressedMessage {
   bodyHtml: string | null;
   createdAt: Date;
   rfcMessageId: string;
-  /** The Message-ID that a relay gave it; null if it kept ours, or if it was not read. */
+  /** The Message-ID that a relay gave the mail; null if the relay kept ours, or if this was not read. */
   wireName: string | null;
 }
 
@@ -120,7 +120,7 @@ export interface ThreadMessageId extends AskedReply {
   seq: number;
   rfcMessageId: string;
   wireName: string | null;
-  /** The messages named by the first mail of the thread. They are not stored here. */
+  /** The Message-IDs that the first mail of the thread names. Those messages were not in the inbox. */
   ancestors?: readonly string[] | null;
 }
 
@@ -148,15 +148,12 @@ export function isAddressedByReply({ recipients, replyAll }: SendRequest): boole
   return replyAll === true || !recipients.some(({ type }) => type === "to");
 }
 
-/** A name for the answered message. Replies with the same name answer the same one. No part contains a space. */
+/** A key for the message that a reply answers. Replies with the same key answer the same message. No part contains a space. */
 export function nameOfReply({ threadId, upToMessageId }: AskedReply): string {
   return `${threadId} ${upToMessageId ?? ""}`;
 }
 
-export function usageOf(
-  { sender, recipient }: Pick<SendFact, "sender" | "recipient">,
-  at: Date,
-): SendUsage | undefined {
+export function usageOf(sender: SendFact["sender"], at: Date): SendUsage | undefined {
   if (sender === undefined) return undefined;
   const day = dayInForce(sender.sentOn, at);
   return {
@@ -164,6 +161,5 @@ export function usageOf(
     oldestInWindowAt: sender.oldestInWindowAt ?? undefined,
     day,
     today: sender.sentOn === day ? sender.sentCount : 0,
-    coldToday: recipient === undefined || recipient.isKnown ? undefined : recipient.sentToday,
   };
 }

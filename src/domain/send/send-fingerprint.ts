@@ -77,7 +77,7 @@ export function fingerprintBody(asked: AskedMail): Fingerprinted {
 /** Has every field of a request. A field that is missing here would make two different requests equal. */
 type Fingerprinted = Record<Exclude<keyof AskedMail, "recipients"> | Recipient["type"], unknown>;
 
-/** An entry without a name is its address, in either spelling. */
+/** The recipients by type. An entry without a name becomes its bare address, so that both forms of it are equal. */
 function entriesOf(recipients: readonly Recipient[]): Record<Recipient["type"], unknown[]> {
   const entries: Record<Recipient["type"], unknown[]> = { to: [], cc: [], bcc: [] };
   for (const { type, address, name } of recipients)
@@ -85,7 +85,7 @@ function entriesOf(recipients: readonly Recipient[]): Record<Recipient["type"], 
   return entries;
 }
 
-/** A single entry is not a list: `to` may be given in either form. */
+/** A single entry instead of a list with one entry: `to` may be given in either form. */
 function oneOrMore(entries: readonly unknown[]): unknown {
   return entries.length > 1 ? entries : entries[0];
 }

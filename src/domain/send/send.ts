@@ -15,7 +15,7 @@ export interface SendRequest extends AskedMail {
   forward?: Forward | undefined;
 }
 
-/** A request with its fingerprint and bodies, which take time to compute, before it waits for its turn. */
+/** A request with its fingerprint and bodies. They take time to compute, so they are made before the send waits for its batch. */
 export interface AskedSend {
   request: SendRequest;
   key: { accountId: string; operation: "send"; key: string; label: string };

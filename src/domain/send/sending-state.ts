@@ -79,12 +79,6 @@ export function sendingState(sends: readonly Send[], facts: SendFacts, at: Date)
   return state;
 }
 
-/** The recipient of a mail. Undefined if there is no limit for this recipient, or if the mail has several. */
-export function recipientOfSend(state: SendingState, { inboxId, recipients }: SendRequest): Recipient | undefined {
-  const [only] = recipients;
-  return only === undefined || recipients.length > 1 ? undefined : knownRecipient(state, inboxId, only.address);
-}
-
 export function knownRecipient({ recipients }: SendingState, inboxId: string, address: string): Recipient | undefined {
   return recipients.get(pairOf(inboxId, address));
 }
@@ -105,7 +99,7 @@ function quotableOf({ replied, quotable = [] }: SendFacts): Map<string, Replied[
   return Map.groupBy([...last, ...newestFirst], ({ threadId }) => threadId);
 }
 
-/** The answered message. It is the last one that the caller has seen, if the caller names it, even if others came since. */
+/** The thread and its answered message: the one named by id, else the last one that the caller has seen, else the last one of all. */
 export function repliedThread(
   state: SendingState,
   request: SendRequest,
@@ -202,7 +196,7 @@ export function sentMessage({ message, recipients }: Pick<AcceptedSend, "message
   };
 }
 
-/** Names an inbox and a recipient: mail to strangers is counted for each such pair. */
+/** The key of an inbox and a recipient: mail to cold recipients is counted for each such pair. */
 function pairOf(inboxId: string, address: string): string {
   return `${inboxId} ${address.toLowerCase()}`;
 }

@@ -8,7 +8,7 @@ export type SuppressionReason = (typeof suppressionReasons)[number];
 /** The most suppressions of an account. Those that the service adds by itself are added above this limit too. */
 export const mostSuppressions = 1_000_000;
 
-/** A suppression in force for a send. */
+/** A suppression that applies to a send. */
 export interface SuppressedAddress {
   id: string;
   address: string;
@@ -16,7 +16,7 @@ export interface SuppressedAddress {
   expiresAt: Date | null;
 }
 
-/** The form of an address in suppressions: lower case, with tag and dots. The address has the form of the wire already. */
+/** The form of an address in suppressions: lower case, with tag and dots. The given address already has its form on the wire. */
 export function suppressedForm(address: string): string {
   return address.toLowerCase();
 }
@@ -27,8 +27,8 @@ export function isPattern(address: string): boolean {
 }
 
 /**
- * The suppressed ones of these recipients, by address as given. If all are suppressed the send is refused. Else it goes to the others, and
- * each suppressed one is a failed recipient.
+ * The suppressed recipients, by address as given. If all recipients are suppressed, the send is refused. Otherwise it goes to the others,
+ * and each suppressed one becomes a failed recipient.
  */
 export function suppressedRecipients(
   recipients: readonly string[],
@@ -66,7 +66,7 @@ export function suppressedFailure(reason: SuppressionReason): StoredFailure {
   return { code: null, enhancedCode: null, message, reason: "suppressed", type: "suppressed" };
 }
 
-/** The end of a suppression by a bounce; null for never. It ends because large providers have called good addresses unknown for hours. */
+/** The end of a suppression by a bounce; null for never. It has an end because large providers have refused good addresses for hours. */
 export function endOfBounceSuppression(at: Date, days: number): Date | null {
   return days === 0 ? null : new Date(at.getTime() + days * dayMs);
 }

@@ -3,12 +3,12 @@ import { canonicalMessageId } from "../../standards/message-id.ts";
 import type { Outbound } from "../outbound.ts";
 
 /**
- * The Message-ID that a relay gives our mail. `kept`: ours. `at`: the relay's own id of the mail, at this domain. `told`: ours, unless the
- * relay's own id is a whole Message-ID.
+ * The Message-ID that a relay gives our mail. `kept`: ours. `at`: the relay's own id of the mail, at this domain. `answered`: the id in the
+ * relay's answer if that is a whole Message-ID, otherwise ours.
  */
-export type RelayNaming = { kind: "kept" } | { kind: "told" } | { kind: "at"; domain: string };
+export type RelayNaming = { kind: "kept" } | { kind: "answered" } | { kind: "at"; domain: string };
 
-/** `RELAY_MESSAGE_ID`. */
+/** The setting `RELAY_MESSAGE_ID`. */
 export type NamingSetting = "auto" | "kept" | { domain: string };
 
 /** The naming of the configured relay. Mail that goes directly to the servers of its recipients keeps our Message-ID. */
@@ -17,7 +17,7 @@ export function relayNaming(setting: NamingSetting, outbound: Outbound): RelayNa
   if (setting !== "auto") return { kind: "at", domain: setting.domain };
   const [, region] = amazonHost.exec(outbound.host) ?? [];
   if (region !== undefined) return { kind: "at", domain: amazonDomain(region) };
-  return { kind: keepsWhenAsked(outbound) ? "kept" : "told" };
+  return { kind: keepsWhenAsked(outbound) ? "kept" : "answered" };
 }
 
 /** Amazon SES gives each mail its own Message-ID, and answers with the part before the @. */
@@ -37,7 +37,7 @@ export function keepsWhenAsked(outbound: Outbound): boolean {
   return outbound.kind === "smtp" && outbound.host === "smtp.postmarkapp.com";
 }
 
-/** The other Message-ID of a mail, by the relay's own id of it; undefined if there is none. */
+/** The Message-ID that the relay gave a mail, from the relay's own id of the mail. Undefined if the mail kept ours. */
 export function wireNameOf(
   naming: RelayNaming,
   providerMessageId: string | undefined,
@@ -45,14 +45,14 @@ export function wireNameOf(
 ): string | undefined {
   if (providerMessageId === undefined || naming.kind === "kept") return undefined;
   const isWhole = providerMessageId.includes("@");
-  if (naming.kind === "told" && !isWhole) return undefined;
+  if (naming.kind === "answered" && !isWhole) return undefined;
   const name = canonicalMessageId(
     naming.kind === "at" && !isWhole ? `${providerMessageId}@${naming.domain}` : providerMessageId,
   );
   return name === canonicalMessageId(rfcMessageId) ? undefined : name;
 }
 
-/** Another name of one of our mails. It is found by its hash. */
+/** Another name of one of our mails. The mail is found by the hash of the name. */
 export interface OtherName {
   /** The name without angle brackets. */
   name: string;

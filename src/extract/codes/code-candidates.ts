@@ -11,7 +11,7 @@ export interface Candidate {
   doubtful: boolean;
 }
 
-/** A mail with more numbers than this brings no code. */
+/** The most candidates of each kind that are examined. Mail with more numbers rarely has a code. */
 const mostCandidates = 250;
 
 /** The candidates of a text, in order. */
@@ -35,7 +35,7 @@ function digitCandidates(shape: string): Candidate[] {
   return candidates;
 }
 
-/** Splits groups of digits in a row: they are one number, or several if one group has five digits or more. */
+/** Splits a run of digit groups at its spaces if one group has five digits or more. Otherwise the run is one number. */
 function partsOf(run: string, index: number): { start: number; text: string }[] {
   if (!run.includes(" ") || !/\d{5}/.test(run)) return [{ start: index, text: run }];
   return Array.from(run.matchAll(/[^ ]+/g), (part) => ({ start: index + part.index, text: part[0] }));

@@ -17,7 +17,7 @@ import { codeWords } from "./code-words.ts";
 export interface Cue {
   start: number;
   end: number;
-  /** True if it states the purpose of the code, or can mean nothing else. Then the number may stand further away. */
+  /** True if it states the purpose of the code, or can mean nothing else. The number may then be further away. */
   sure: boolean;
   /** True for several codes: "12000 verification codes". */
   plural: boolean;
@@ -29,13 +29,13 @@ export interface CodeCues {
   names: readonly { start: number; end: number }[];
   /** Words for signing in, confirming and other purposes of a code. */
   purposes: readonly { start: number; end: number }[];
-  /** True if the mail is about this. The first call looks it up, since few mails have a code to which it matters. */
+  /** True if the mail is about this matter. It is looked up at the first call, since it matters for few codes. */
   isAbout: (matter: OtherMatter) => boolean;
 }
 
 /**
- * The cues around the candidates. For a subject `candidates` is undefined, and the whole subject is read. What `subject` says about
- * purposes and other matters holds for the whole mail.
+ * The cues around the candidates. For a subject `candidates` is undefined, and the whole subject is read. The purposes and the other
+ * matters in `subject` count for the whole mail.
  */
 export function cuesIn(
   { shape, words }: Pick<FoldedText, "shape" | "words">,
@@ -100,7 +100,7 @@ function withoutParts(names: readonly Word[], cues: readonly Cue[]): Word[] {
   });
 }
 
-/** A subject of mail whose own codes have the same names as codes to type. */
+/** A topic of mail that has codes of its own, with the same names as codes to type. */
 interface OtherMatter {
   /** Words that show that the mail is about this. */
   signs: RegExp;
@@ -133,7 +133,7 @@ export const otherMatters: readonly OtherMatter[] = [
   },
 ];
 
-/** A mail that mentions codes more often than this brings none. */
+/** The most words for a code that are examined in a mail. */
 const mostHeads = 500;
 
 const farthestPurpose = 25;
@@ -227,7 +227,7 @@ const farthestQualifier = 40;
 
 /** A bare "code", with the words before it in its sentence. */
 interface BareCode {
-  /** The words before it in small letters. */
+  /** The words before it, in lower case. */
   before: readonly string[];
   /** For each of them: true if it begins with a capital. */
   capitals: readonly boolean[];

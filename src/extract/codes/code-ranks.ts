@@ -103,7 +103,7 @@ const farthestAbove = 200;
 const farthestTouch = 40;
 const farthestWord = 16;
 
-/** A code behind "is" or a colon may stand behind a longer description of its purpose. */
+/** The most characters between a cue and a candidate behind "is" or a colon, with a description of the purpose between them. */
 const farthestAnnounced = 100;
 
 function hasCue({ near, subject, behind }: Surroundings): boolean {
@@ -150,7 +150,10 @@ function isAnnounced(seen: Surroundings): boolean {
   return isBehindLabel && !otherMatters.some(seen.said.isAbout);
 }
 
-/** True if the word right before the candidate names another kind of number, with "no.", "#" or ":" between. */
+/**
+ * True if a word for another kind of number is at most 24 characters before the candidate, with only small words or marks such as "no.",
+ * "#", ":" or "is" between: "order no. 482913".
+ */
 function isNamed({ text: { words }, candidate: { start }, said: { names }, before }: Surroundings): boolean {
   const next = firstFrom(names, start);
   return names.slice(Math.max(0, next - 3), next).some((name) => {
@@ -262,7 +265,7 @@ function touchesBeforeCue(seen: Surroundings, cue: Cue): boolean {
   return firstRule(beforeCueRules, gapOf(seen, cue)) ?? false;
 }
 
-/** Decides whether a cue further up in the same sentence speaks of the candidate. */
+/** Decides whether a cue further up in the same sentence refers to the candidate. */
 const sentenceRules: readonly Rule<Gap, boolean>[] = [
   [
     "Your code is below. Room 482913",
@@ -305,7 +308,7 @@ function isNextClause({ between, inside }: Gap): boolean {
   return /, /.test(between) && inside.length > 0 && !/[:：]/.test(between);
 }
 
-/** True for a language in which the code is the object and stands behind its number: "482913 kodunu giriniz". */
+/** True if the word for the code is the object of a verb and follows the number, as in Turkish: "482913 kodunu giriniz". */
 function isObject({ words, cue, between, inside }: Gap): boolean {
   return inside.length === 0 && between.trim() === "" && objectWord.test(words.slice(cue.start, cue.end));
 }
@@ -327,8 +330,8 @@ function isBehindDescription({ words, cue, between, inside }: Gap): boolean {
 }
 
 /**
- * True with a verb of entering before the candidate and a purpose beside it: "Use 482913 to sign in", "to sign in please use 482913", "enter
- * 482913 when you are asked for the code". Instead of the purpose, a subject with one is enough.
+ * True if a verb of entering is before the candidate and a purpose is beside it: "Use 482913 to sign in", "to sign in please use 482913",
+ * "enter 482913 when you are asked for the code". A purpose in the subject is enough, too.
  */
 function isUsedFor({ text: { shape, words }, candidate, said: { cues, purposes }, subject }: Surroundings): boolean {
   const { start, end, form, doubtful } = candidate;

@@ -4,7 +4,10 @@
  */
 export type CodeWordKind = "none" | "code" | "needy" | "sure" | "purpose" | "handover" | "owner" | "number";
 
-/** A code, if one touches the word or no other word claims it. */
+/**
+ * Words for a code. They do not count beside a word of `owner`. Without a word of `purpose` beside them, they do not count right behind a
+ * word of `number` either, and `bareCodes` in `code-cues.ts` judges them.
+ */
 const code = `
   code., codes., -code., -codes., pincode, -kode, -codigo, -codice, codici., codul, coduri, codi., codis., -kod, -koodi, -kood, kodas, kodo.,
   kods., koda., -kode., -kóð, pin., -pin., pin-code, passcode, -tan., token., tokens., msimbo
@@ -15,7 +18,7 @@ const code = `
   代码, 代碼, コード, 코드, 核验码, 核驗碼
 `;
 
-/** A code if its purpose stands beside it; alone it is a password, a number, or a word of another language. */
+/** Words that mean a code only beside a word of `purpose`. Alone they mean a password, a number, or something else in another language. */
 const needy = `
   cod., -codes, mã, mot de passe, contraseña, clave, senha, palavra-passe, wachtwoord, parola, şifre, -lösenord, adgangskode,
   -passord, salasana, hasło, heslo, jelszó, lozinka, geslo, mật khẩu, sandi, kata laluan, nambari, pass code, key., cijfercode, digits, -ziffer, chiffres, dígitos, cifre., cijfers, cyfr, číslic, číslice, rakam, -siffr, siffer., -ciffer, -cifre, numeroa., számjegy, cifre, chữ số, angka, tarakimu
@@ -23,7 +26,7 @@ const needy = `
   密码, 密碼, 数字, 數字, 桁, パスワード, 番号, 숫자, 비밀번호, 번호
 `;
 
-/** A code in any text. */
+/** Words that always mean a code. */
 const sure = `
   hasło sms, kod sms, one-time password, one time password, onetime password, single-use password, dynamic password, temporary password, temp password, temporäres passwort, temporäres kennwort, vorläufiges passwort, initialpasswort, kata sandi sekali pakai, รหัส otp, รหัส pin, otp., otps., -otp., totp., mtan, smstan, einmal-passwort, einmal-kennwort, password monouso, codice usa e getta, contrôle sms, código pin, code pin, codice pin, kod pin, kód pin, pin-kod, pinkod, pin kod, pin-koodi, pinkoodi, pin-kód, pinkód, cod pin, cod unic, mã pin, mã otp, kode otp, kode pin, clave dinámica, clave temporal, token de acesso, engangsadgangskode, engangskode, einmalpasswort, einmalkennwort, einmalcode, passcodes., one-time pin, engangskod
   пин-код, пинкод, пін-код, пінкод, رمز پویا, -الرقم السري, -الرقم السرّي
@@ -66,7 +69,10 @@ const purpose = `
   დამადასტურებ, დადასტურებ, ვერიფიკაცი, შესვლ, հաստատ, մուտք
 `;
 
-/** The handing over of goods against a code. It announces no code, since shops and carriers mention it in every mail. */
+/**
+ * Words for handing over goods against a code. They count only beside a word for a code, since shops and carriers mention deliveries in
+ * every mail.
+ */
 const handover = `
   pickup, pick-up, pick up, collection, delivery, handover, -abhol, -zustell, -übergabe, retrait, livraison, remise en main, recogida, entrega, retiro, recolha, retirada, levantamento, ritiro, consegna
   -afhaal, -bezorg, -hämt, -utlämn, -leverans, -hent, -afhent, -udlever, -utlever, nouto, luovutus, odbior, doręcz, vyzvedn, výdej, doruč, vyzdvih, teslim, átvétel, kézbesít, ridicare, livrare, predare
@@ -74,7 +80,7 @@ const handover = `
   รับพัสดุ, รับสินค้า, 受取, 受け取り, 픽업, 수령
 `;
 
-/** Words that make it another kind of code: "promo code", "postal code". */
+/** Words that make a word for a code another kind of code: "promo code", "postal code". */
 const owner = `
   -promo, discount, purchase, store., shop., site., staff, employee, category, resolution, closure, disposition, cause, decline, denial, procedure, billing, department, dealer, supplier, vendor, merchant, shipper, fare, coupon, voucher, gift, referral, invite code, reward, postal., zip, area., anti-phishing, antiphishing, anti phishing, naf., naics, ifsc, affiliate, partner., friend, creator, tracking code, loyalty, campaign, prize, win., winner, winning, raffle, stock., ticker, country, error, status, qr., -bar., -barcode, -barcode, source, sort code, dress, of conduct,
   exit, product, tax., item, sku, short code, course, class., civil, penal, criminal, u.s. code, building, response, return, reason, offer, savings, % off, swift, branch, routing, dialling, dialing,

@@ -24,8 +24,8 @@ export interface CodeSources {
 }
 
 /**
- * The codes of a mail, the most likely one first. A number counts only if the words around it speak of a code: an agent that typed an
- * order number as a code would lock an account.
+ * The codes of a mail, the most likely one first. A number counts only if words around it announce a code: an agent that types an order
+ * number as a code may lock an account.
  */
 export function codesOf({ subject, newText, htmlText }: CodeSources): Code[] {
   const head = sourceOf("subject", subject.slice(0, subjectLength));

@@ -21,7 +21,7 @@ export function* bareUrls(text: string): Generator<BareUrl> {
   }
 }
 
-/** Longer addresses are skipped. This is more than the longest URL that is shown, since escapes are longer than their characters. */
+/** Longer addresses are skipped. The limit is twice `longestUrl` in `links.ts`, because normalizing may shorten an address. */
 const longestRun = 4096;
 
 function endOfRun(text: string, start: number): number {

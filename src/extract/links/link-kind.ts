@@ -64,7 +64,7 @@ const mostBetween = 8;
 /** Most links have none of these verbs. */
 const splitVerb = /\b(?:meld|log|trag|schrijf|bestell|schalt)/;
 
-/** A longer segment of a path is the title of an article. */
+/** A path segment with more words is taken for the title of an article, and ignored. */
 const mostWordsOfSegment = 4;
 
 function kindOfPath({ pathname, hash }: URL): LinkKind | undefined {

@@ -47,7 +47,7 @@ const reset = `
   รีเซ็ตรหัสผ่าน, ตั้งรหัสผ่านใหม่, เปลี่ยนรหัสผ่าน
 `;
 
-/** Verbs of renewal, which count together with a word for password. */
+/** Words such as "reset", "change" and "new". They count only together with a word for password. */
 const renew = `
   reset, change, choose, create, recover, set a new, set new, set your, new
   -setzen., zurucksetz, ruecksetz, andern., aendern., erneuer, neues, neu, festleg, wahl
@@ -89,7 +89,7 @@ const verify = `
   인증, 이메일 확인, 메일 확인, 본인 확인, 계정 활성화, 계정 확인
 `;
 
-/** Words for confirming, which count together with a word for an account, or alone. */
+/** Words for confirming. They count only together with a word for an account, or if they are the only words of the link. */
 const confirm = `
   confirm, activat, validat, complete, finish
   bestatig, bestaetig, aktivier, freischalt, abschliess

@@ -23,7 +23,7 @@ export function linksOf({ text, html }: { text: string; html: string | null }): 
   return linksIn(text, html === null ? undefined : walkHtml(html));
 }
 
-/** Does the same for HTML that was parsed already. */
+/** The same as `linksOf`, for HTML that was parsed already. */
 export function linksIn(text: string, walk: HtmlWalk | undefined): Link[] {
   const links = new Map<string, Link>();
   const add = (written: string, words: string) => {
@@ -78,7 +78,7 @@ function joined(known: Link, again: Link): Link {
   };
 }
 
-/** At most 50 links. Those with a kind stay first, because the unsubscribe link stands in the footer. */
+/** At most 50 links. Links without a kind are dropped first, so that the unsubscribe link in the footer is kept. */
 function mostUseful(links: Link[]): Link[] {
   if (links.length <= mostLinks) return links;
   let spare = mostLinks - Math.min(mostLinks, links.filter(({ kind }) => kind !== null).length);

@@ -36,7 +36,7 @@ function hostsIn(words: string): string[] {
   return isName ? [] : [hostOf(url)];
 }
 
-/** ASCII without a dot or slash. Most words are, and name no host. */
+/** Matches ASCII words without a dot or a slash, as most are. They name no host. */
 const plainWords = /^[\0-\x2d\x30-\x7f]*$/;
 
 const endingsOfNames: ReadonlySet<string> = new Set(

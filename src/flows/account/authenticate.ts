@@ -33,21 +33,24 @@ export interface Authenticator {
   authenticateAddress: (token: string) => Promise<KeyHolder | undefined>;
   /** Accepts only an API key. */
   authenticateKey: (key: string) => Promise<KeyHolder | undefined>;
-  /** Accepts only the token of a sign-in link, which `link` identifies. */
+  /** Accepts only the token of a sign-in link. `link` has the id and the expiry of that link. */
   authenticateLink: (token: string) => Promise<(KeyHolder & { link: SignInToken }) | undefined>;
   /** Accepts only the token of a browser session. */
   authenticateSession: (token: string) => Promise<KeyHolder | undefined>;
-  /** Drops a key from memory that was made or revoked, here or (by a notification) in another process. */
+  /** Drops a key from memory after it was created or revoked, in this process or (by a notification) in another one. */
   forget: (hash: string) => void;
-  /** Remembers nothing while notifications of other processes are lost. */
+  /** Turns the memory on or off. It is off while notifications of other processes may be lost. */
   setHearing: (hears: boolean) => void;
-  /** Writes the last uses of keys, and stops writing them by itself. */
+  /** Writes the uses of keys that are not written yet, and stops the periodic writes. */
   close: () => Promise<void>;
 }
 
 /** The longest time for which a revoked key could still work if its notification were lost. */
 const rememberedMs = 30_000;
-/** The longest time for which a new key would be refused if its notification were lost. Repeats of one bad key cause no query. */
+/**
+ * The longest time for which a new key would be refused if its notification were lost. Repeated requests with one unknown key cause no
+ * query.
+ */
 const unknownMs = 5_000;
 const mostRemembered = 10_000;
 
@@ -126,13 +129,13 @@ export function authenticator(
   };
 }
 
-/** The ways to sign in with tokens; `holderOf` finds the holder of a key by its hash. */
+/** Authentication with tokens. `holderOf` finds the holder of a key by its hash. */
 function byTokens(
   deps: Deps,
   tokens: Pick<AccessTokens, "read" | "readForConsole"> | undefined,
   holderOf: (hash: string) => Promise<KeyHolder | undefined>,
 ): Pick<Authenticator, "authenticate" | "authenticateAddress" | "authenticateLink" | "authenticateSession"> {
-  /** The hashes by the ids of keys: the hash of a key never changes. */
+  /** The hash of each key, by the key's id. It never changes. */
   const hashes = boundedMemory<string, string>(mostRemembered);
 
   async function authenticate(credential: string): Promise<KeyHolder | undefined> {

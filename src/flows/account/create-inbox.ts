@@ -14,7 +14,7 @@ export interface NewInbox {
   account: { id: string; plan: Plan };
   externalId: string | undefined;
   username: string | undefined;
-  /** The name of the username in the caller's body. */
+  /** The request field that has the username (`username` or `mailboxName`), for error messages. */
   usernameField?: string;
   idempotencyKey: string | undefined;
 }
@@ -24,7 +24,7 @@ export interface CreatedInbox {
   replayed: boolean;
 }
 
-/** A random name is taken once in 10¹⁴, so a few attempts are enough. */
+/** A random name is already in use about once in 10¹⁴ times, so a few attempts are enough. */
 const draws = 5;
 
 export async function createInbox(deps: Deps, request: NewInbox): Promise<CreatedInbox> {

@@ -39,7 +39,7 @@ export async function createKey(deps: Deps, db: Db, request: KeyRequest): Promis
   const id = deps.newId("key", createdAt);
   const hash = sha256Hex(key);
   await insertApiKey(db, { id, accountId, name, hash, prefix: key.slice(0, 8), lastFour: key.slice(-4), createdAt });
-  // A process may remember it as unknown: the operator chooses API_KEY, and may have tried it before.
+  // A process may remember the key as unknown: the operator chooses API_KEY, and may have used it before it was stored.
   await signalToForget(db, { kind: "key", hash });
   return { id, key };
 }
@@ -59,7 +59,7 @@ export async function createAccount(
   });
 }
 
-/** The operator's name for an account or key, without white space around it. */
+/** Checks the operator's name for an account or a key, and returns it without white space around it. */
 function checkedName(doing: string, given: string): string {
   const name = given.trim();
   if (/^\S(?:.{0,98}\S)?$/u.test(name) && isCleanText(name)) return name;
@@ -115,7 +115,7 @@ export async function seedFirstAccount(deps: Deps, seeds: Seeds): Promise<FirstS
 
     const secret = seeds.webhookSecret ?? newWebhookSecret(deps.randomBytes);
     const webhook = newDefaultEndpoint(deps, { accountId: account.id, url: seeds.webhookUrl ?? null, secret });
-    // A random secret is not made before there is an address: it would be shown twice, here and with the first address.
+    // A random secret is not stored before there is a URL: it would be shown twice, now and when the first URL is set.
     const isGiven = seeds.webhookUrl !== undefined || (found === undefined && seeds.webhookSecret !== undefined);
     const madeWebhook = isGiven && (await insertEndpoint(tx, webhook));
     if (!madeWebhook && seeds.webhookUrl !== undefined) await setFirstUrl(tx, account.id, seeds.webhookUrl);
@@ -135,7 +135,7 @@ export async function seedFirstAccount(deps: Deps, seeds: Seeds): Promise<FirstS
   });
 }
 
-/** Sets the address of a default endpoint that has none yet. */
+/** Sets the URL of a default endpoint that has none yet. */
 async function setFirstUrl(tx: Db, accountId: string, url: string): Promise<void> {
   const webhook = await lockEndpoint(tx, { accountId, isDefault: true });
   if (webhook?.url === null) await markEndpointChanged(tx, { ...webhook, url });
@@ -143,7 +143,7 @@ async function setFirstUrl(tx: Db, accountId: string, url: string): Promise<void
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** Makes a key of 43 characters out of 62, which hold 256 bits. */
+/** Makes a key with 43 digits of base 62, which have 256 bits. */
 function newApiKey(deps: Deps): string {
   let rest = BigInt(`0x${Uint8Array.from(deps.randomBytes(32)).toHex()}`);
   let digits = "";

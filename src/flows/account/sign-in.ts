@@ -19,7 +19,7 @@ export interface SignInLink {
   expiresAt: Date;
 }
 
-/** Makes a URL that signs a browser in as the holder of a key, once. Its token follows `#`, which browsers do not send to servers. */
+/** Makes a URL that signs a browser in once, as the holder of a key. The token follows `#`: browsers do not send that part to servers. */
 export async function signInLink(deps: SignInDeps, keyId: string): Promise<SignInLink> {
   const { token, expiresAt } = await consoleToken(deps, "sign_in", keyId);
   return { url: `${deps.baseUrl()}/console/#t=${token}`, expiresAt };
@@ -61,7 +61,7 @@ export async function useSignInLink(
 ): Promise<boolean> {
   if (current !== undefined && !isConfirmed) {
     const [account, other] = await Promise.all([holder, current].map(({ id }) => findAccountById(db.api, id)));
-    throw new Refusal("already_signed_in", "Cannot sign in: this browser is signed in already, and has to confirm", {
+    throw new Refusal("already_signed_in", "Cannot sign in: this browser has a session, so the user must confirm", {
       extra: { account: account?.name ?? null, current: other?.name ?? null },
     });
   }

@@ -28,7 +28,10 @@ export async function refuseBeyondToken(
   if (!isWithin) throw notFound(resource);
 }
 
-/** The inboxes among these, or among all, that the caller may reach; the others count as missing. */
+/**
+ * Limits the requested inboxes (undefined: all) to those that the caller may reach. A token for one inbox gets that inbox; any other
+ * requested inbox is refused as missing.
+ */
 export function reachedInboxes(
   { token }: Caller,
   inboxIds: readonly string[] | undefined,

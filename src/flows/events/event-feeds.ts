@@ -35,9 +35,9 @@ export interface FeedDeps extends Pick<Deps, "db" | "changes" | "log"> {
   nowMs?: () => number;
 }
 
-/** The last events of an account that are in memory. */
+/** The number of events of an account that stay in memory. */
 const mostInRing = 1_000;
-/** Events that are read for the first stream of an account. Most clients that reconnect after a restart go on from these. */
+/** Events that are read for the first stream of an account. Most clients that reconnect after a restart need only these. */
 const rowsAtFirst = 200;
 const rowsAtOnce = 500;
 const everyMs = 1_000;
@@ -87,7 +87,7 @@ export function eventFeeds(deps: FeedDeps): EventFeeds {
         if (feeds.get(accountId) === known) feeds.delete(accountId);
         throw error;
       });
-      // A closure, since the same function may follow twice.
+      // A new function, because the same one may be passed twice.
       const own = () => onEvents();
       feed.followers.add(own);
       let isFollowing = true;
@@ -133,7 +133,7 @@ function logReader({ db, log, observe = {} }: FeedDeps) {
     try {
       if (reading.size > 0) await read(reading);
     } catch (error) {
-      // It is read again each second.
+      // The log is read again within a second.
       log.debug({ error: error instanceof Error ? error.name : typeof error }, "the log was not read");
     } finally {
       isReading = false;
@@ -182,7 +182,10 @@ export interface HeldFeeds<Feed> {
   stop(): void;
 }
 
-/** Nothing notifies us when the older transaction ends, so the feeds are read again, soon at first and then less often. */
+/**
+ * No notification comes when the older transaction ends. So these feeds are read again, after 5 ms at first, and then after longer pauses
+ * up to 500 ms.
+ */
 export function heldFeeds<Feed>(look: (feeds: readonly Feed[]) => void): HeldFeeds<Feed> {
   const held = new Set<Feed>();
   let waitMs = heldBackMs.least;
@@ -191,7 +194,7 @@ export function heldFeeds<Feed>(look: (feeds: readonly Feed[]) => void): HeldFee
   function lookAgain(): void {
     next = undefined;
     const again = [...held];
-    // The read finds out which are still held back. A feed that was closed is not read any more.
+    // The next read adds the feeds that are still held back. Closed feeds are not read again.
     held.clear();
     look(again);
   }
@@ -201,7 +204,7 @@ export function heldFeeds<Feed>(look: (feeds: readonly Feed[]) => void): HeldFee
       for (const feed of read) held.delete(feed);
       for (const feed of heldBack) held.add(feed);
       if (held.size === 0 || hasMoved) waitMs = heldBackMs.least;
-      // Reads of other feeds do not delay it.
+      // Keeps a timer that fires sooner, so that reads of other feeds do not delay it.
       if (held.size === 0 || (next !== undefined && next.afterMs <= waitMs)) return;
       clearTimeout(next?.timer);
       next = { timer: setTimeout(lookAgain, waitMs), afterMs: waitMs };
@@ -211,7 +214,7 @@ export function heldFeeds<Feed>(look: (feeds: readonly Feed[]) => void): HeldFee
   };
 }
 
-/** Reads one event more than the ring keeps, for the floor. */
+/** Reads one event more than the ring gets: its position is the floor of the ring. */
 async function ringOf(db: Db, accountId: string): Promise<FeedRing> {
   const last = await listLastOfLog(db, accountId, rowsAtFirst + 1);
   const floor = last.length > rowsAtFirst ? last.shift() : undefined;

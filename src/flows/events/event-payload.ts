@@ -12,8 +12,8 @@ import { type AttachmentLinks, type LinkedAttachment, linkedAttachments } from "
 import { type ExtractingDeps, extractedOf } from "../read/extracted.ts";
 
 /*
- * The payloads of events, as deliveries, the log and streams send them (contract §10). The log's route returns them as what its schema
- * says, so a payload that its schema does not allow fails the type check.
+ * The payloads of events, as deliveries, the log and streams send them (contract §10). The route of the log returns them with the type
+ * of its schema, so a payload that the schema does not allow fails the type check.
  */
 
 export interface PayloadDeps extends ExtractingDeps {
@@ -64,7 +64,7 @@ type Writer<Type extends EventType, Result> = (
   message: EventMessage | undefined,
 ) => Result | undefined;
 
-/** The fields of each type beside those that every event has, in the order of the contract. */
+/** The fields of each event type, in the order of the contract, without those that every event has. */
 const bodies = {
   "message.received": (_data, event, message) =>
     message && {
@@ -169,7 +169,7 @@ function messageFields(message: EventMessage) {
   };
 }
 
-/** The fields of a message of ours that a report or a suppression is about. */
+/** The fields of an outbound message in an event about a report or a suppression. */
 function shortMessage(message: EventMessage, providerMessageId: string | null) {
   return {
     id: message.id,
@@ -252,7 +252,7 @@ async function messageOf(
   return { ...message, included: await includedFields(deps, event, message, include) };
 }
 
-/** Fields that a message has for the words of `include`. */
+/** The fields that the words of `include` add to a message. */
 interface IncludedFields {
   body_html?: string | null;
   from_name?: string | null;

@@ -7,7 +7,7 @@ import { type FollowDeps, followLog, type LogReader, type LogStep, type Wanted }
 import type { LargeEventClient, LargeEvents } from "./large-events.ts";
 import type { WrittenEvent } from "./written-events.ts";
 
-/** Unsent bytes in this process for one client at most, beside those that the kernel has taken. */
+/** The largest event that may stay unsent for each client. A larger event needs memory from `LargeEvents`. */
 export const mostUnsentBytes = 64 << 10;
 
 /** The connection of one client. */
@@ -17,16 +17,16 @@ export interface Outlet {
   write(event: WrittenEvent): void;
   /** Bytes that the client has taken since it connected. */
   takenBytes(): number;
-  /** Whether each client has its own copy of an event, as a socket does. */
+  /** Whether the connection makes its own copy of an event, as a WebSocket does. */
   copies: boolean;
-  /** Ends the connection as slow, also in the midst of an event. */
+  /** Ends the connection as slow, even in the middle of an event. */
   cutOff(): void;
 }
 
 /** Sends one client its events in order, as fast as it takes them. */
 export interface EventStream {
   readonly position: LogPosition;
-  /** Starts the stream, or resumes it: there may be room again. */
+  /** Starts the stream, or resumes it when there may be room again. */
   pump(): void;
   change(wanted: Wanted): void;
   close(): void;
@@ -40,10 +40,12 @@ export interface StreamingDeps extends FollowDeps {
 
 /** Pause after a failed read of the log. */
 const retryMs = 1_000;
-/** Time for which a client without room may keep its page of the log; less if other readers wait. Fast clients have room sooner. */
+/**
+ * The time for which a client without room keeps its page of the log: 100 ms, or 5 ms if other readers wait. Fast clients have room sooner.
+ */
 const patienceMs = { alone: 100, beside: 5 };
 
-/** Begins behind `after`. Nothing is sent before the first `pump`. */
+/** Makes a stream that begins behind `after`. It sends nothing before the first `pump`. */
 export async function streamEvents(
   deps: StreamingDeps,
   { accountId, after, wanted }: { accountId: string; after: LogPosition; wanted: Wanted },
@@ -52,7 +54,7 @@ export async function streamEvents(
   const { sleep, wake } = sleeper();
   let isRunning = false;
   let isOpen = true;
-  /** A large event waits for memory, is granted it and read again, and is then unsent in part. */
+  /** The state of a large event: it waits for memory, has been granted memory and is read again, or is written and partly unsent. */
   let large: "none" | "waiting" | "granted" | "unsent" = "none";
   let reader: LogReader = { position: after, wanted, readBytes: 0, isOver: false };
   const following = await deps.feeds.follow(accountId, wake);
@@ -69,7 +71,7 @@ export async function streamEvents(
   /** Waits for room, reads the log from the position, and sends events until there is no room for long. */
   async function run(): Promise<void> {
     while (isOpen) {
-      // A client without room has no page of the log here, and takes only the memory of its position.
+      // Here a client without room has no page of the log in memory, only its position.
       if (large === "waiting" || !hasRoom()) {
         await sleep();
         continue;
@@ -85,9 +87,9 @@ export async function streamEvents(
     }
   }
 
-  /** Whether all steps are done; else the client has no room, its reader is over, or there is no memory for a large event. */
+  /** Sends the events of these steps. Returns false if the client has no room, its reader is over, or a large event gets no memory. */
   async function send(steps: LogStep[], own: LogReader): Promise<boolean> {
-    // Empties the batch, because a generator that waits keeps its last batch in memory.
+    // `splice` empties the batch, because a generator that waits keeps its last batch in memory.
     for (const { position, event } of steps.splice(0)) {
       if (own.isOver) return false;
       if (event !== undefined) {

@@ -46,7 +46,7 @@ export function feedRing(start: LogPosition, most: number): FeedRing {
     },
     add(more) {
       events.push(...more);
-      // Drops an eighth at a time, since moving all events for each new one would cost more than the event.
+      // Drops an eighth at a time: moving all others for each new event would be too slow.
       if (events.length <= most + (most >> 3)) return;
       const gone = events.length - most;
       floor = events[gone - 1] ?? floor;

@@ -33,19 +33,19 @@ export interface FollowDeps extends Pick<Deps, "db"> {
   write: WriteEvents;
 }
 
-/** Events that are written together, if the writer has room for them. Also the events of one live batch. */
+/** The most events that are written together. Also the most events of one live batch. */
 const writtenTogether = 50;
 /**
- * Rows in one page of the log. Pages are small, because objects that survive one collection of garbage are freed late: pages of a
- * thousand rows took 50 MB in a long replay. A page is larger if few of its events are wanted.
+ * Rows in one page of the log. Pages are small, because objects that survive one collection of garbage are freed late: pages of a thousand
+ * rows took 50 MB in a long replay. If few events of a page are wanted, the next page is larger.
  */
 const rowsOfPage = { least: 200, most: 1_000 };
 /** Bytes after which a reader gives its turn to a waiting one. */
 const bytesOfTurn = 512 << 10;
 
 /**
- * Yields the steps of a reader in batches, until the reader is over. It begins at `reader.position`, which the consumer moves to the
- * position of each step. A consumer that stops inside a batch goes on later with a new generator, and holds nothing of the log
+ * Yields the steps of a reader in batches, until `reader.isOver`. It begins at `reader.position`, which the consumer moves to the position
+ * of each step. A consumer that stops inside a batch continues later with a new generator, and keeps nothing of the log in memory
  * meanwhile. Only the position decides which event is next, so no event is missed or repeated, also not at the cutover.
  */
 export async function* followLog(
@@ -56,13 +56,14 @@ export async function* followLog(
 ): AsyncGenerator<LogStep[]> {
   while (!reader.isOver) {
     yield* backfill(deps, feed, reader);
-    // Cutover: the ring now has every event behind the position. A reader that is too slow falls behind it again.
+    // Cutover: the ring now has every event behind the position. If the reader is too slow, the ring drops its next event, and backfill
+    // starts again.
     reader.readBytes = 0;
     yield* live(feed, reader, untilWoken);
   }
 }
 
-/** Reads the log page by page, until the ring has all that is behind the position. It holds a turn only while it holds a page. */
+/** Reads the log page by page, until the ring has all events behind the position. It keeps a turn only while it has a page in memory. */
 async function* backfill(
   { db, turns, write }: FollowDeps,
   feed: EventFeed,
@@ -94,7 +95,9 @@ async function* backfill(
   }
 }
 
-/** Yields the events of the ring, and waits for new ones. It ends when the ring has lost the next event, because the reader is too slow. */
+/**
+ * Yields the events of the ring, and waits for new ones. It ends if the ring has dropped the next event, because the reader is too slow.
+ */
 async function* live(feed: EventFeed, reader: LogReader, untilWoken: () => Promise<void>): AsyncGenerator<LogStep[]> {
   const { ring } = feed;
   let number = ring.numberBehind(reader.position);
@@ -111,7 +114,10 @@ async function* live(feed: EventFeed, reader: LogReader, untilWoken: () => Promi
   }
 }
 
-/** The steps from this number on that are written already. Only the first is waited for; none if its writer had no room for it. */
+/**
+ * The steps from this number on whose events are written already. It waits only for the first event. Empty if the writer had no room for
+ * that.
+ */
 async function stepsOfRing(feed: EventFeed, { position, wanted }: LogReader, first: number): Promise<LogStep[]> {
   const { ring, written } = feed;
   const steps: LogStep[] = [];
@@ -119,7 +125,7 @@ async function stepsOfRing(feed: EventFeed, { position, wanted }: LogReader, fir
     const number = first + steps.length;
     const event = ring.at(number);
     if (event === undefined) break;
-    // The position may be ahead of the ring: the client had it from another process.
+    // The position may be ahead of this ring, if the client got it from another process.
     if (comparePositions(event, position) <= 0 || !wants(wanted, event)) {
       steps.push({ position: laterPosition(event, position), event: undefined });
       continue;
@@ -135,7 +141,7 @@ async function stepsOfRing(feed: EventFeed, { position, wanted }: LogReader, fir
   return steps;
 }
 
-/** This event of the ring and the next ones that are wanted, without those that are written or being written. */
+/** The ids of at most 50 wanted events of the ring, from this number on, that are neither written nor being written. */
 function unwrittenFrom({ ring, written }: EventFeed, first: number, wanted: Wanted): string[] {
   const ids: string[] = [];
   for (let number = first; ids.length < writtenTogether; number += 1) {
@@ -165,7 +171,7 @@ async function readLog(
   from: LogPosition,
   limit: number,
 ): Promise<{ events: FeedEvent[]; end: LogPosition }> {
-  // The log is complete up to the floor of the ring, so a page that is not full ends there.
+  // The log is complete up to the floor of the ring, so a page that is not full reaches at least that position.
   const { floor } = ring;
   const { events } = await listNewEvents(db, [{ accountId, ...from }], limit);
   const last = laterPosition(events.at(-1) ?? from, from);

@@ -1,22 +1,22 @@
-/** A client that gets an event larger than the memory of one client. */
+/** A client whose next event is larger than the memory for one client (`mostUnsentBytes`). */
 export interface LargeEventClient {
   accountId: string;
   /** Bytes that it has taken since it connected. */
   takenBytes(): number;
-  /** There is room now: the next `mayHold` of the client succeeds. */
+  /** Called when there is room: the next `mayHold` of the client succeeds. */
   goOn(): void;
   /** Closes the connection as slow, without the rest of the event. */
   cutOff(): void;
 }
 
 /**
- * Memory for events that are larger than the memory of one client. All clients of a process share it. While others wait for it, a client
- * must take 64 KiB a second, or it is closed as slow and gets the event again when it reconnects.
+ * Memory for events that are larger than the memory for one client. All clients of a process share it. While others wait for it, a client
+ * must take 64 KiB a second. Otherwise it is closed as slow, and gets the event again when it reconnects.
  */
 export interface LargeEvents {
   /** Whether the client may hold the event. If not, it must drop the event and wait for `goOn`. */
   mayHold(client: LargeEventClient, event: object, sizeBytes: number): boolean;
-  /** The client holds no large event and waits for none any more. */
+  /** Releases the client's large event, or ends its wait for memory. */
   letGo(client: LargeEventClient): void;
   stop(): void;
 }
@@ -36,7 +36,7 @@ export function largeEvents({
   nowMs = () => performance.now(),
   secondMs = 1_000,
 }: LargeEventLimits): LargeEvents {
-  /** By the event, or by the client while it still has to read the event again. */
+  /** Held memory, by event; by client if the client has its own copy or must first read the event again. */
   const held = new Map<object, Held>();
   const holders = new Map<LargeEventClient, Holder>();
   const waiting = new Map<LargeEventClient, number>();
@@ -45,7 +45,10 @@ export function largeEvents({
   let isGranting = false;
   let looks: ReturnType<typeof setInterval> | undefined;
 
-  /** An account may hold half of the memory that others leave, so that there is always room for one more account. */
+  /**
+   * True if nothing is held, or if the account would then hold at most what is free now. So an account gets about half of the memory that
+   * others leave, and there is always room for one more account.
+   */
   function fits(accountId: string, sizeBytes: number): boolean {
     return bytesInAll === 0 || (bytesOfAccount.get(accountId) ?? 0) + sizeBytes <= mostBytes - bytesInAll;
   }
@@ -98,7 +101,7 @@ export function largeEvents({
     grantSoon();
   }
 
-  /** Runs as a microtask, since each client that goes on may let go at once. */
+  /** Runs as a microtask, because `goOn` of a client may release memory at once, which calls this function again. */
   function grantSoon(): void {
     if (isGranting || waiting.size === 0) return;
     isGranting = true;
@@ -113,8 +116,8 @@ export function largeEvents({
   }
 
   /**
-   * The newest client of the account that holds least. Clients that have waited long were mostly slow before, and a fast one would wait
-   * behind them.
+   * The client that began to wait last, of the account that holds least. Clients that have waited long were mostly slow before, and a fast
+   * one would wait behind them.
    */
   function nextWaiting(): { client: LargeEventClient; asked: [string, number] } | undefined {
     let next: LargeEventClient | undefined;

@@ -1,6 +1,6 @@
-/** Limits the readers of the log, because each holds a page of it in memory. The others wait. */
+/** Limits how many readers read the log at the same time, because each has a page of it in memory. The others wait for a turn. */
 export interface LogTurns {
-  /** Waits for a turn. `readBytes` is what the reader has read since it fell behind the ring. */
+  /** Waits for a turn. `readBytes` is the number of bytes that the reader has read since it fell behind the ring. */
   take(readBytes: number): Promise<void>;
   giveBack(): void;
   /** Whether a reader waits for a turn. */

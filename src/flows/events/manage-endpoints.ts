@@ -48,7 +48,7 @@ export interface CreatedEndpoint {
   secret: string | undefined;
 }
 
-/** Makes a further endpoint of the account. */
+/** Creates an endpoint of the account, beside the default one. */
 export async function createEndpoint(deps: EndpointDeps, request: NewEndpoint): Promise<CreatedEndpoint> {
   const { accountId } = request;
   const settings = tidied(request.settings);
@@ -71,7 +71,7 @@ export async function createEndpoint(deps: EndpointDeps, request: NewEndpoint): 
   return transaction(deps.db.api, async (tx) => {
     const earlierId = use && (await takeKey(tx, use));
     if (earlierId !== undefined) return { endpoint: await replayed(tx, accountId, earlierId), secret: undefined };
-    // Requests at the same time count one after the other.
+    // Concurrent requests of the account count one after the other.
     await lockAccount(tx, accountId);
     await refuseForeignInboxes(tx, accountId, settings.inboxIds);
     refuseOverLimit(await countEndpoints(tx, accountId), deps.webhooksPerAccount);
@@ -108,7 +108,7 @@ function refuseOverLimit(count: number, limit: number): void {
   if (count < limit) return;
   throw new Refusal(
     "webhook_limit_reached",
-    `Cannot create webhook endpoint: the account has as many as it may have, ${limit}`,
+    `Cannot create webhook endpoint: the account already has its maximum of ${limit}`,
     { extra: { limit } },
   );
 }
@@ -157,7 +157,7 @@ function insertDisabledEvent(deps: Deps, tx: Db, { id, accountId, url }: Endpoin
   ]);
 }
 
-/** Makes a new secret. For `overlapSeconds` the old one stays valid beside it, until the receiver knows the new one. */
+/** Makes a new secret. The old one stays valid beside it for `overlapSeconds`, so that the receiver has time to change. */
 export async function rotateEndpointSecret(deps: Deps, endpoint: Endpoint, overlapSeconds: number): Promise<string> {
   const secret = newWebhookSecret(deps.randomBytes);
   const until = new Date(deps.now().getTime() + overlapSeconds * 1000);
@@ -166,8 +166,8 @@ export async function rotateEndpointSecret(deps: Deps, endpoint: Endpoint, overl
 }
 
 /**
- * Deletes an endpoint. Deliveries in line for it are deleted in steps; any that are left after the last step end when they are claimed,
- * since they find no endpoint. The line of the default endpoint stays for a later default endpoint.
+ * Deletes an endpoint, and then the deliveries in line for it, in at most 20 steps. Any that are left after the last step end when they are
+ * claimed, because their endpoint does not exist. Deliveries for the default endpoint stay in line for a later default endpoint.
  */
 export async function deleteEndpoint({ db }: Deps, endpoint: Endpoint): Promise<void> {
   if (!(await removeEndpoint(db.api, endpoint))) throw notFound("webhook");

@@ -18,7 +18,7 @@ export interface WebhookSettingsDeps extends Deps {
   allowPrivateWebhooks: boolean;
 }
 
-/** A default endpoint as the first request or start makes it. */
+/** A new default endpoint, for the first start or the first request. */
 export function newDefaultEndpoint(
   deps: Pick<Deps, "now" | "newId">,
   { accountId, url, secret }: Pick<Endpoint, "accountId" | "url" | "secret">,
@@ -38,7 +38,7 @@ export function newDefaultEndpoint(
   };
 }
 
-/** Sets the address of the default endpoint. Returns its secret if it had no address before. */
+/** Sets the URL of the default endpoint. Returns its secret if it had no URL before. */
 export async function setWebhookUrl(
   deps: WebhookSettingsDeps,
   accountId: string,
@@ -72,7 +72,7 @@ export async function unsetWebhook(deps: Deps, accountId: string): Promise<void>
   await removeEndpoint(deps.db.api, { accountId, isDefault: true });
 }
 
-/** Makes a new secret. For `overlapSeconds` the old one stays valid beside it, until the receiver knows the new one. */
+/** Makes a new secret. The old one stays valid beside it for `overlapSeconds`, so that the receiver has time to change. */
 export async function rotateWebhookSecret(deps: Deps, accountId: string, overlapSeconds: number): Promise<string> {
   const secret = newWebhookSecret(deps.randomBytes);
   const until = new Date(deps.now().getTime() + overlapSeconds * 1000);
@@ -81,7 +81,7 @@ export async function rotateWebhookSecret(deps: Deps, accountId: string, overlap
   return secret;
 }
 
-/** Finds the default endpoint of an account, and refuses if it has no address. */
+/** Finds the default endpoint of an account, and refuses if it has no URL. */
 export async function webhookWithUrl(
   deps: Deps,
   accountId: string,

@@ -11,7 +11,7 @@ export type EndReason = "shutting_down" | "unauthorized" | "slow" | "expired";
 /** A client of server-sent events or of a WebSocket. */
 export interface OpenStream {
   caller: Pick<KeyHolder, "id" | "keyId" | "token">;
-  /** Unsent bytes in this process, beside those that the kernel has taken. */
+  /** Unsent bytes in this process, without those that the kernel has taken. */
   unsentBytes(): number;
   /** Bytes that the client has taken since it connected. */
   takenBytes(): number;
@@ -22,7 +22,7 @@ export interface OpenStream {
 
 /** All open streams of this process. It counts them, ends those that are slow, expired or revoked, and ends all at a shutdown. */
 export interface OpenStreams {
-  /** Throws if there are too many. Returns the function to call when the stream is over. */
+  /** Adds a stream, or throws if there are too many. Returns the function to call when the stream is over. */
   keep(kind: ListenerKind & ("sse" | "ws"), stream: OpenStream): (reason?: EndReason) => void;
   /** Ends the streams of revoked keys. Called when some key was revoked. */
   checkKeys(): void;
@@ -40,8 +40,8 @@ export interface OpenStreamsDeps extends Pick<Deps, "db" | "log" | "now"> {
 
 const beatSeconds = { sse: 15, ws: 30 };
 /**
- * A client that takes fewer bytes in this time, although more are unsent, is ended as slow. It loses no event, since it goes on from its
- * position when it reconnects.
+ * A stream ends as slow if its client takes fewer bytes in this time, although some are unsent. The client loses no event, because it
+ * continues from its position when it reconnects.
  */
 const slow = { bytes: 64 << 10, seconds: 60 };
 const quietSeconds = 5;
@@ -92,7 +92,7 @@ export function openStreams({ db, log, now, listeners, observe = {}, secondMs = 
       const living = new Set(await listLivingKeys(db.api, [...keyIds]));
       for (const each of kept) if (!living.has(each.stream.caller.keyId)) end(each, "unauthorized");
     } catch {
-      log.debug("the keys of streams were not looked at");
+      log.debug("the keys of streams were not checked");
     }
   }
 
@@ -113,7 +113,7 @@ export function openStreams({ db, log, now, listeners, observe = {}, secondMs = 
         reason: undefined,
       };
       open.add(kept);
-      // Its key may have been accepted from a memory, and revoked since.
+      // The key may have been accepted from memory after it was revoked.
       keyChecks.ask();
       return (reason = kept.reason) => {
         if (!open.delete(kept)) return;
@@ -142,9 +142,9 @@ export function openStreams({ db, log, now, listeners, observe = {}, secondMs = 
 interface Kept {
   kind: "sse" | "ws";
   stream: OpenStream;
-  /** The second in which it began, so that heartbeats are spread. */
+  /** The second in which the stream began. Its heartbeats count from then, so that those of many streams are spread. */
   since: number;
-  /** The last second in which it had taken all, or 64 KiB more than before, and the bytes that it had taken by then. */
+  /** The last second in which no bytes were unsent or another 64 KiB had been taken, and the bytes taken by then. */
   measured: { second: number; takenBytes: number };
   reason: EndReason | undefined;
 }

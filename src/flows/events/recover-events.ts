@@ -17,11 +17,11 @@ export interface RecoveryRequest {
 export interface RecoveryOutcome {
   queued: number;
   hasMore: boolean;
-  /** The event to go on behind: `after` itself if no event follows it, null for the start of an empty log. */
+  /** The event after which the next call continues: `after` itself if no event follows it, null for the start of an empty log. */
   last: string | null;
 }
 
-/** Events that one call looks at, at most. */
+/** The most events that one call looks at. */
 const mostLookedAt = 1000;
 
 /** Queues the events that an endpoint has missed. */

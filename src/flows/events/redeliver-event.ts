@@ -8,7 +8,7 @@ import { noWebhookUrl, webhookWithUrl } from "./manage-webhook.ts";
 import { paceRequest } from "./pace-request.ts";
 
 /**
- * Puts an event in line once more: it goes out with its old id, the next attempt number and all its retries. It goes to the default
+ * Puts an event in line again: it is sent with its id, the next attempt number and a whole new schedule of retries. It goes to the default
  * endpoint if no endpoint is named.
  */
 export async function redeliverEvent(

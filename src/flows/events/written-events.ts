@@ -9,7 +9,7 @@ import { eventBytes, listedPayloads } from "../read/page-events.ts";
 import { sizeGate } from "../size-gate.ts";
 import type { PayloadDeps } from "./event-payload.ts";
 
-/** An event as streams send it. It is written once for all clients that include the same words. */
+/** An event as streams send it. It is written once for all clients with the same words of `include`. */
 export interface WrittenEvent {
   id: string;
   json: string;
@@ -25,9 +25,12 @@ export type WriteEvents = (
   include: readonly IncludeWord[],
 ) => Promise<(WrittenEvent | undefined)[]>;
 
-/** Bytes of bodies that one call writes at most. The events that a slow client does not take are written again later. */
+/** The most bytes of bodies that one call writes. It is small, because events that a slow client does not take are written again later. */
 const writtenBytes = 256 << 10;
-/** Bytes of bodies that a process reads at the same time: short bodies with their rows, and as many again of long ones. */
+/**
+ * The most bytes of bodies that a process reads at the same time. Rows with their short bodies have this limit, and whole events have it
+ * too.
+ */
 const readBytes = 4 << 20;
 /** Rows of one statement. Fewer while events are large, because each row has a body of up to 64 KiB. */
 const rowsTogether = { least: 4, most: 50 };
@@ -87,8 +90,8 @@ export interface WrittenMemory {
   has(id: string, include: readonly IncludeWord[]): boolean;
   find(id: string, include: readonly IncludeWord[]): Written | undefined;
   /**
-   * The writing of an event that has begun. Its result is the event, since a large one may be forgotten before anybody looks; undefined
-   * if the writer had no room for it.
+   * The write of an event that is under way; undefined if there is none. Its result is the event itself, because a large event may be
+   * forgotten at once. The result is undefined if the writer had no room for the event.
    */
   underWay(id: string, include: readonly IncludeWord[]): Promise<Written | undefined> | undefined;
   /** Writes these events, and returns the first. */
@@ -104,7 +107,7 @@ export interface WrittenBudget {
   freshMs: number;
 }
 
-/** Makes memories that share one budget. */
+/** Returns a function that makes the memory of one account. All memories share one budget. */
 export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs: () => number): () => WrittenMemory {
   const all = new Set<{ forgetOldest(): boolean }>();
   let bytesInAll = 0;
@@ -121,7 +124,7 @@ export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs
       bytesInAll -= bytes;
     }
 
-    /** Returns whether there was one. */
+    /** Forgets the oldest event except this one. Returns false if there was none. */
     function forgetOldest(but?: string): boolean {
       for (const [key, oldest] of kept) {
         if ("writing" in oldest || key === but) continue;
@@ -139,7 +142,7 @@ export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs
       bytesInAll += entry.bytes;
     }
 
-    /** Keeps the latest event, however large it is, because other clients need it now. */
+    /** Forgets old events until the limits hold. The latest event stays, however large it is, because other clients need it now. */
     function shrink(latest: string | undefined): void {
       while (account.bytes > budget.accountBytes && forgetOldest(latest));
       for (const other of all) while (bytesInAll > budget.processBytes && other !== account && other.forgetOldest());
@@ -151,7 +154,7 @@ export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs
         const event = written[at] ?? "gone";
         const bytes = bytesOf(event);
         bytesTogether += bytes;
-        // The first is needed first. If all were kept, the last could push it out.
+        // The first event is needed first, and keeping all could push it out of memory.
         const isKept = at < written.length && (at === 0 || bytesTogether <= budget.accountBytes / 2);
         if (isKept) keep(key, { event, bytes, atMs: nowMs() });
         else kept.delete(key);
@@ -159,7 +162,7 @@ export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs
       shrink(keys[0]);
     }
 
-    /** Forgets an event whose links are too old. */
+    /** Finds a kept event. One whose links are too old is forgotten. */
     function findFresh(key: string): Kept | undefined {
       const found = kept.get(key);
       if (found === undefined || "writing" in found || nowMs() - found.atMs < budget.freshMs) return found;
@@ -181,7 +184,7 @@ export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs
         const keys = ids.map((id) => keyOf(id, include));
         const writing = write(ids, include).then(
           (written) => {
-            // After the end nothing would subtract these bytes again.
+            // After `forgetAll` these bytes would stay counted for ever.
             if (!isOver) keepWritten(keys, written);
             return written;
           },
@@ -212,7 +215,7 @@ async function writtenAt(writing: ReturnType<WriteEvents>, at: number): Promise<
   return at < written.length ? (written[at] ?? "gone") : undefined;
 }
 
-/** An event is kept as text and as a frame. */
+/** Bytes of memory for each character: an event is kept as text and as a frame. */
 const bytesOfCharacter = 2;
 
 function bytesOf(event: Written): number {

@@ -2,7 +2,7 @@ import type { Database } from "../../database/db.ts";
 import { migrations } from "../../store/migrate.ts";
 import { readEverything } from "../../store/upkeep/portable.ts";
 
-/** The first line of an export, with an id by which an import keeps its progress. */
+/** The first line of an export. An import stores its progress under the id of the export. */
 export interface ExportHeader {
   inboxd: "export";
   id: string;
@@ -25,7 +25,7 @@ export interface ExportOptions {
   now: Date;
 }
 
-/** Exports everything as JSON lines, with ids, one line at a time in memory. */
+/** Exports all data as JSON lines, with all ids. Only one line at a time is in memory. */
 export async function exportEverything(
   db: Database,
   { id, version, now }: ExportOptions,

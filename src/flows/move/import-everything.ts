@@ -14,7 +14,7 @@ export interface Imported {
 
 /**
  * Imports an export into a database without other accounts. It checks the whole file before it writes anything. Each line is one
- * transaction that also records the progress, so an interrupted import goes on there.
+ * transaction, which also stores the progress, so that an interrupted import can be continued.
  */
 export async function importEverything(db: Database, open: () => AsyncIterable<string>): Promise<Imported> {
   const header = await checkWhole(open());
@@ -44,7 +44,7 @@ export async function importEverything(db: Database, open: () => AsyncIterable<s
   return { rows, resumedAfter };
 }
 
-/** Reads the header of a file, and checks it against the digest and the number of rows in its last line. */
+/** Reads the header of an export file, and checks the whole file against the digest and the number of rows in its last line. */
 async function checkWhole(lines: AsyncIterable<string>): Promise<ExportHeader> {
   const hash = new Bun.CryptoHasher("sha256");
   let header: ExportHeader | undefined;
@@ -54,7 +54,7 @@ async function checkWhole(lines: AsyncIterable<string>): Promise<ExportHeader> {
     if (header === undefined) header = headerOf(line);
     if ("end" in line) {
       const end = line as unknown as ExportEnd;
-      if (end.rows !== rows || end.sha256 !== hash.digest("hex")) throw damaged("its checksum does not fit");
+      if (end.rows !== rows || end.sha256 !== hash.digest("hex")) throw damaged("its checksum does not match");
       return header;
     }
     hash.update(`${text}\n`);
@@ -65,7 +65,7 @@ async function checkWhole(lines: AsyncIterable<string>): Promise<ExportHeader> {
 
 function headerOf(line: object): ExportHeader {
   const header = line as Partial<ExportHeader>;
-  if (header.inboxd !== "export" || typeof header.id !== "string") throw damaged("it is no export of inboxd");
+  if (header.inboxd !== "export" || typeof header.id !== "string") throw damaged("it is not an export of inboxd");
   if (!migrations.some(({ tag }) => tag === header.schema)) {
     throw new Refusal(
       "validation_error",

@@ -24,7 +24,7 @@ export interface LinkSettings {
 
 export async function attachmentLinks({ signingKey, ttlSeconds, baseUrl }: LinkSettings): Promise<AttachmentLinks> {
   const key = await attachmentKey(signingKey);
-  /** The signatures of links that expire in the same second. Within a second the same link has the same signature. */
+  /** The signatures of links that expire in the same second. A link that is made again within that second has the same signature. */
   let ofSecond = { expires: 0, signatures: new Map<string, Promise<string>>() };
 
   function signatureOf(messageId: string, filename: string, expires: number): Promise<string> {

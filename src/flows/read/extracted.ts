@@ -19,7 +19,7 @@ export function extracted(
       return extractionOf(message);
     } catch (err) {
       // The message is shown even if a rule fails on a strange mail.
-      log.error({ err, message_id: message.id }, "message not extracted from: it is shown without codes and links");
+      log.error({ err, message_id: message.id }, "message not extracted: it is shown without codes and links");
       return nothingExtracted(message);
     }
   });

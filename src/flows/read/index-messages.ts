@@ -8,14 +8,14 @@ export interface IndexingDeps {
   log: Logger;
 }
 
-/** Messages that are read together, which is some megabytes of the longest. */
+/** Messages that are read together: a few megabytes if all are long. */
 const readAtOnce = 50;
-/** Bytes that one statement writes. This takes the embedded engine a tenth of a second if each letter is a word. */
+/** The most bytes that one statement writes. If each letter is a word, this takes the embedded engine a tenth of a second. */
 const batchBytes = 128 << 10;
 
 /**
- * Adds the messages of an inbox to the search index in order, behind `fromSeq` up to `upToSeq`. It calls `mayGoOn` before each batch
- * but the first. Two calls at the same time do the work twice, without harm. Returns the number of the last indexed message.
+ * Adds the messages of an inbox to the search index in order, behind `fromSeq` up to `upToSeq`. Between two batches it calls `mayGoOn`, and
+ * stops if that is false. Two calls at the same time do the work twice, without harm. Returns the number of the last indexed message.
  */
 export async function indexMessages(
   deps: IndexingDeps,
@@ -38,7 +38,7 @@ export async function indexMessages(
   return seq;
 }
 
-/** Makes the words of one batch at a time, since those of many long texts would block the process. */
+/** Makes the words of one batch at a time, because making those of many long texts at once would block the process. */
 function* batches(messages: readonly Searchable[]): Generator<SearchRow[]> {
   let batch: SearchRow[] = [];
   let bytes = 0;
@@ -56,8 +56,8 @@ function* batches(messages: readonly Searchable[]): Generator<SearchRow[]> {
 }
 
 /**
- * Splits a batch that is too much for one statement, in order, so that the index has no gaps. A message that is too much by itself is
- * indexed without its text, so that the messages behind it can be found.
+ * Writes a batch, or its halves if it is too much for one statement. It keeps the order, so that the index has no gaps. A message that is
+ * too much by itself is indexed without its text, so that the messages behind it can be found.
  */
 async function insertBatch(deps: IndexingDeps, batch: readonly SearchRow[]): Promise<void> {
   try {

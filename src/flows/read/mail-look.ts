@@ -16,14 +16,17 @@ export interface LookDeps {
 export interface LookRequest extends MailFilter {
   accountId: string;
   inboxId: string;
-  /** A message, or the number that an earlier wait has seen. Undefined for the newest mail since `since`, else the next mail. */
+  /**
+   * Finds only mail after this message, or after the number that an earlier wait has reached. Undefined: finds the newest match since
+   * `since`, or else the next one.
+   */
   after: { messageId: string } | { seen: number } | undefined;
   since: Date;
   hasCode: boolean;
   hasLink: boolean;
 }
 
-/** The most mails that a look goes back if it has no `after`. */
+/** Without `after`, a look searches at most this many of the newest mails. */
 const newestLookedAt = 1_000;
 
 /** The progress of one wait through its inbox. It survives an outage of the database. */
@@ -40,11 +43,11 @@ export interface MailLook {
 }
 
 export interface MailLooks {
-  /** The number to begin behind, read once. Throws if the inbox, thread or message is not there. */
+  /** The number after which the look begins. It is read once. Throws if the inbox, thread or message does not exist. */
   findStart(look: MailLook): Promise<number>;
-  /** Looks through the mail that is there, and returns the number that it has seen. */
+  /** Looks through the stored mail, and returns the number that it has reached. */
   begin(look: MailLook): Promise<number>;
-  /** Looks through these mails, which came after. */
+  /** Looks through these mails, which came later. */
   through(look: MailLook, mails: readonly NumberedMail[]): Promise<void>;
 }
 
@@ -77,7 +80,7 @@ export function mailLooks({ db, open }: LookDeps): MailLooks {
     return found;
   }
 
-  /** The first of these mails that fits, in order. */
+  /** The first of these mails that matches the request, in order. */
   async function firstOf(look: MailLook, mails: readonly NumberedMail[]): Promise<Found | undefined> {
     if (mails.length === 0) return undefined;
     const { request } = look;
@@ -92,7 +95,7 @@ export function mailLooks({ db, open }: LookDeps): MailLooks {
     return undefined;
   }
 
-  /** Looks from the newest mail down, since a mail that was just asked for is the last one. */
+  /** Looks from the newest mail backwards, because the mail that a caller waits for is usually the newest. */
   async function throughNewest(look: MailLook, behind: number): Promise<number> {
     let before: number | undefined;
     let top: number | undefined;
@@ -144,7 +147,7 @@ async function holds({ hasCode, hasLink }: LookRequest, { extracted }: Opened): 
   return !hasLink || (await extracted()).links.some(({ kind }) => kind !== null);
 }
 
-/** The number of the last message that the caller has seen. */
+/** The number after which the look begins. */
 async function startOf(db: Db, request: LookRequest): Promise<number> {
   const { accountId, inboxId, after, threadId, since } = request;
   const inbox = isId("inb", inboxId) ? await findInboxTotals(db, accountId, inboxId) : undefined;
@@ -157,7 +160,7 @@ async function startOf(db: Db, request: LookRequest): Promise<number> {
     const first = await findFirstSince(db, inboxId, "inbound", inbox.inboundCount, since);
     return Math.max(first - 1, inbox.inboundCount - newestLookedAt);
   }
-  // A higher number comes from before the database was restored from a backup: all mail from now on is new.
+  // The number is higher if the database was restored from an older backup since: then all mail from now on is new.
   if ("seen" in after) return Math.min(after.seen, inbox.inboundCount);
   const number = isId("msg", after.messageId) ? await findNumberAt(db, inboxId, after.messageId) : undefined;
   if (number === undefined) throw notFound("message");

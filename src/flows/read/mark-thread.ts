@@ -16,7 +16,7 @@ export interface MarkRequest {
   upToMessageId: string | undefined;
 }
 
-/** Sets the read flag behind a lock on the inbox, so that mail that arrives at the same time waits or is seen. */
+/** Sets the read flag behind a lock on the inbox, so that mail that arrives at the same time is either read here or filed afterwards. */
 export async function markThread({ db }: Pick<Deps, "db">, request: MarkRequest): Promise<Marked> {
   const { accountId, threadId, isRead, upToMessageId } = request;
   const known = isId("thr", threadId) ? await findThread(db.api, accountId, threadId) : undefined;

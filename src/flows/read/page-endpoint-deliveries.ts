@@ -8,11 +8,11 @@ export interface EndpointDeliveriesRequest {
   before: RowKey | undefined;
   limit: number;
   state: DeliveryState | undefined;
-  /** The question that the cursors of this list belong to. */
+  /** The query that a cursor of this list belongs to. */
   question: unknown;
 }
 
-/** Events that one page looks at, at most. */
+/** The most events that one page looks at. */
 const mostLookedAt = 1000;
 
 /** The deliveries of events to an endpoint, the newest first. */

@@ -11,7 +11,7 @@ import { type EventPayload, eventPayload, type PayloadDeps, type WholeEvent } fr
 export interface PayloadPage {
   events: EventPayload[];
   hasMore: boolean;
-  /** The id to go on behind, also if no event was wanted; null if the log has no more events. */
+  /** The event after which the next page begins, also if no event was wanted; null if the log has no more events. */
   last: string | null;
 }
 
@@ -77,6 +77,6 @@ export function eventBytes(event: ListedEvent, include: readonly IncludeWord[]):
   const text = longBody ?? utf8Length(bodyText ?? "");
   const html = htmlBytes ?? 0;
   const files = (attachmentCount ?? 0) * shownAttachmentBytes;
-  // Extracted text and HTML are both once more.
+  // The extracted text and HTML may be as long as the bodies.
   return text + files + (include.includes("html") ? html : 0) + (include.includes("extracted") ? text + html : 0);
 }

@@ -27,14 +27,14 @@ export interface MessagesQuery {
   until: Date | undefined;
   limit: number;
   offset: number;
-  /** The number that the page before ended with. */
+  /** The number that the previous page ended with. */
   after: number | undefined;
 }
 
 export interface MessagesPage {
   messages: readonly ShownMessage[];
   total: number;
-  /** The number to go on behind; undefined at the end. */
+  /** The number that this page ends with, for the next page; undefined at the end of the list. */
   next: number | undefined;
 }
 
@@ -89,7 +89,7 @@ function countOn(axis: Axis, { messageCount, inboundCount }: InboxTotals): numbe
   return axis === "inbound" ? inboundCount : messageCount - inboundCount;
 }
 
-/** A page of one thread. Its row has the total. */
+/** A page of one thread. The row of the thread has the total. */
 export async function pageOfThread(
   db: Db,
   threadId: string,

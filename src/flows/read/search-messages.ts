@@ -25,7 +25,7 @@ export async function searchPage(
   const search = (until: number, limit: number, offset: number, counted: number) =>
     searchMessages(db, { inboxId: totals.id, terms, first, last: until, limit, offset, counted }).catch(refuseTooMuch);
 
-  /** It reads one match more than the page shows, to know whether another page follows. */
+  /** Reads one match more than the page shows, to know whether another page follows. */
   async function searchOnce(): Promise<{ page: Found; total: number; indexedSeq: number }> {
     if (asked.after === undefined) {
       const page = await search(last, asked.limit + 1, asked.offset, countedMatches);
@@ -51,7 +51,10 @@ export async function searchPage(
   return { messages, total: Math.min(result.total, countedMatches), next };
 }
 
-/** Fills the index. After much mail this may take too long; then each try gets further, and none returns an incomplete result. */
+/**
+ * Fills the index. After much mail this may take too long: then the search is refused, because its result would be incomplete. Each retry
+ * fills more of the index.
+ */
 async function catchUp(deps: IndexingDeps, inboxId: string, fromSeq: number, upToSeq: number): Promise<void> {
   const startedMs = performance.now();
   const reached = await indexMessages(
@@ -70,6 +73,6 @@ async function catchUp(deps: IndexingDeps, inboxId: string, fromSeq: number, upT
 /** Refuses a search that is too much for the database. A retry would not be faster, but the caller can narrow the search. */
 function refuseTooMuch(error: unknown): never {
   if (!askedTooMuch(error)) throw error;
-  const why = "it takes too long; ask for rarer words, or between `since` and `until`";
+  const why = "it takes too long; use rarer words, or limit it by `since` and `until`";
   throw new Refusal("service_unavailable", `Cannot search: ${why}`, { retryAfterSeconds: 1 });
 }

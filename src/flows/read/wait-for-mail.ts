@@ -12,16 +12,16 @@ export interface WaitDeps extends Deps, Pick<OpenerDeps, "extract"> {
 }
 
 export interface WaitRequest extends LookRequest {
-  /** 0 only looks at the mail that is there. */
+  /** With 0 it only looks through the stored mail. */
   timeoutMs: number;
-  /** Aborted when the client is gone. */
+  /** Aborts when the client disconnects. */
   signal: AbortSignal;
 }
 
-/** `timeout`: no mail came in time. `gone`: the client is gone. `stopping`: the service stops. */
+/** `timeout`: no mail came in time. `gone`: the client disconnected. `stopping`: the service stops. */
 type WaitEnd = "timeout" | "gone" | "stopping";
 
-/** `seen` is the number up to which the inbox has been looked through. A wait that goes on behind it misses and repeats no mail. */
+/** `seen` is the number up to which the inbox has been looked through. A later wait that begins after it misses and repeats no mail. */
 export type WaitResult = ({ end: "found"; message: StoredMessage } | { end: WaitEnd }) & { seen: number };
 
 export interface MailWaits {
@@ -30,13 +30,13 @@ export interface MailWaits {
   stop(): void;
 }
 
-/** The state of one wait. Thousands are open at a time, so the functions are shared. */
+/** The state of one wait. It is small, because thousands are open at the same time. */
 interface Wait extends Watcher {
   readonly look: MailLook;
   readonly signal: AbortSignal;
   readonly onAbort: () => void;
   readonly answer: (result: WaitResult | Promise<never>) => void;
-  /** Takes it off the count of listeners. */
+  /** Removes this wait from the count of listeners. */
   readonly leave: () => void;
 }
 
@@ -64,7 +64,7 @@ export function mailWaits(deps: WaitDeps): MailWaits {
   async function wait(request: WaitRequest): Promise<WaitResult> {
     const look = newLook(request);
     const isQuick = request.timeoutMs === 0 || isStopping;
-    // First, so that a wait for an inbox that is not there ends before it counts as a listener.
+    // Comes first, so that a wait for a missing inbox ends before it counts as a listener.
     await looks.findStart(look).catch((error) => {
       if (isQuick || !(error instanceof DatabaseUnavailable)) throw error;
     });
@@ -76,7 +76,7 @@ export function mailWaits(deps: WaitDeps): MailWaits {
     return new Promise((answer) => begin({ request, look, answer, leave }));
   }
 
-  /** Stops a look without a wait when the client is gone. */
+  /** Stops the work when the client disconnects. It is for looks that do not wait. */
   async function whileAsked<Result>(look: MailLook, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     const onAbort = () => {
       look.isOver = true;

@@ -12,9 +12,9 @@ export interface Watcher {
   isBeginning: boolean;
 }
 
-/** The functions of all watchers. There are thousands of watchers, and functions of their own would be most of the memory of each. */
+/** The functions for all watchers. They are shared, because thousands of watchers with their own functions would take much memory. */
 export interface WatchHandlers<One extends Watcher> {
-  /** Looks through the mail that is there, and returns the number of the last one. */
+  /** Looks through the stored mail, and returns the number of the last one. */
   begin(one: One): Promise<number>;
   /** Looks through mail that the watcher has not seen, in order. After an error the watcher gets it again. */
   take(one: One, mails: readonly NumberedMail[]): Promise<void>;
@@ -41,14 +41,14 @@ const lookEveryMs = 1_000;
 export const mailsAtOnce = 100;
 
 /**
- * Reads an inbox when a notification comes. Since notifications may be lost, one statement a second also looks at all watched inboxes;
- * a lost notification costs a second, and never a mail.
+ * Reads an inbox when a notification comes. Since notifications may be lost, one statement a second also looks at all watched inboxes: a
+ * lost notification delays a mail by at most a second.
  */
 export function watchedInboxes<One extends Watcher>(
   { db, log, changes }: WatchDeps,
   handlers: WatchHandlers<One>,
 ): WatchedInboxes<One> {
-  const inboxes = new Map<string, WatchedInbox<One>>();
+  const inboxes = new Map<string, InboxState<One>>();
   const reader = inboxReader(db.api, changes, handlers);
   let timer: ReturnType<typeof setInterval> | undefined;
   let isLooking = false;
@@ -61,7 +61,7 @@ export function watchedInboxes<One extends Watcher>(
       await readChanged();
     } catch (err) {
       const level = err instanceof DatabaseUnavailable ? "warn" : "error";
-      log[level]({ err }, "cannot look for mail that is waited for: trying again");
+      log[level]({ err }, "cannot read mail for requests that wait: trying again");
     } finally {
       isLooking = false;
     }
@@ -104,26 +104,26 @@ export function watchedInboxes<One extends Watcher>(
   };
 }
 
-export interface WatchedInbox<One extends Watcher> {
+interface InboxState<One extends Watcher> {
   readonly id: string;
-  /** Replaced and never changed, since watchers may leave while it is looped over. */
+  /** The array is replaced and never changed, because watchers may be removed during a loop over it. */
   watchers: readonly One[];
-  /** The number of notifications, by which a read knows that another one came meanwhile. */
+  /** The number of notifications so far. A read compares it, to find out whether another one came meanwhile. */
   changeCount: number;
   isReading: boolean;
   close: () => void;
 }
 
 /** Reads the mail of one inbox for its watchers. */
-export interface InboxReader<One extends Watcher> {
-  open(id: string): WatchedInbox<One>;
-  add(inbox: WatchedInbox<One>, one: One): void;
-  remove(inbox: WatchedInbox<One>, one: One): void;
-  read(inbox: WatchedInbox<One>): Promise<void>;
-  /** Begins the watchers again that could not begin during an outage. */
-  beginAgain(inbox: WatchedInbox<One>): void;
+interface InboxReader<One extends Watcher> {
+  open(id: string): InboxState<One>;
+  add(inbox: InboxState<One>, one: One): void;
+  remove(inbox: InboxState<One>, one: One): void;
+  read(inbox: InboxState<One>): Promise<void>;
+  /** Tries again to begin the watchers that could not begin because of an outage. */
+  beginAgain(inbox: InboxState<One>): void;
   /** Ends all watchers of an inbox that is deleted. */
-  failAll(inbox: WatchedInbox<One>): void;
+  failAll(inbox: InboxState<One>): void;
 }
 
 export function inboxReader<One extends Watcher>(
@@ -131,7 +131,7 @@ export function inboxReader<One extends Watcher>(
   changes: Pick<Changes, "listen">,
   handlers: WatchHandlers<One>,
 ): InboxReader<One> {
-  type Inbox = WatchedInbox<One>;
+  type Inbox = InboxState<One>;
 
   async function begin(inbox: Inbox, one: One): Promise<void> {
     const before = inbox.changeCount;
@@ -159,7 +159,7 @@ export function inboxReader<One extends Watcher>(
     }
   }
 
-  /** Returns whether there may be more. */
+  /** Returns whether there may be more mail. */
   async function readOnce(inbox: Inbox): Promise<boolean> {
     const before = inbox.changeCount;
     const behind = leastSeen(inbox);
@@ -190,7 +190,10 @@ export function inboxReader<One extends Watcher>(
     for (const one of watchers) handlers.fail(one, notFound("inbox"));
   }
 
-  /** During an outage the watchers wait on, and the next look goes on with what they have seen. */
+  /**
+   * Ends the watchers, except during an outage of the database. Then they continue to wait, and the next look starts from what they have
+   * seen.
+   */
   function failUnlessAway(error: unknown, watchers: readonly One[]): void {
     if (error instanceof DatabaseUnavailable) return;
     for (const one of watchers) handlers.fail(one, error);
@@ -221,7 +224,7 @@ export function inboxReader<One extends Watcher>(
 }
 
 /** The number behind which there may be mail that a watcher has not seen; undefined if no watcher has begun. */
-function leastSeen({ watchers }: WatchedInbox<Watcher>): number | undefined {
+function leastSeen({ watchers }: InboxState<Watcher>): number | undefined {
   let least: number | undefined;
   for (const { seen } of watchers) if (seen !== undefined && (least === undefined || seen < least)) least = seen;
   return least;

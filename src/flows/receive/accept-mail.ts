@@ -27,7 +27,7 @@ export interface AcceptDeps extends Deps {
 export interface MailDoor {
   /** Whether mail to an address is accepted, and its inbox. */
   recipient: (address: string) => Promise<RecipientFound>;
-  /** Resolves when the mail is on disk, unless the outcome is another. */
+  /** Returns the outcome; `stored` only after the mail is on disk. */
   accept: (mail: InboundMail<Addressee>) => Promise<MailOutcome>;
   /** Forgets the username of a deleted inbox. */
   forget: (username: string) => void;
@@ -50,7 +50,7 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
   const remembered = passingMemory<string, string>(mostRemembered);
   const gate = sizeGate(largeBytesAtOnce);
 
-  /** Remembers no unknown username, because its inbox may be created the moment after. */
+  /** Does not remember an unknown username, because its inbox may be created the moment after. */
   async function inboxIdOf(username: string): Promise<string | undefined> {
     const nowMs = deps.now().getTime();
     const known = remembered.get(username, nowMs);
@@ -97,7 +97,7 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
     return raw.length > largeBytes ? gate(raw.length, () => collected(store)) : store();
   }
 
-  /** The sender gets 451 and sends the mail again. If this one is stored after all, that is a copy. */
+  /** Logs a mail that may have been stored. Its sender gets 451 and sends it again; if the first one was stored, the second is a copy. */
   function logUnknown({ envelope, raw }: InboundMail<Addressee>, err: Error): void {
     const inboxes = envelope.recipients.flatMap((recipient) => ("inboxId" in recipient ? recipient.inboxId : []));
     deps.log.warn(
@@ -118,7 +118,10 @@ function isForInboxes(inbound: InboundMail<Addressee>): inbound is InboundMail {
   return inbound.envelope.recipients.every((recipient) => "inboxId" in recipient);
 }
 
-/** Collects garbage after the work. The copies of a mail are bytes, which the collector counts too late: eight mails of 10 MB took 480 MB. */
+/**
+ * Collects garbage after the work. The copies of a mail are bytes outside the heap, which the collector counts too late: eight mails of 10
+ * MB took 480 MB.
+ */
 async function collected<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

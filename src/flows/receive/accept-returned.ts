@@ -34,8 +34,8 @@ export function inboxesOf(recipients: readonly Addressee[]): FoundRecipient[] {
 }
 
 /**
- * Applies a report to its message, and files any other mail in the inbox of that message. Other recipients get the mail as usual. A
- * mail that the parser has no time for stays with its sender, since it may have to be refused.
+ * Applies a report to its message, and files any other mail in the inbox of that message. Other recipients get the mail as usual. If the
+ * parser has no time for the mail, its sender has to send it again, because the mail may have to be refused.
  */
 export async function acceptReturned(
   { parse, store, reports, returned }: ReturnedDeps,
@@ -61,7 +61,7 @@ export async function acceptReturned(
   }
 }
 
-/** The recipient of an answer to the return path, as if it had been sent to the inbox. */
+/** The recipient of mail to the return path that is no report: the inbox, as if the mail had been sent to its address. */
 function ownCopy({ toAddr, inboxId, answeredHash }: ReturnTarget): FoundRecipient {
   return { toAddr, inboxId, answeredHash };
 }

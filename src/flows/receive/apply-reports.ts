@@ -17,28 +17,28 @@ export interface ApplyDeps extends Deps {
   reportPolicy: ReportPolicy;
   /** Observes each report with something new. */
   reported?: ((report: KeptReport) => void) | undefined;
-  /** Observes each recipient that unsubscribes, and the source of that. */
+  /** Observes each new suppression of a recipient who unsubscribed, by the source of the report. */
   unsubscribed?: ((way: ReportSource) => void) | undefined;
 }
 
-/** `gone` if the message is deleted, or the proof does not hold for it. */
+/** `gone` if the message is deleted or too old for reports, or if the proof is not valid for its inbox. */
 export type ReportOutcome = "applied" | "gone";
 
 /**
- * Stores what is reported about messages that we sent: reports, the delivery that their messages show, suppressions and events. The
- * same report a second time changes nothing. Resolves when it is on disk, with the outcome of each report, in order.
+ * Stores reports about messages that we sent, and their effects: the delivery state of the messages, suppressions and events. The same
+ * report a second time changes nothing. Resolves when all is on disk, with the outcome of each report, in order.
  */
 export type ApplyReports = (reports: readonly ReportedMessage[]) => Promise<ReportOutcome[]>;
 
 type Prepared = ArrivedReport & { chunks: readonly Chunk[] };
 
-/** The one way for reports by mail, by notices of the relay and by the simulator. */
+/** All reports are applied by this function: those by mail, by notices of the relay and by the simulator. */
 export function reportApplier(deps: ApplyDeps): ApplyReports {
   const commit = groupCommit<Prepared, ReportOutcome>({
     commit: (reports) => store(deps, reports),
     sizeOf: ({ raw }) => raw.length,
     isHopeless: (error) => error instanceof DatabaseUnavailable && !isLockTimeout(error),
-    // Reports of one message at the same time become one.
+    // Reports about one message are never in two batches at the same time, because those would wait for each other's locks.
     lanesOf: ({ messageId }) => [messageId],
   });
   return (reports) => Promise.all(reports.map(async (report) => commit(await prepared(deps, report))));

@@ -6,27 +6,30 @@ import { namedAncestors } from "../../domain/threading.ts";
 import { contentOf, isMarked, sha256Hex, shortDigest } from "../../standards/digest.ts";
 import { canonicalMessageId } from "../../standards/message-id.ts";
 import { chunksOf } from "../../store/mail/sources.ts";
-import type { ClaimKey } from "../../store/outbox/outbox.ts";
+import type { ClaimKey } from "../../store/outbox/outbox-rows.ts";
 import type { Deps } from "../deps.ts";
 
 /** A parsed inbound mail. */
 export interface ReceivedMail extends InboundMail {
   mail: ParsedMail;
-  /** The claim on the promise to file the mail, whose raw source is stored under the same id. The filing removes the promise. */
+  /**
+   * Only for a mail that was kept unparsed: the claim on the promise to file it. The raw source is stored under the id of the promise.
+   * Filing the mail removes the promise.
+   */
   promise?: ClaimKey;
 }
 
 /** A mail that waits to be filed. */
 export interface Arrival extends ArrivedMail {
-  /** The bytes and rows that it takes in the database, in all its inboxes. */
+  /** An estimate of the bytes that the mail takes in the database, in all its inboxes. */
   weightBytes: number;
   promise: ClaimKey | undefined;
 }
 
-/** A mail of this size or more is stored by itself, since parsing and storing take several times its size in memory. */
+/** A larger mail is stored by itself, because parsing and storing it take several times its size in memory. */
 export const largeBytes = 1 << 20;
 
-/** The weight of a row of an attachment, or of a named mail that is looked up. */
+/** The weight of the row of an attachment, and of the look-up of a mail that this one names. */
 const rowBytes = 256;
 
 export async function arrivalOf(deps: Deps, { envelope, raw, mail, promise }: ReceivedMail): Promise<Arrival> {
@@ -72,10 +75,10 @@ export function* slicesOf(arrival: Arrival): Generator<Arrival> {
   }
 }
 
-/** The weight of one statement. The embedded engine is blocked for a fraction of a second by it. */
+/** The most weight of one statement, which blocks the embedded engine for a fraction of a second. */
 const sliceBytes = 1 << 20;
 
-/** The recipients without a second address of the same inbox. */
+/** The recipients, only the first one of each inbox. */
 export function oncePerInbox({ recipients }: Envelope): FoundRecipient[] {
   const first = new Map<string, FoundRecipient>();
   for (const recipient of recipients) if (!first.has(recipient.inboxId)) first.set(recipient.inboxId, recipient);

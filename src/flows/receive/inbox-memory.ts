@@ -2,14 +2,14 @@ import type { ReadInbox } from "../../domain/receive/known-of-mails.ts";
 import { passingMemory } from "../../primitives/memory.ts";
 
 /**
- * Inboxes as this process left them. They need not be read again for the next mail, since the statement that writes checks that they
- * are unchanged.
+ * Inboxes as this process last wrote them. They need not be read again for the next mail, because the statement that writes checks that
+ * they are unchanged.
  */
 export interface InboxMemory {
   /** These inboxes, or undefined if one is not remembered. */
   recall(ids: readonly string[]): ReadInbox[] | undefined;
   remember(inboxes: readonly ReadInbox[]): void;
-  /** Does not remember these inboxes for a while, since another process writes to one of them too. */
+  /** Forgets these inboxes, and does not remember them for 10 seconds, because another process writes to one of them too. */
   mistrust(ids: readonly string[]): void;
 }
 

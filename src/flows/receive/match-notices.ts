@@ -31,7 +31,7 @@ export async function messagesByNames(
   );
 }
 
-/** Stores the Message-ID with which a mail went out, since an answer may name the mail by that alone. */
+/** Stores the Message-ID with which a mail was sent, because an answer may name the mail only by that. */
 export async function keepWireNames(
   { db, mailDomain }: NoticedMessagesDeps,
   messageOf: ReadonlyMap<Notice, NoticedMessage>,

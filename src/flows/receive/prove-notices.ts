@@ -16,7 +16,7 @@ import { forgedNotice, type SnsDeps, snsProof } from "./sns-proof.ts";
 export interface GivenNotices {
   /** "" for a missing header. */
   header: (name: string) => string;
-  /** Reads the body. A request that is proven by a header is proven before that. */
+  /** Reads the body. A proof in a header is checked before that. */
   body: () => Promise<NoticesBody>;
 }
 
@@ -27,8 +27,8 @@ export interface NoticesBody {
 }
 
 /**
- * Passes a request of the relay to `take`, and returns its result; refuses any other request. The proven value may be undefined, if it
- * has nothing to read.
+ * Checks that a request comes from the relay, passes its value to `take`, and returns the result. Refuses any other request. The value is
+ * undefined if the request has no notices, as when it confirms a subscription.
  */
 export type ProveNotices = <Taken>(given: GivenNotices, take: Take<Taken>) => Promise<Taken>;
 
@@ -91,7 +91,7 @@ function refuseUnless(isProven: boolean, challenge?: "Basic" | "Bearer"): void {
   );
 }
 
-/** The JSON that SES publishes by SNS; undefined for the plain text by which it announces a new topic. */
+/** The JSON that SES publishes by SNS; undefined for the plain text with which it announces a new topic. */
 function publishedValue(published: string | undefined): unknown {
   try {
     return published === undefined ? undefined : JSON.parse(published);
@@ -104,8 +104,8 @@ function publishedValue(published: string | undefined): unknown {
 const longestSignedMs = 3_600_000;
 
 /**
- * Mailgun signs a time and a random token, and not the body. So a token is good for one body and for an hour. The token is stored first,
- * so that one of two bodies at the same time is refused, and removed if the notice is to be sent again.
+ * Mailgun signs a time and a random token, but not the body. So a token is accepted for one body only, and for an hour. It is stored before
+ * `take`, so that a second body at the same time is refused. It is removed if `take` fails, because Mailgun then sends the notice again.
  */
 async function takenFromMailgun<Taken>(
   { db, now }: ProofDeps,
@@ -119,7 +119,7 @@ async function takenFromMailgun<Taken>(
   refuseUnless(isMailgunSignature(key, signed));
   const signedMs = Number(signed.timestamp) * 1000;
   if (Math.abs(now().getTime() - signedMs) > longestSignedMs)
-    throw forgedNotice("the time of the signature is over an hour away");
+    throw forgedNotice("the time of the signature is more than an hour from now");
   const use = {
     token: `mailgun:${signed.token}`,
     usedFor: sha256Hex(bytes),
@@ -129,7 +129,7 @@ async function takenFromMailgun<Taken>(
   if (earlier !== undefined && earlier !== use.usedFor) throw forgedNotice("its token has signed another notice");
   try {
     const taken = await take(notice);
-    // The same notice may have come twice at the same time, and the other request may have removed the token.
+    // The same notice may have come twice at the same time, and the other request may have failed and removed the token.
     if (earlier !== undefined) await insertUsedToken(db.api, use);
     return taken;
   } catch (error) {

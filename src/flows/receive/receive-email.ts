@@ -26,7 +26,7 @@ import { type InboxMemory, inboxMemory } from "./inbox-memory.ts";
 /** A second copy of a mail within this time is dropped (contract §6). */
 const duplicateWindowMs = 7 * 24 * 3_600_000;
 
-/** A filing that is written. */
+/** A filing whose rows are written. */
 type Filed = Filing & Pick<WrittenMails, "hasDeliveries">;
 
 /** The outcome of one try; undefined if another process has an inbox of the mail locked, and nothing is written. */
@@ -65,10 +65,10 @@ export function mailReceiver(deps: Deps): (mail: ReceivedMail) => Promise<MailOu
   };
 }
 
-/** Thrown if another process has taken over the claim: it files the mail, or has filed it. */
+/** Thrown if another process has taken over the claim: that process files the mail, or has filed it. */
 export class PromiseTaken extends Error {}
 
-/** Tries again while another process has an inbox of the mail locked. Between two tries the mail is in no batch and has no connection. */
+/** Tries again while another process has an inbox of the mail locked. Between two tries the mail occupies no batch and no connection. */
 async function untilUnlocked(
   arrival: Arrival,
   first: (arrival: Arrival) => Promise<Try>,
@@ -77,14 +77,14 @@ async function untilUnlocked(
   const endMs = performance.now() + longestLockedMs;
   let outcome = await first(arrival);
   while (outcome === undefined) {
-    if (performance.now() > endMs) throw new DatabaseUnavailable("an inbox is locked by somebody else");
+    if (performance.now() > endMs) throw new DatabaseUnavailable("another process has locked an inbox for too long");
     await sleep(lockedPauseMs);
     outcome = await again(arrival);
   }
   return outcome;
 }
 
-/** The time for which a statement waits for a lock. */
+/** As long as a statement waits for a lock (`lockMs` of the database). */
 const longestLockedMs = 6_000;
 const lockedPauseMs = 100;
 
@@ -101,7 +101,7 @@ async function fileBatch(deps: Deps, memory: InboxMemory, arrivals: readonly Arr
   return filed.outcomes;
 }
 
-/** First road, for mails that name no others: takes them for new, and files them in the inboxes as they are remembered. */
+/** First road, for mails that name no other message: assumes that they are new, and files them by the remembered state of their inboxes. */
 async function tryFromMemory(db: Db, memory: InboxMemory, arrivals: readonly Arrival[]): Promise<Filed | undefined> {
   if (arrivals.some(namesOthers)) return undefined;
   const ids = idsOf(arrivals);
@@ -143,7 +143,7 @@ function undefinedIfLocked(error: unknown): undefined {
   if (!isLockTimeout(error)) throw error;
 }
 
-/** Files the mails of which no inbox is locked by another process, and waits for no lock. */
+/** Files only the mails whose inboxes are all unlocked. It does not wait for locks. */
 async function skippingLocked(deps: Deps, memory: InboxMemory, arrivals: readonly Arrival[]): Promise<Try[]> {
   const { free, filed } = await transaction(deps.db.mail, async (tx) => {
     const locked = new Set(await lockFreeInboxes(tx, idsOf(arrivals)));
@@ -164,9 +164,9 @@ async function fromLockedRead(tx: Db, arrivals: readonly Arrival[], writing?: Ma
 }
 
 /**
- * Writes the bytes first, one chunk at a time, because that is slow and the inboxes are not to be locked meanwhile. Then it files the
- * mail in a few inboxes at a time. All of it is one transaction, which also removes the promise to file the mail, so the mail is filed
- * exactly once.
+ * Files a large mail, or one that was kept unparsed, in one transaction. It writes the bytes first, in pieces: that is slow, and the
+ * inboxes must not be locked meanwhile. Then it files the mail in a few inboxes at a time. The transaction also removes the promise to file
+ * the mail, so the mail is filed exactly once.
  */
 async function fileLargeMail(deps: Deps, arrival: Arrival): Promise<Try> {
   const { sourceId: id, chunks, deliveries, promise } = arrival;

@@ -13,7 +13,7 @@ import { mayBeReport, readReport } from "../../mail/report/read-report.ts";
 import { asciiDomain, recipientOf, splitAddress } from "../../standards/address.ts";
 import { shortDigest } from "../../standards/digest.ts";
 import { findMessageNamed } from "../../store/send/message-names.ts";
-import { findReturnPlace } from "../../store/send/reports.ts";
+import { findReturnedMessage } from "../../store/send/reports.ts";
 import type { Deps } from "../deps.ts";
 import type { ApplyReports } from "./apply-reports.ts";
 import type { ReceivedMail } from "./arrival.ts";
@@ -27,11 +27,11 @@ export interface ReportingDeps extends Deps {
 export interface ReportReception {
   /** Whether the address has the form of a return path, which no inbox can have. */
   isReturnPath(address: string): boolean;
-  /** The message of a return path; undefined if the signature is wrong or too old. It does not read the database. */
+  /** The id of the message of a return path; undefined if the signature is wrong or the message too old. It does not read the database. */
   messageOf(address: string): Promise<string | undefined>;
   /** The inbox of the message of a return path; undefined if the message is deleted or too old for reports. */
   targetOf(path: FoundReturnPath): Promise<ReturnTarget | undefined>;
-  /** Applies the report in a mail to a return path. False if the mail is no report, and is to be filed. */
+  /** Applies the report in a mail to a return path. Returns false if the mail is no report and has to be filed. */
   takeReturned(returned: InboundMail<unknown> & { mail: ParsedMail }, target: ReturnTarget): Promise<boolean>;
   /** Applies the report in a mail to inboxes, if it has one. The mail is filed too. */
   takeBeside(received: ReceivedMail): Promise<void>;
@@ -56,7 +56,7 @@ export function reportReception(deps: ReportingDeps): ReportReception {
     isReturnPath: (address) => address.toLowerCase().startsWith(`${returnPathUser}+`),
     messageOf,
     async targetOf({ messageId }) {
-      const found = await findReturnPlace(deps.db.mail, messageId);
+      const found = await findReturnedMessage(deps.db.mail, messageId);
       if (found === undefined || isPastReporting(found.createdAt, deps.now())) return undefined;
       const { inboxId, sentTo, messageIdHash: answeredHash } = found;
       return { messageId, inboxId, sentTo, answeredHash, toAddr: `${found.username}@${deps.mailDomain}` };
@@ -76,7 +76,7 @@ export function reportReception(deps: ReportingDeps): ReportReception {
     },
   };
 
-  /** Most reports of complaints hide the recipient and keep the sender (RFC 5965 §3.2). */
+  /** Finds the message by the original sender: most reports of complaints hide the recipient but not the sender (RFC 5965 §3.2). */
   async function provenBySender({ originalSender }: MailReport): Promise<Shown | undefined> {
     const domain = splitAddress(originalSender ?? "")?.domain;
     if (originalSender === undefined || asciiDomain(domain ?? "") !== deps.mailDomain.toLowerCase()) return undefined;
@@ -86,8 +86,8 @@ export function reportReception(deps: ReportingDeps): ReportReception {
 }
 
 /**
- * Files mail, and applies the report in it. The report comes first, because applying it again changes nothing, whereas the promise
- * to file the mail is removed when it is filed.
+ * Applies the report in a mail, if there is one, and then files the mail. In this order a failure between the two loses nothing: a report
+ * may be applied twice without harm, whereas a filed mail is not processed again.
  */
 export function withReports(
   reports: Pick<ReportReception, "takeBeside">,
@@ -105,7 +105,7 @@ function besides({ envelope }: ReceivedMail) {
 
 type Shown = Pick<ReportedMessage, "messageId" | "ofInboxes" | "proof">;
 
-/** The message that a report names. It must be in an inbox that the report came to, unless the report came to the operator. */
+/** The message that a report names. It must be in an inbox that the report came to, unless the report came to postmaster or abuse. */
 async function provenByName(
   deps: Deps,
   { messageIds, envelopeId }: MailReport,

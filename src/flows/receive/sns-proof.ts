@@ -9,11 +9,13 @@ export interface SnsDeps {
   fetchFromSns: (url: string) => Promise<string | undefined>;
 }
 
-/** Proves that a message of SNS is of a topic of ours. Returns the published text; undefined if it is about the subscription. */
+/**
+ * Checks that an SNS message belongs to one of our topics. Returns the published text; undefined if the message is about the subscription.
+ */
 export type SnsProof = (value: unknown) => Promise<string | undefined>;
 
 const mostCertificates = 20;
-/** The most certificates that are fetched at the same time, since any stranger may name one. */
+/** The most certificates that are fetched at the same time: any stranger can name one. */
 const mostFetches = 4;
 
 export function snsProof({ now, fetchFromSns }: SnsDeps, topics: readonly string[]): SnsProof {
@@ -37,23 +39,23 @@ export function snsProof({ now, fetchFromSns }: SnsDeps, topics: readonly string
   }
 
   async function refuseUnsigned(message: SnsMessage): Promise<void> {
-    // This comes before any fetch.
+    // The topic is checked before anything is fetched.
     if (!topics.includes(message.TopicArn)) throw forgedNotice("the topic is not one of RELAY_NOTICES");
     const url = snsCertificateAddress(message.SigningCertURL, regionOfTopic(message.TopicArn));
-    if (url === undefined) throw forgedNotice("the certificate is not at SNS of the topic's region");
+    if (url === undefined) throw forgedNotice("the URL of the certificate is not at SNS in the topic's region");
     const certificate = await certificateAt(url);
-    if (certificate === undefined) throw laterNotice("the certificate of SNS can't be had now");
+    if (certificate === undefined) throw laterNotice("the certificate of SNS can't be fetched now");
     if (!isSnsSignature(message, certificate, now())) throw forgedNotice("the signature is wrong");
   }
 
   return async (value) => {
     const message = snsMessage(value);
-    if (message === undefined) throw forgedNotice("it is no signed message of SNS");
+    if (message === undefined) throw forgedNotice("it is not a signed SNS message");
     await refuseUnsigned(message);
     if (message.Type === "Notification") return message.Message;
     if (message.Type === "SubscriptionConfirmation") {
       const url = snsAddress(message.SubscribeURL, regionOfTopic(message.TopicArn));
-      if (url === undefined) throw forgedNotice("the subscription is not to be confirmed at SNS of the topic's region");
+      if (url === undefined) throw forgedNotice("the URL of the confirmation is not at SNS in the topic's region");
       if ((await fetchFromSns(url)) === undefined) throw laterNotice("the subscription can't be confirmed now");
     }
     return undefined;
@@ -66,7 +68,7 @@ export function forgedNotice(why: string, challenge?: "Basic" | "Bearer"): Refus
   });
 }
 
-/** Relays retry for hours. */
+/** Refuses notices for now. Relays send them again for hours. */
 export function laterNotice(why: string): Refusal {
   return new Refusal("service_unavailable", `Cannot take notices: ${why}`, { retryAfterSeconds: 60 });
 }

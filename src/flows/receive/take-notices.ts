@@ -22,7 +22,7 @@ export interface TakeNoticesDeps extends NoticedMessagesDeps, Pick<Deps, "now"> 
   observe: NoticeObserver;
 }
 
-/** Notices of unknown messages that are remembered, with the time when each came first. */
+/** The most notices of unknown messages that are remembered, each with the time when it came first. */
 const mostRemembered = 10_000;
 
 /** Applies notices that are proven to come from the relay. */
@@ -56,7 +56,10 @@ export function noticeTaker(deps: TakeNoticesDeps): TakeNotices {
   };
 }
 
-/** The reports of an event, by message. Recipients that the message did not go to are left out. */
+/**
+ * The reports in one event of the relay: one for each message, and unsubscriptions in reports of their own. Recipients that the message did
+ * not go to are left out.
+ */
 function reportsOf({ notices, raw }: NoticeEvent, messageOf: ReadonlyMap<Notice, NoticedMessage>): ReportedMessage[] {
   const ours = notices.flatMap((notice) => {
     const message = messageOf.get(notice);

@@ -42,7 +42,7 @@ export interface UnparsedDeps extends Deps {
 /** `taken` means that another process has the claim. */
 export type UnparsedOutcome = MailOutcome | "taken";
 
-/** After more attempts than these, over an hour or longer, the mail itself may be the fault, and only its head is parsed. */
+/** After this many attempts, which take an hour or more, the mail itself may be the cause: then only its head is parsed. */
 const mostAttempts = 20;
 
 /** Parses and files a kept mail. It waits for the parser until the signal aborts. */

@@ -5,8 +5,8 @@ import { markCanceled } from "../../store/send/canceling.ts";
 import type { Deps } from "../deps.ts";
 
 /**
- * Cancels a mail for all recipients that are still pending. This is refused while an attempt is under way, so that no caller is told
- * "canceled" about a mail that a relay is about to accept.
+ * Cancels a mail for all recipients that are still pending. This is refused while an attempt is under way, because the relay may still
+ * accept a mail that the caller then believes to be canceled.
  */
 export async function cancelMail(deps: Deps, accountId: string, messageId: string): Promise<void> {
   const at = deps.now();
@@ -32,6 +32,6 @@ export function sendInProgress(doing: string): Refusal {
 }
 
 function notCancelable(status: string): Refusal {
-  const why = status === "received" ? "it came in" : "all of it is sent, or has failed";
+  const why = status === "received" ? "it is an inbound message" : "all of it is sent, or has failed";
   return new Refusal("not_cancelable", `Cannot cancel message: ${why}`, { extra: { message_status: status } });
 }

@@ -34,9 +34,9 @@ import { sendFacts } from "./send-usage.ts";
 /**
  * Reads the facts of a batch, in three steps. Most sends need only the first.
  *
- * 1. The facts that decide whether a send is accepted, and the revision of its inbox. Everything after this is read later, so the
- *    revision proves it too. Two things may be read before: a message that is answered by id never changes, and the statement that
- *    writes a send checks its files again.
+ * 1. The facts that decide whether a send is accepted, and the revision of its inbox. A send is not written if the revision has changed
+ *    since, so everything that is read after the revision is proven by it. Two things may be read before it: messages that are
+ *    answered by id, because they never change, and files, because the statement that writes a send checks them again.
  * 2. The threads and messages that the sends answer.
  * 3. The recipients, of sends that name several or take them from the answered message.
  */
@@ -152,7 +152,7 @@ function addresseesOf(request: SendRequest, { replied, answered }: AnsweredFacts
   return addresseesOfSend(request, message, deps.mailDomain);
 }
 
-/** The recipients that are counted, each once for an inbox. */
+/** The recipients outside of our domain, if the account has a limit for cold recipients; each once for an inbox. */
 function strangersAmong(
   requests: readonly SendRequest[],
   addressees: readonly (readonly string[])[],
@@ -170,7 +170,7 @@ function strangersAmong(
   return [...pairs.values()];
 }
 
-/** An address that has an inbox here is not a stranger. */
+/** Whether an address is outside of our domain. */
 function isStranger(address: string, { mailDomain }: Deps): boolean {
   return recipientOf(address, mailDomain).kind === "other_domain";
 }
@@ -183,7 +183,7 @@ function threadOf({ threadId, replyToMessageId }: SendRequest, named: readonly A
   return replyToMessageId === undefined ? threadId : named.find(({ id }) => id === replyToMessageId)?.threadId;
 }
 
-/** The usernames in `replyTo` of requests on the free plan, which may only use its own. */
+/** The usernames in `replyTo` of requests on the free plan, which may only name addresses of their own account. */
 function ownNamesIn(requests: readonly SendRequest[], mailDomain: string): string[] {
   return requests.flatMap(({ replyTo, account }) => {
     if (replyTo === undefined || account.plan !== "free") return [];

@@ -22,7 +22,7 @@ import {
 } from "../../store/send/suppressions.ts";
 import type { Deps } from "../deps.ts";
 
-/** A requested suppression. The address is in the form of the wire. */
+/** A requested suppression. The address is written as in SMTP, with an ASCII domain. */
 export interface AskedSuppression {
   address: string;
   /** Undefined for the whole account. */
@@ -31,7 +31,7 @@ export interface AskedSuppression {
   detail: string | undefined;
   /** The default is now. */
   createdAt: Date | undefined;
-  /** Null for no end. By default a bounce ends like one that we noticed, and other reasons have no end. */
+  /** Null: it has no end. Undefined: a bounce ends after `bounceSuppressionDays`, other reasons have no end. */
   expiresAt: Date | null | undefined;
 }
 
@@ -52,11 +52,11 @@ export async function addSuppression(
     const created = await insertWithinLimit(tx, accountId, [row], at);
     return { isNew: created.size === 1, suppression: (await findSuppressionOf(tx, row)) ?? row };
   });
-  if (isNew) tellAdded(deps, [suppression]);
+  if (isNew) logAdded(deps, [suppression]);
   return { suppression, isNew };
 }
 
-/** Adds all of these suppressions or none. The first of several for one address counts, and a bounce that has ended is not added. */
+/** Adds all of these suppressions or none. The first of several for one address counts. One that has already ended is not added. */
 export async function addSuppressions(
   deps: SuppressingDeps,
   accountId: string,
@@ -71,7 +71,7 @@ export async function addSuppressions(
   }
   const each = [...rows.values()];
   const created = await transaction(deps.db.api, (tx) => insertWithinLimit(tx, accountId, each, at));
-  tellAdded(
+  logAdded(
     deps,
     each.filter(({ id }) => created.has(id)),
   );
@@ -97,7 +97,7 @@ async function insertWithinLimit(
 function limitReached(): Refusal {
   return new Refusal(
     "suppression_limit_reached",
-    `Cannot add suppressions: the account would have more than it may have, ${mostSuppressions}`,
+    `Cannot add suppressions: the account would have more than its maximum of ${mostSuppressions}`,
     { extra: { limit: mostSuppressions } },
   );
 }
@@ -139,7 +139,7 @@ export async function deleteSuppression(deps: Deps, accountId: string, id: strin
 }
 
 /** The log has ids and no addresses, because addresses are personal data. */
-function tellAdded({ log }: Deps, added: readonly Suppression[]): void {
+function logAdded({ log }: Deps, added: readonly Suppression[]): void {
   for (const { id, accountId, reason } of added)
     log.info({ account_id: accountId, suppression_id: id, reason }, "suppression added");
 }

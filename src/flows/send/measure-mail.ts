@@ -9,7 +9,7 @@ export interface AddedOnTheWay {
   relayHeaders: (messageId: string) => readonly CustomHeader[];
 }
 
-/** Measures the size of a mail as the relay would see it. Most mail is far too short for the limit, and is not measured. */
+/** Measures the size of a mail as the relay would see it. Most mail is certainly below the limit, and is not measured. */
 export function mailMeasure(maxBytes: number, { signing, relayHeaders }: AddedOnTheWay): MeasureMail {
   const measure = (send: MeasuredSend) => {
     const { text, html, attachments } = send;
@@ -20,7 +20,7 @@ export function mailMeasure(maxBytes: number, { signing, relayHeaders }: AddedOn
   return { maxBytes, measure };
 }
 
-/** A UTF-16 unit has up to three bytes in UTF-8, and each of them three in quoted-printable; its lines are broken on top of that. */
+/** A UTF-16 unit has up to 3 bytes in UTF-8, each of them takes 3 in quoted-printable, and the breaks of long lines come on top. */
 const mostBytesOfUnit = 10;
 const roomForHeader = 200_000;
 

@@ -44,7 +44,7 @@ export async function ownedItem({ db }: Pick<Deps, "db">, accountId: string, id:
 export async function retryItem(deps: Deps, accountId: string, id: string): Promise<ListedItem> {
   const kind = isItemId(id) ? await markItemReady(deps.db.api, accountId, id) : undefined;
   const item = await ownedItem(deps, accountId, id);
-  // If this call made it ready, an attempt may be under way already.
+  // If this call made the item ready, an attempt may already be under way, which is not an error.
   if (kind === undefined && item.state === "running") throw sendInProgress("retry outbox item");
   if (kind !== undefined) deps.nudge(kind);
   return item;

@@ -5,7 +5,7 @@ import { listOutgoingAttachments, type MailedAttachment } from "../../store/mail
 import type { StoredMessage } from "../../store/mail/message-pages.ts";
 import type { RelayedMessage } from "../../store/send/relaying.ts";
 
-/** The parts of a message that its mail is composed of. */
+/** The parts of a message from which its mail is composed. */
 export type ComposedMessage = Omit<RelayedMessage, "id" | "attachmentCount" | "recipients"> & {
   recipients: readonly Pick<RecipientOutcome, "address" | "name" | "type">[];
 };
@@ -33,14 +33,14 @@ export function outgoingMail(message: ComposedMessage, attachments: readonly Mai
   };
 }
 
-/** Makes the mail of a message that was read to be shown. Its raw bytes are not stored. */
+/** Makes the mail of a message as the API reads it. The raw bytes of outbound mail are not stored. */
 export async function outgoingMailOf(db: Db, message: StoredMessage): Promise<OutgoingMail> {
   const attachments = await listOutgoingAttachments(db, [message.id]);
   const { recipients, createdAt } = message;
   return outgoingMail({ ...message, recipients: recipients ?? [], createdAt: new Date(createdAt) }, attachments);
 }
 
-/** The recipients in a field of the mail. Those of a blind copy are in none. */
+/** The recipients in a header field of the mail. Recipients of a blind copy are in none. */
 function mailboxesOf(recipients: ComposedMessage["recipients"], type: "to" | "cc"): Mailbox[] {
   return recipients
     .filter((recipient) => recipient.type === type)

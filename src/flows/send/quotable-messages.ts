@@ -11,8 +11,8 @@ import {
 import { listAnsweredMessages, listPartiesInThreads } from "../../store/send/send-facts.ts";
 
 /**
- * The messages that replies quote instead of the last one of the thread, if none of their recipients wrote or got that. For most
- * replies nothing is read: those that go to the addresses of the last message always quote it, and most others do too.
+ * The messages that replies quote instead of the last message of the thread: a reply does so if none of its recipients wrote or got that
+ * message. Most replies need no read here: a reply to the addresses of the last message always quotes it, and most others do too.
  */
 export async function quotableMessages(
   db: Db,

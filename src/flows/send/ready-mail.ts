@@ -71,7 +71,7 @@ async function inFile(
         writing.catch(() => undefined);
       }
     } finally {
-      // If composing fails the file is closed, so no write may still be running.
+      // If composing fails, the file is closed next, and no write may still be running then.
       await writing;
     }
   });
@@ -97,11 +97,11 @@ async function inFile(
 /** One mail at a time: composing needs the processor, so more at once would not be faster and would take more memory. */
 const composing = sizeGate(1);
 
-/** Below this a file costs more than it saves. */
+/** For a smaller mail a file costs more than it saves. */
 const smallBytes = 512 << 10;
 const pieceBytes = 256 << 10;
 
-/** Splits the pieces of the store: base64 and the hash each make a copy of a piece. */
+/** Splits the pieces of the store into smaller ones, because base64 and the hash each make a copy of a piece. */
 function openStored(db: Db): OpenBytes {
   return async function* (file) {
     if (file.sizeBytes === 0) return;

@@ -10,8 +10,8 @@ import { findFiles } from "../../store/send/attached.ts";
 import type { Deps } from "../deps.ts";
 
 /**
- * Finds the bytes and the digest of each attachment. This happens before the key of the request is judged, because the digests are
- * part of the fingerprint. `inForm` are files that came in the form. They come after the others.
+ * Finds the bytes and the digest of each attachment. This happens before the idempotency key is judged, because the digests are part of the
+ * fingerprint. `inForm` are files that came in the form; they come after the others.
  */
 export async function resolveAttachments(
   deps: Deps,

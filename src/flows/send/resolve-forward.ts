@@ -94,14 +94,14 @@ async function readRaw({ db }: UploadDeps, raw: { sourceId: string; sizeBytes: n
   return { sourceId, part: 0, sizeBytes, sha256: hash.digest("hex"), release: async () => undefined };
 }
 
-/** Writes one of our own mails as a source. The caller holds it until it is sent. */
+/** Writes one of our own mails as a source. The caller releases it after the send. */
 async function writtenRaw(deps: UploadDeps, accountId: string, messageId: string, check: SevenBitCheck) {
   const { api: db } = deps.db;
   const message = await findMessage(db, accountId, messageId);
   if (message === undefined) throw notFound("message");
   const mail = await outgoingMailOf(db, message);
   const file = { filename: "", contentType: "", sizeBytes: mailSize(mail, undefined) };
-  // The caller uploads nothing here, so completed uploads do not count. Files that are being written do.
+  // The caller uploads nothing here, so completed uploads do not count, only files that are being written.
   const coming = await openFiles(deps, accountId, file, "coming");
   try {
     const { sizeBytes, digest } = await writeFile(deps, coming, 0, seen(composedMail(db, mail), check));

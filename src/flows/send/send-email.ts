@@ -41,11 +41,10 @@ export interface SendingDeps extends Deps {
 export type HtmlOfMarkdown = (markdown: string, sender: string) => Promise<string | undefined>;
 
 /**
- * Resolves when the message is on disk with its key and its outbox rows, or is refused. An optimistic write with a version: sends that
- * come at the same time are judged together by the facts of one statement, and written by a second one, which writes nothing for an
- * inbox that has changed meanwhile. So each key makes exactly one email and limits are exact, without a lock that a dead process
- * could hold. A send that was outrun by another process tries again behind a lock. A send that gets no lock in time has written
- * nothing, and is not tried again.
+ * Resolves when the message is on disk with its key and its outbox rows, or is refused. An optimistic write with a version: concurrent
+ * sends are judged together, and are then written by one statement, which writes nothing for an inbox that has changed since its facts were
+ * read. So each key makes exactly one email and limits are exact, without a lock that a dead process could hold. A send that was outrun by
+ * another process tries again behind a lock. A send that gets no lock in time has written nothing, and is not tried again.
  */
 export function emailSender(
   deps: SendingDeps,
@@ -83,7 +82,7 @@ export function emailSender(
   async function accept(patient: PatientSend): Promise<SendResult> {
     let result = await first(patient.send).catch(outrunByAnother);
     while (result.kind === "outrun") {
-      result = await again(patient.send.request.inboxId)(patient).catch(outrunByAnother);
+      result = await again(patient.send.request.inboxId, patient).catch(outrunByAnother);
       if (result.kind === "outrun" && performance.now() >= patient.endMs) throw undecided();
     }
     return result;
@@ -96,7 +95,7 @@ function askedSend(request: SendRequest, markdownHtml: string | undefined): Aske
   const key = { accountId: account.id, operation: "send" as const, key: idempotencyKey };
   return {
     request,
-    // No part contains a space.
+    // The label is unique, because neither part contains a space.
     key: { ...key, label: `${key.accountId} ${key.key}` },
     fingerprint: fingerprintOf(inboxId, fingerprintBody(request)),
     ...resolveBodies({ body, bodyHtml, bodyFormat }, { textOfHtml, markdownHtml }),
@@ -126,8 +125,8 @@ async function nudging(deps: Deps, accepting: Promise<(SendResult | Outrun)[]>):
 }
 
 /**
- * Accepts sends behind the lock on their inbox. Nothing changes there, so they are not outrun again. All wait as long as the one with
- * the earliest end, so that none is answered late. The others try again.
+ * Accepts sends behind the lock on their inbox, which no other process can then change. Waits for the lock until the earliest deadline of
+ * these sends, so that none is answered late. Sends with a later deadline then try again.
  */
 async function acceptPatiently(
   deps: SendingDeps,
@@ -145,7 +144,7 @@ async function acceptPatiently(
     });
   } catch (error) {
     if (!isLockTimeout(error)) throw error;
-    // A process that has not locked the inbox can only hold the key of the send.
+    // We have the lock on the inbox, so another process can only have locked the key of a send.
     if (isLocked) throw inProgress();
     return patients.map(() => ({ kind: "outrun" }));
   }
@@ -174,12 +173,12 @@ async function acceptSends(deps: SendingDeps, db: Db, asked: readonly AskedSend[
   );
   return sends.map((send) => {
     const result = judgement.results.get(send);
-    // A result is void if a send that it was judged by was not written.
+    // A result is void if a send with the same key was not written.
     return result === undefined || undecided.has(send.key.label) ? { kind: "outrun" } : result;
   });
 }
 
-/** Returns the inboxes whose sends are written. */
+/** Writes the judged sends. Returns the inboxes whose sends are written. */
 async function write(db: Db, facts: readonly SendFact[], judgement: Judgement, at: Date): Promise<Set<string>> {
   if (judgement.messages.length === 0) return new Set();
   const expiredBefore = expiryOfKeys(at);
@@ -204,7 +203,7 @@ function withIds(deps: Deps, asked: AskedSend, at: Date): Send {
 /** One queue for each inbox that a send waits for. */
 function perInbox<Result>(open: (inboxId: string) => (patient: PatientSend) => Promise<Result>) {
   const queues = new Map<string, { queue: (patient: PatientSend) => Promise<Result>; users: number }>();
-  return (inboxId: string) => async (patient: PatientSend) => {
+  return async (inboxId: string, patient: PatientSend) => {
     const known = queues.get(inboxId) ?? { queue: open(inboxId), users: 0 };
     queues.set(inboxId, known);
     known.users += 1;
@@ -217,10 +216,7 @@ function perInbox<Result>(open: (inboxId: string) => (patient: PatientSend) => P
   };
 }
 
-/**
- * Another process has written the same key between our read and our write, or is still writing it. The other sends of the batch are
- * not concerned, so each tries again by itself.
- */
+/** Counts a send as outrun if another process has written its key since our read, or is still writing it. The send is then tried again. */
 function outrunByAnother(error: unknown): Outrun {
   if (meetsUsedKey(error) || isLockTimeout(error)) return { kind: "outrun" };
   throw error;
@@ -228,7 +224,7 @@ function outrunByAnother(error: unknown): Outrun {
 
 /** Refuses a duplicate while its first request is still running, here or in another process. */
 function inProgress(): Refusal {
-  const why = "another request is still at work on it";
+  const why = "another request with this key is still running";
   return new Refusal("idempotency_in_progress", `Cannot send: ${why}`, { retryAfterSeconds: 1 });
 }
 
@@ -242,7 +238,7 @@ function refused(error: unknown): SendResult {
   throw error;
 }
 
-/** Whether the work ends before then, with any result. */
+/** Whether the work ends before `endMs`, with any result. */
 function endsBefore(endMs: number, work: Promise<unknown>): Promise<boolean> {
   const ended = work.then(
     () => true,

@@ -4,7 +4,7 @@ import { type Sender, type SendFact, usageOf } from "../../domain/send/send-fact
 import { type AskedFact, listSendFacts, listSendsDatedLater } from "../../store/send/send-facts.ts";
 import type { Deps } from "../deps.ts";
 
-/** The usage of an inbox, to be shown and not to judge by. Undefined if the inbox is gone. */
+/** The usage of an inbox, only for display: no send is judged by it. Undefined if the inbox is deleted. */
 export async function sendUsage(
   { db, limits, now }: Pick<Deps, "db" | "limits" | "now">,
   account: { id: string; plan: Plan },
@@ -14,7 +14,7 @@ export async function sendUsage(
   const windowUpTo = limits[account.plan].sendsPerMinute;
   const asked = { accountId: account.id, key: "", inboxId, recipient: null, address: null, windowUpTo };
   const [fact] = await sendFacts(db.api, [asked], at);
-  return fact && usageOf(fact, at);
+  return fact && usageOf(fact.sender, at);
 }
 
 /** The facts of sends, in the order of `asked`. */

@@ -56,7 +56,7 @@ async function withFiles(
   };
 }
 
-/** Sends an attached mail that would need an encoding as a plain file: message/rfc822 may not be encoded (RFC 2046 §5.2.1). */
+/** Makes an attached mail that needs an encoding a plain file, because message/rfc822 may not be encoded (RFC 2046 §5.2.1). */
 async function asItCanGo(deps: UploadDeps, file: SentAttachment, own: Source | undefined): Promise<SentAttachment> {
   if (file.contentType !== "message/rfc822" || file.sourceId === "") return file;
   const check = sevenBitCheck();

@@ -20,7 +20,7 @@ export interface FormFiles {
   release(): Promise<void>;
 }
 
-/** Reserves room with the first file, because a form without files needs none. `sizeBytes` is the limit for all together. */
+/** Reserves room with the first file, because a form without files needs none. `sizeBytes` is the limit for all files together. */
 export function formFiles(deps: UploadDeps, accountId: string, sizeBytes: number): FormFiles {
   const attachments: SentAttachment[] = [];
   let coming: ComingFiles | undefined;

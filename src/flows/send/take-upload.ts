@@ -11,7 +11,7 @@ export interface SentFile {
   bytes: AsyncIterable<Uint8Array>;
 }
 
-/** Resolves when the whole file is on disk. An upload that ends early leaves nothing. */
+/** Resolves when the whole file is on disk. An upload that ends early is removed. */
 export async function takeUpload(deps: UploadDeps, accountId: string, file: SentFile): Promise<Upload> {
   const { filename, contentType, declaredBytes = deps.uploads.sendMaxBytes, bytes } = file;
   const coming = await openFiles(deps, accountId, { filename, contentType, sizeBytes: declaredBytes });

@@ -21,7 +21,7 @@ export interface UploadDeps extends Deps {
   uploads: UploadLimits & FileObserver;
 }
 
-/** The place for files while they come: a row, which is written before the first byte, and a source. */
+/** Files that are being received. They have a row, which is written before the first byte, and a source for the bytes. */
 export interface ComingFiles {
   id: string;
   sourceId: string;
@@ -68,7 +68,7 @@ function uploadLimit({ uploads, now }: UploadDeps, freeAt: Date): Refusal {
   });
 }
 
-/** Passes on the bytes of a file and counts each piece, once the piece before it is written. */
+/** Passes on the bytes of a file, and counts each piece. */
 export async function* observed(bytes: AsyncIterable<Uint8Array>, { came }: FileObserver): AsyncGenerator<Uint8Array> {
   for await (const piece of bytes) {
     came?.(piece.length);
@@ -76,10 +76,10 @@ export async function* observed(bytes: AsyncIterable<Uint8Array>, { came }: File
   }
 }
 
-/** Two pieces at a time: on its way to the disk a piece is in memory several times, compressed and as part of its statement. */
+/** Two pieces at a time, because a piece that is being written is in memory several times: as it came, compressed, and in its statement. */
 const writing = sizeGate(2);
 
-/** The number of files that are coming, and of their bytes that were written since the last garbage collection. */
+/** The number of files that are coming, and the bytes that were written since the last garbage collection. */
 const coming = { files: 0, uncollectedBytes: 0 };
 
 /**
@@ -101,7 +101,7 @@ export interface WrittenFile {
   digest: string;
 }
 
-/** Writes a file as one part of the source, one statement for each piece. It reads on only after the last piece is on disk. */
+/** Writes a file as one part of the source, with one statement for each piece. Reads more input only when the previous piece is on disk. */
 export async function writeFile(...given: Parameters<typeof writePieces>): Promise<WrittenFile> {
   coming.files += 1;
   try {
@@ -142,7 +142,7 @@ async function writePieces(
       if (filled === chunkBytes) await flush();
     }
   }
-  // An empty file has one piece too, which has the share.
+  // An empty file has one piece too, because the first piece of a source has its shares.
   if (filled > 0 || seq === 0) await flush();
   return { sizeBytes, digest: hash.digest("hex") };
 }

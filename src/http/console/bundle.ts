@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /**
- * Macros: Bun runs them when it compiles the service, or at the first visit from source, and puts their text in their
- * place. So the binary has the console in it without a build step.
+ * A macro. Bun runs it when it compiles the service, or at the first visit if the service runs from source, and replaces
+ * the call by the returned text. So the binary contains the console without a build step.
  */
 export function consoleScript(): string {
   const main = fileURLToPath(new URL("../../console/main.tsx", import.meta.url));

@@ -3,8 +3,8 @@ import { notFound } from "../../domain/errors.ts";
 import type { Asset } from "./assets.ts";
 
 /**
- * The pages of the console: every address has the same page, and its script decides what to show. It is loaded at the
- * first visit. Its links are relative, so that it also works behind a proxy's prefix.
+ * The pages of the console. Every address has the same page, whose script decides what to show. The assets are loaded at
+ * the first visit. The links are relative, so that the page also works behind a proxy's prefix.
  */
 export function consolePages() {
   return new Elysia({ prefix: "/console" })
@@ -35,7 +35,7 @@ const pageHeaders = {
 
 async function page(path: string, set: Answering): Promise<string> {
   const { script, style } = await import("./assets.ts");
-  // One step up for each step that the path is deep.
+  // One `../` for each `/` in the path after `/console/`.
   const up = "../".repeat(path.split("/").length - 3);
   Object.assign(set.headers, pageHeaders);
   return `<!doctype html>

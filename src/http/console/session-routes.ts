@@ -20,8 +20,8 @@ export interface ConsoleSessionDeps extends SessionDeps {
 const NewSession = Type.Object(
   {
     key: Type.Optional(text({ min: 1, max: 512, description: "An API key, from the form" })),
-    link: Type.Optional(text({ min: 1, max: 512, description: "The token of a link to sign in by" })),
-    confirm: Type.Optional(Type.Boolean({ description: "With `link`: takes the place of the session that there is" })),
+    link: Type.Optional(text({ min: 1, max: 512, description: "The token of a sign-in link" })),
+    confirm: Type.Optional(Type.Boolean({ description: "With `link`: replaces the current session" })),
   },
   { description: "Who signs in" },
 );
@@ -29,13 +29,13 @@ const NewSession = Type.Object(
 function faultsBetween(fields: Readonly<Record<string, unknown>>): readonly Fault[] {
   if ((fields.key === undefined) !== (fields.link === undefined)) {
     const isStray = fields.key !== undefined && fields.confirm !== undefined;
-    return isStray ? [{ pointer: "#/confirm", detail: "goes with a link alone" }] : [];
+    return isStray ? [{ pointer: "#/confirm", detail: "is allowed only with a link" }] : [];
   }
-  return [{ pointer: "#/key", detail: "is needed, or a link in its place, and not both" }];
+  return [{ pointer: "#/key", detail: "is required, or a link instead; not both" }];
 }
 
 const keyNeeded = "a valid API key is needed";
-const linkNeeded = "the link is no link to sign in by, has been used, or is older than five minutes";
+const linkNeeded = "the sign-in link is invalid, was already used, or is older than five minutes";
 
 const limits = { maxBytes: 4096, timeoutMs: 10_000 };
 

@@ -26,7 +26,7 @@ export function sessionDoor({ authenticateSession, baseUrl }: SessionDoorDeps): 
     if (isReading(request.method)) return;
     const site = request.headers.get("sec-fetch-site");
     if ((site === null || site === "same-origin") && isOwnOrigin(request.headers, baseUrl())) return;
-    throw new Refusal("forbidden", "Cannot do this: only pages of this service may do it by a browser's session");
+    throw new Refusal("forbidden", "Cannot do this: with a browser session only pages of this service may do it");
   }
 
   return {

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /**
- * Macros: Bun runs them when it compiles or loads the service, and puts their text in their place. So the page's script
- * is TypeScript under the same rules as all other code, and the binary needs no bundler.
+ * A macro. Bun runs it when it compiles or loads the service, and replaces the call by the returned text. So the page's
+ * script is TypeScript under the same rules as all other code, and the binary needs no bundler.
  */
 export function bundledScript(entry: string): string {
   const file = fileURLToPath(new URL(entry, import.meta.url));

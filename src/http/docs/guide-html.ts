@@ -16,8 +16,8 @@ export interface Heading {
 
 /**
  * Converts a guide to HTML. Its headings are one level lower, and their ids begin with the guide's name:
- * `#threads/the-read-flag`. Links to other guides lead to their place on the page; a link to a file that is not served
- * becomes its text.
+ * `#threads/the-read-flag`. A link to another guide becomes a link to its section of the page. A link to a file that is
+ * not served becomes plain text.
  */
 export function guideHtml(name: string, text: string, isHere: (name: string) => boolean) {
   const headings: Heading[] = [];
@@ -50,7 +50,7 @@ export function guideHtml(name: string, text: string, isHere: (name: string) => 
         table.after("</div>", { html: true });
       },
     })
-    // The repository has pictures, but the service does not.
+    // The service does not serve the pictures of the repository.
     .on("img", { element: (picture) => void picture.remove() })
     .on("pre", { element: (block) => void block.setAttribute("tabindex", "0") });
   return { body: trusted(rewriter.transform(Bun.markdown.html(text, markdown))), headings };
@@ -60,7 +60,7 @@ function headingId(element: HTMLRewriterTypes.Element): string {
   return (element.getAttribute("id") ?? "").split("/").at(-1) ?? "";
 }
 
-/** The address on the page of a link: `errors.md#limits` becomes `#errors/limits`. */
+/** The address that a link has on the page: `errors.md#limits` becomes `#errors/limits`. Undefined if the file is not served. */
 function addressOnPage(href: string, name: string, isHere: (name: string) => boolean): string | undefined {
   if (/^https?:/.test(href)) return href;
   const [file = "", fragment] = href.split("#");

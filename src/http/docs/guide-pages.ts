@@ -26,30 +26,33 @@ export interface GuidePage {
 export const guidePages: Readonly<Record<string, GuidePage>> = {
   quickstart: { about: "from nothing to a mail that is received, read and answered", text: quickstart },
   receiving: { about: "what the SMTP listener answers, reading messages, the event log", text: receiving },
-  sending: { about: "send and reply, idempotency keys, what became of a mail", text: sending },
+  sending: { about: "send and reply, idempotency keys, the status of a mail", text: sending },
   threads: { about: "how mails join a thread, the read flag, the loop of an agent", text: threads },
-  agents: { about: "wait for one mail, codes and links in it", text: agents },
+  agents: { about: "wait for a mail, and get its codes and links", text: agents },
   mcp: { about: "tools for language models: how to set them up, what they do, how mail is marked", text: mcp },
-  webhooks: { about: "set one, verify signatures, retries", text: webhooks },
+  webhooks: { about: "set a webhook, verify signatures, retries", text: webhooks },
   events: { about: "write a receiver: payload, verification in three languages, retries, order", text: events },
   streams: {
-    about: "every event as it happens: by curl, in a page, at a socket; tokens, other origins",
+    about: "every event as it happens: with curl, in a page, by WebSocket; tokens, other origins",
     text: streams,
   },
   sdk: { about: "the TypeScript client: send, wait, lists, streams, webhooks, errors", text: sdk },
-  console: { about: "mail in a browser: sign in, what is there, keys", text: console },
+  console: { about: "mail in a browser: sign in, the screens, keyboard keys", text: console },
   deliverability: {
-    about: "what comes back about mail, addresses that nothing is sent to, relays that rename mails",
+    about: "reports about sent mail, suppressed addresses, relays that change the Message-ID",
     text: deliverability,
   },
-  errors: { about: "every error code with its cure, every limit", text: errors },
+  errors: { about: "every error code and how to solve it, every limit", text: errors },
   operations: {
     about: "run it: DNS, TLS, databases, backup, upgrade, many processes, metrics, logs",
     text: operations,
   },
-  performance: { about: "how fast it is beside its peers, where the time goes, how to measure it", text: performance },
-  contract: { about: "what it promises, numbered", text: contract },
-  decisions: { about: "what was chosen where a standard or the contract leaves a choice, and why", text: decisions },
+  performance: {
+    about: "its speed compared with other servers, where the time goes, how to measure it",
+    text: performance,
+  },
+  contract: { about: "what inboxd promises, in numbered sections", text: contract },
+  decisions: { about: "choices that a standard or the contract leaves open, and their reasons", text: decisions },
 };
 
 export function guideTitle({ text }: GuidePage): string {

@@ -42,7 +42,7 @@ ${reference.groups.map(groupHtml)}
 ${
   reference.events.length > 0 &&
   html`<section class="view group" id="event-payloads" tabindex="-1"><h2>Event payloads</h2>
-<p class="lead">What is posted to your webhook. How to receive it: <a href="#events">Receiving events</a>.</p>
+<p class="lead">The JSON that is posted to your webhook. How to receive it: <a href="#events">Receiving events</a>.</p>
 ${reference.events.map(eventHtml)}</section>`
 }
 <section class="view" id="schemas" tabindex="-1"><h2>Schemas</h2>
@@ -71,7 +71,7 @@ function bar(): Html {
 <button type="button" id="search"><span>Search</span><kbd>/</kbd></button>
 <button type="button" id="theme" aria-label="Theme"></button></div>
 <form id="key" aria-label="API key"><label for="api-key">API key</label>
-<input id="api-key" type="password" autocomplete="off" spellcheck="false" placeholder="ibx_…"><span id="key-told" role="status"></span></form>
+<input id="api-key" type="password" autocomplete="off" spellcheck="false" placeholder="ibx_…"><span id="key-status" role="status"></span></form>
 </header>`;
 }
 

@@ -7,9 +7,8 @@ export interface TryBody {
 }
 
 /**
- * Example bodies with only the fields that are needed. `{fresh}` is random for each request. `{address}` is an inbox of
- * this server, so that the first send needs no other mail server. The other placeholders come from the latest inbound
- * mail.
+ * Example bodies with few fields. `{fresh}` is random for each request. `{address}` is an inbox of this server, so that
+ * the first send needs no other mail server. The values of the other placeholders come from the latest inbound mail.
  */
 const ownBodies: Readonly<Record<string, readonly { label: string; body: object }[]>> = {
   createInbox: [{ label: "Named", body: { username: "ada-{fresh}", externalId: "user-7" } }],

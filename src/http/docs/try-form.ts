@@ -25,7 +25,7 @@ ${headers.others && html`<details><summary>Headers</summary>${headers.others.map
   )}<button type="button" class="copy">Copy</button></div>
 <pre tabindex="0"><code></code></pre>
 </div>
-<div class="send"><button type="submit">Send request</button><span class="told" role="status"></span></div>
+<div class="send"><button type="submit">Send request</button><span class="send-status" role="status"></span></div>
 <output class="answer" hidden></output>
 </form>`;
 }

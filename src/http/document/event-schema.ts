@@ -24,7 +24,7 @@ export function eventOf<const Event extends string, Fields extends TProperties>(
   const head = {
     event: oneOf([event], { description: "The type of event" }),
     event_id: Type.String({
-      description: "The same at each attempt, so that you notice a delivery that comes twice",
+      description: "The same at each attempt, so that you can recognise a repeated delivery",
       examples: [examples.eventId],
     }),
     occurred_at: instant({ description: "When it happened" }),

@@ -1,6 +1,6 @@
 /**
- * Values of all examples in the document, which tell one story: Jane writes to Ada's inbox, and a program answers her.
- * The ids are valid, and made at the instants beside them.
+ * Values of all examples in the document. They belong to one conversation: Jane writes to Ada's inbox, and a program
+ * answers her. The ids are valid, and contain the times of the conversation.
  */
 export const examples = {
   inboxId: "inb_01km57j4m0eh7awf6pjemv292z",

@@ -25,7 +25,7 @@ export async function describe(plugins: readonly AnyElysia[], { version, baseUrl
       version,
       summary: "Real email addresses for users, workspaces and software agents",
       description: about,
-      contact: { name: "Whoever runs this service", url: baseUrl },
+      contact: { name: "The operator of this service", url: baseUrl },
       license: { name: "All rights reserved", identifier: "LicenseRef-all-rights-reserved" },
     },
     servers: [{ url: baseUrl, description: "This service" }],
@@ -42,10 +42,10 @@ export async function describe(plugins: readonly AnyElysia[], { version, baseUrl
 
 const about = `Inboxes that send and receive real email over JSON.
 
-- Failures are problem details (RFC 9457), as \`application/json\` where \`Accept\` names only that: branch on \`code\`.
-- \`HEAD\` is answered wherever \`GET\` is, with the same status and headers. \`OPTIONS\` answers 204, and every other method that a path does not take 405 \`method_not_allowed\`, both with \`Allow\`.
+- Failures are problem details (RFC 9457), with the type \`application/json\` if \`Accept\` has only that. Branch on \`code\`.
+- A path with \`GET\` also has \`HEAD\`, with the same status and headers. \`OPTIONS\` gets 204, and a method that the path does not have gets 405 \`method_not_allowed\`, both with \`Allow\`.
 - \`GET /v1/ws\` is a WebSocket that sends events. Its client can change the subscription at any time: /docs/streams.md has the messages.
-- A token (\`POST /v1/tokens\`) can be used in place of a key. What it may not do is 403 \`forbidden\`, what it does not reach is 404.
+- A token (\`POST /v1/tokens\`) can be used in place of a key. A resource outside its reach gets 404; a request that it may not make gets 403 \`forbidden\`.
 - Instants are ISO 8601 in UTC. Ids are opaque, and sort by time.
 - Each answer has \`X-Request-Id\`: send one of your own, or quote ours when you ask for help.`;
 
@@ -56,10 +56,10 @@ const tags = [
   { name: "Messages", description: "Mail of an inbox, by page or by search" },
   { name: "Threads", description: "Conversations, and their read flags" },
   { name: "Attachments", description: "Files of messages, by signed URLs that need no key" },
-  { name: "Webhooks", description: "Where your events go, and the secret that signs them" },
+  { name: "Webhooks", description: "URLs that receive your events, and the secrets that sign them" },
   { name: "Events", description: "Events: the log, its deliveries, and the payloads of webhooks" },
   { name: "Outbox", description: "Mail and events that are still to be sent, and how to cancel them" },
-  { name: "Suppressions", description: "Addresses that nothing is sent to, and the reasons" },
+  { name: "Suppressions", description: "Addresses that get no mail, and the reasons" },
   { name: "Account", description: "The account of your key, with its limits" },
   { name: "Tokens", description: "Short-lived tokens of your key, for browsers and for one task" },
   { name: "Relay", description: "For the operator's relay: notices about mail that it accepted" },
@@ -79,7 +79,7 @@ interface Described {
   of: AnyOperation;
 }
 
-/** The paths by group, and within a group by path. */
+/** The paths, sorted by group, and within a group by path. */
 function pathsOf(routes: readonly Described[], writer: SchemaWriter) {
   const found = routes.toSorted(
     (one, other) => indexOfTag(one.tag) - indexOfTag(other.tag) || compare(one.path, other.path),
@@ -124,7 +124,7 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** The operations of the document itself. Both are made from all routes, so they cannot be described among them. */
+/** The operations that return the document and its page. Both are made from all other routes, so their own routes are not among them. */
 const ownOperations: readonly { path: string; of: AnyOperation }[] = [
   {
     path: "/openapi.json",

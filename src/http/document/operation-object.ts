@@ -1,14 +1,9 @@
 import type { TSchema } from "@sinclair/typebox";
-import { type AnyOperation, headerObjects, type OperationPlace, refusalResponses } from "./refusals.ts";
+import { type AnyOperation, headerObjects, type OperationName, refusalResponses } from "./refusals.ts";
 import { exampleOf, isRequired, type SchemaWriter } from "./schema.ts";
 
-/** One operation as OpenAPI 3.1 has it. */
-export function operationObject(
-  of: AnyOperation,
-  place: OperationPlace,
-  tags: readonly string[],
-  writer: SchemaWriter,
-) {
+/** The OpenAPI 3.1 object of one operation. */
+export function operationObject(of: AnyOperation, name: OperationName, tags: readonly string[], writer: SchemaWriter) {
   return {
     operationId: operationId(of),
     tags,
@@ -25,7 +20,7 @@ export function operationObject(
         },
       },
     }),
-    responses: { ...answers(of, writer), ...refusalResponses(of, place, writer) },
+    responses: { ...answers(of, writer), ...refusalResponses(of, name, writer) },
   };
 }
 

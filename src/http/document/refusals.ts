@@ -11,13 +11,13 @@ import { isRequired, type SchemaWriter } from "./schema.ts";
 export type AnyOperation = Operation<TSchema, TObject, Record<number, TSchema>>;
 
 /** The method and path of an operation, as the document spells them. */
-export interface OperationPlace {
+export interface OperationName {
   method: string;
   path: string;
 }
 
 /** All refusals of an operation: those that follow from its parameters, body and key, and its own. */
-function reasonsOf(of: AnyOperation, { method, path }: OperationPlace): ReadonlySet<Reason> {
+function reasonsOf(of: AnyOperation, { method, path }: OperationName): ReadonlySet<Reason> {
   const isBeyondTokens = !of.open && readByToken(method, path) === "forbidden";
   return new Set<Reason>([
     ...(of.open ? [] : (["unauthorized", "invalid_query"] as const)),
@@ -40,12 +40,12 @@ function reasonsOf(of: AnyOperation, { method, path }: OperationPlace): Readonly
 }
 
 /** The refusals of an operation by status, with an example for each code. */
-export function refusalResponses(of: AnyOperation, place: OperationPlace, writer: SchemaWriter) {
-  const byStatus = Map.groupBy(reasonsOf(of, place), (reason) => statusOf[reason]);
+export function refusalResponses(of: AnyOperation, name: OperationName, writer: SchemaWriter) {
+  const byStatus = Map.groupBy(reasonsOf(of, name), (reason) => statusOf[reason]);
   const schema = writer.write(Problem);
   return Object.fromEntries(
     Array.from(byStatus, ([status, codes]) => {
-      const said = Object.fromEntries(codes.map((code) => [code, { value: exampleProblem(code, of, place.path) }]));
+      const said = Object.fromEntries(codes.map((code) => [code, { value: exampleProblem(code, of, name.path) }]));
       return [
         status,
         {
@@ -69,7 +69,7 @@ function headersOf(codes: readonly Reason[]): ShownHeaders {
 /** Response headers: the description of each, by name. */
 type ShownHeaders = Readonly<Record<string, string>>;
 
-/** The headers of an answer as the document has them, with the one that every answer has. */
+/** The headers of an answer in the document, with `X-Request-Id`, which every answer has. */
 export function headerObjects(own: ShownHeaders) {
   const all = { "X-Request-Id": "Id of this request, or the one that the caller sent", ...own };
   return Object.fromEntries(
@@ -174,9 +174,9 @@ const wholeSentences: Partial<Record<Reason, string>> = {
 
 const meanings: Record<Reason, string> = {
   invalid_json: "the body is not JSON in UTF-8, or is missing",
-  invalid_form: "the body is not a whole form of RFC 7578",
+  invalid_form: "the body is not a complete form (RFC 7578)",
   validation_error: "fields of the body are missing, wrong or unknown",
-  invalid_username: "the name is not one that an address can have",
+  invalid_username: "the name cannot be part of an address",
   invalid_query: "query parameters are wrong or unknown",
   missing_idempotency_key: "the header Idempotency-Key is required",
   invalid_idempotency_key: "the header Idempotency-Key is not 1 to 255 visible ASCII characters",
@@ -184,9 +184,9 @@ const meanings: Record<Reason, string> = {
   unauthorized: "the API key is missing, malformed, unknown or revoked",
   forbidden: "a token may only read inboxes, mail and events",
   feature_requires_paid_plan: "the account's plan does not include it",
-  invalid_signature: "the signature of the address is wrong",
-  link_expired: "the address has expired",
-  not_found: "there is no such thing in this account",
+  invalid_signature: "the signature of the URL is wrong",
+  link_expired: "the URL has expired",
+  not_found: "the account has no such resource",
   method_not_allowed: "the path does not take this method",
   payload_too_large: "the body is too large",
   unsupported_media_type: "the body is not application/json",
@@ -198,9 +198,9 @@ const meanings: Record<Reason, string> = {
   not_cancelable: "all of it is sent, or has failed",
   upgrade_required: "this path is a WebSocket",
   idempotency_key_reused: "the key was used for another request",
-  invalid_webhook_url: "the URL is not one that events may go to",
+  invalid_webhook_url: "events may not be sent to this URL",
   webhook_limit_reached: "the account has its maximum of webhook endpoints",
-  no_recipient: "the answered message names nobody else to reply to",
+  no_recipient: "the answered message has no other address to reply to",
   recipient_suppressed: "the address is suppressed: it bounced, complained, unsubscribed, or you added it",
   suppression_limit_reached: "the account has its maximum of suppressions",
   rate_limit_exceeded: "too many within a minute",
@@ -208,7 +208,7 @@ const meanings: Record<Reason, string> = {
   cold_outreach_limit: "too many to a recipient who has not answered yet",
   inbox_creation_limit: "too many inboxes today",
   loop_detected: "the answers come from a program that answers every mail",
-  upload_limit: "the account's uploads have no room for it",
+  upload_limit: "the account's uploads would become too large",
   too_many_listeners: "the account or the process has too many waits and streams",
   internal_error: "something went wrong on our side",
   service_unavailable: "the database is not available or too busy, or the service is shutting down",

@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 
-/** Symbols, so that no validator takes them for keywords. */
+/** Keys that are symbols, so that no validator takes them for keywords of JSON Schema. */
 const schemaName = Symbol("name in the document");
 const documentKeywords = Symbol("keywords of the document alone");
 
@@ -91,13 +91,13 @@ export function schemaWriter(): SchemaWriter {
 }
 
 /**
- * Keywords of a request body. Unknown fields are refused. The description names the default, because client generators
- * make a field with `default` a required one.
+ * Keywords of a schema in a request body. Unknown fields are refused. The default is in the description, because client
+ * generators make a field with `default` a required one.
  */
 function takenKeywords({ properties, description, default: preset }: Written): Written {
   if (properties !== undefined) return { additionalProperties: false };
   if (preset === undefined) return {};
-  return { default: undefined, description: `${description} (unless given: ${JSON.stringify(preset)})` };
+  return { default: undefined, description: `${description} (default: ${JSON.stringify(preset)})` };
 }
 
 /** Whether callers must send a field. A field with a default may be left out, although handlers always find it. */

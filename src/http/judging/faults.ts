@@ -24,8 +24,8 @@ export function readAsTheyAre<Value>(alsoWrong: FaultsOfFields = () => []): Read
 
 /**
  * Makes a function that validates a parsed body. It refuses unknown fields, sets defaults, and converts nothing except
- * by `readFields`. It reports all faults at once and never repeats a value. `doing` is what could not be done: "create
- * inbox".
+ * by `readFields`. It reports all faults at once and never repeats a value. `doing` completes "Cannot …", for example
+ * "create inbox".
  */
 export function bodyJudge<Schema extends TSchema, Value = Static<Schema>>(
   schema: Schema,
@@ -36,7 +36,7 @@ export function bodyJudge<Schema extends TSchema, Value = Static<Schema>>(
   const fault = (path: string, detail: string): Fault => ({ pointer: `#${fragment(path)}`, detail });
   return (body) => {
     const { value, misplaced, spelt } = knownFields(schema, body);
-    // An unknown name comes first: it is most often why another field is missing.
+    // Unknown names come first: a misspelt name is often the reason why another field is missing.
     const faults = [
       ...misplaced.map(({ path, detail }) => fault(path, detail)),
       ...faultsOf(check, value).map(({ path, detail }) => fault(spelt(path), detail)),
@@ -105,8 +105,8 @@ function isFields(value: unknown): value is Fields {
 }
 
 /**
- * Converts a text to the type of a property. A text that does not fit stays a text, and the schema refuses it. `1e1`, `
- * 1` and `0x1` are not numbers here.
+ * Converts a text to the type of a property. A text that does not fit stays a text, and the schema refuses it. Not
+ * numbers here: `1e1`, ` 1` and `0x1`.
  */
 function converted(property: TSchema, text: string): unknown {
   if (property.type === "integer") return /^-?[0-9]{1,16}$/.test(text) ? Number(text) : text;

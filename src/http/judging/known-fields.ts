@@ -77,7 +77,7 @@ export function knownFields(schema: TSchema, given: unknown): KnownFields {
   return { value, misplaced, spelt: (path) => (aliases.size === 0 ? path : speltBy(aliases, path)) };
 }
 
-/** Half of the faults of an answer. The rest is for faults of known fields. */
+/** The most unknown names in an answer: half of its faults. The rest is for faults of known fields. */
 const mostMisplaced = 50;
 
 /** A caller's name as an answer shows it: cut to 64 characters, and without characters that hide or reorder text. */
@@ -91,7 +91,7 @@ const longestShown = 64;
 /** Control characters, direction marks, characters without a glyph, and Unicode's line breaks. */
 const unshowable = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
-/** RFC 6901 §3. */
+/** Escapes a name for a JSON Pointer (RFC 6901 §3). */
 function pointerToken(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
@@ -110,11 +110,11 @@ function speltBy(aliases: ReadonlyMap<string, string>, path: string): string {
 const aliasKey = Symbol("alias");
 
 /**
- * Lets callers spell a field or parameter in a second way. The value that handlers get, fingerprints and the document have the first
- * name; the description in the document names the second.
+ * Gives a field or parameter a second name for callers. Handlers, fingerprints and the document use the first name; the description in
+ * the document also has the second.
  */
 export function alsoNamed<Schema extends TSchema>(alias: string, schema: Schema): Schema {
-  const description = [schema.description, `Also taken as \`${alias}\``].filter(Boolean).join(". ");
+  const description = [schema.description, `Also accepted as \`${alias}\``].filter(Boolean).join(". ");
   return { ...schema, description, [aliasKey]: alias };
 }
 

@@ -59,7 +59,7 @@ function served({ text }: GuidePage): string {
   return servedGuide(text, (file) => file.endsWith(".md") && Object.hasOwn(guidePages, file.slice(0, -".md".length)));
 }
 
-/** The text of a guide without pictures and links to files that only the repository has; such a link becomes its words. */
+/** The text of a guide without pictures. A link to a file that is not served is replaced by its text. */
 function servedGuide(text: string, isHere: (file: string) => boolean): string {
   return text
     .replace(/^!\[[^\]]*\]\((?!https?:)[^)]*\)\n\n?/gm, "")

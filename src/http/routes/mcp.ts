@@ -74,7 +74,10 @@ function refuseForeign(request: Request, { baseUrl, allowedOrigins, isLoopback }
   const own = new URL(baseUrl());
   const origin = request.headers.get("origin");
   if (origin !== null && origin !== own.origin && !allowedOrigins.includes(origin)) {
-    throw new Refusal("forbidden", "Cannot use MCP: pages of this origin may not; MCP_ORIGINS names those that may");
+    throw new Refusal(
+      "forbidden",
+      "Cannot use MCP: pages of this origin are not allowed; MCP_ORIGINS has the allowed origins",
+    );
   }
   if (!isLoopback) return;
   const host = URL.parse(`http://${request.headers.get("host") ?? ""}`)?.hostname;
@@ -83,10 +86,11 @@ function refuseForeign(request: Request, { baseUrl, allowedOrigins, isLoopback }
   }
 }
 
-/** The tools that the query allows. Refuses an unknown parameter, since a misspelled limit must not become no limit. */
+/** The tools that the query allows. Refuses an unknown parameter, because a misspelled limit would otherwise have no effect. */
 function offeredTools(query: URLSearchParams): Permitted {
   for (const name of new Set(query.keys())) {
-    if (name !== "tools" && name !== "inbox") throw wrong(name, "is no parameter here (there are tools, inbox)");
+    if (name !== "tools" && name !== "inbox")
+      throw wrong(name, "is not a parameter of this path (its parameters: tools, inbox)");
     if (query.getAll(name).length > 1) throw wrong(name, "must be given once");
     if (query.get(name) === "") throw wrong(name, "must not be empty");
   }

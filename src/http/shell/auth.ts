@@ -41,8 +41,8 @@ export interface AuthenticateCaller {
 }
 
 /**
- * The same for the two paths of streams. Browsers cannot set headers of a stream, so its URL may carry a token; then
- * only the token counts.
+ * The account of a request to one of the two paths of streams. Browsers cannot set headers of a stream, so its URL may
+ * have a token; then only the token counts.
  */
 export function authenticatedStream(request: Request, ways: AuthenticateStream): Promise<Account> {
   const inAddress = new URL(request.url).searchParams.get("token");
@@ -61,7 +61,7 @@ const nobody: Authenticate = () => undefined;
 export const eventStreamPath = "/v1/events/stream";
 export const socketPath = "/v1/ws";
 
-/** The account of a credential. Throws `unauthorized` if there is none; `needed` is the text that says why. */
+/** The account of a credential. Throws `unauthorized` if there is none, with `needed` in its message. */
 export async function accountOf(credential: string, authenticate: Authenticate, needed = keyNeeded): Promise<Account> {
   const account = await authenticate(credential);
   if (account === undefined) throw unauthorized(needed);
@@ -76,7 +76,7 @@ export function bearerKey(authorization: string | null): string {
 const bearer = /^bearer +([\x21-\x7e]{1,512}) *$/i;
 
 const keyNeeded = "a valid API key is needed as Bearer token";
-const tokenNeeded = "an address may carry no key, and only a valid token that ends within the hour";
+const tokenNeeded = "a URL must have a valid token that expires within an hour, and never a key";
 
 export function unauthorized(needed: string): Refusal {
   return new Refusal("unauthorized", `Cannot authenticate: ${needed}`, {

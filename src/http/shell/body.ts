@@ -88,7 +88,7 @@ function parse(bytes: Uint8Array): unknown {
 }
 
 /**
- * Goes level by level, without recursion. A body of brackets can be a million levels deep, and code that walks it later
+ * Walks the value level by level, without recursion. A body of brackets can be a million levels deep, and code that walks it later
  * (a fingerprint, a log line) would overflow the stack.
  */
 function isDeeperThan(value: unknown, limit: number): boolean {
@@ -143,7 +143,7 @@ async function countedBytes(request: Request, limits: BodyLimits): Promise<Uint8
   return Buffer.concat(parts);
 }
 
-/** Closes the connection, because the rest of the body could not be told from the next request. */
+/** Closes the connection, because the rest of the body would look like the next request. */
 export function tooLarge({ maxBytes }: Pick<BodyLimits, "maxBytes">, otherWays = ""): Refusal {
   return new Refusal("payload_too_large", `Cannot read body: it is larger than ${maxBytes} bytes${otherWays}`, {
     headers: { connection: "close" },

@@ -13,7 +13,7 @@ const allowedHeaders = [
 
 const allowedMethods = "GET, HEAD, POST, PUT, PATCH, DELETE";
 
-/** Response headers that such pages may read. A test compares them with the document. */
+/** Response headers that pages of other origins may read. A test compares them with the document. */
 export const exposedHeaders = [
   "Allow",
   "Content-Disposition",

@@ -19,7 +19,7 @@ export interface Operation<
   otherBodies?: Record<string, { schema: Record<string, unknown>; example?: unknown }>;
   /** Reads a form into the value that the same request has in JSON, and passes it to `judge`. */
   readForm?: (context: Refused & { request: Request }, judge: (value: unknown) => unknown) => Promise<unknown>;
-  /** Finds faults between fields, which the schema cannot see. They are reported together with the schema's. */
+  /** Finds faults between fields, which a schema cannot express. They are reported together with the schema's faults. */
   alsoWrong?: FaultsOfFields;
   /** Replaces `alsoWrong` if the fields are also converted. The handler gets the result as its body. */
   readFields?: ReadFields<Value>;
@@ -62,8 +62,8 @@ export function takesNoBody({
 }
 
 /**
- * For operations whose handler looks up the resource: a missing resource is reported before any other fault of the
- * request (contract §2.2).
+ * A `whenRefused` for operations whose handler looks up the resource. It throws the error of `lookUp` if the resource is
+ * missing, because that is reported before any other fault of the request (contract §2.2).
  */
 export function whetherThere(
   lookUp: (accountId: string, id: string) => Promise<unknown>,

@@ -73,7 +73,7 @@ export interface Failure {
   request_id: string;
 }
 
-/** The refusal that the caller gets for an error. A bug is logged in full, and the caller learns nothing of it. */
+/** The refusal that the caller gets for an error. The details of a bug are only logged. */
 export function refusalOf({ error, ...failed }: Failure, log: Logger): Refusal {
   if (error instanceof Refusal) return error;
   if (error instanceof NotFoundError) return notFound("route");

@@ -14,7 +14,7 @@ export interface FormPart {
 
 const mostParts = 200;
 const mostHeadBytes = 8192;
-/** Limit of bytes that are parsed and not taken yet. */
+/** The most bytes that are parsed but not yet read by `take`. */
 const mostUnreadBytes = 256 << 10;
 
 /**
@@ -43,7 +43,7 @@ export async function readForm(
     taken.resolve();
     taken = Promise.withResolvers();
   };
-  parser.on("error", () => stop(broken("it ends early, or its boundary is another")));
+  parser.on("error", () => stop(broken("it ends early, or its boundary is wrong")));
   parser.on("finish", finished.resolve);
   parser.on("part", (stream) => {
     stream.on("error", () => stop(broken("it ends in the middle of a part")));
@@ -88,7 +88,7 @@ function settingsOf(contentType: string): Dicer.Config {
   return settings;
 }
 
-/** Writes each chunk when the one before is taken, so that an unread part slows the connection down. */
+/** Writes the next chunk only when few parsed bytes are unread, so that a slow reader slows the connection down. */
 async function feed(
   parser: Dicer,
   body: AsyncIterable<Uint8Array>,
@@ -113,7 +113,7 @@ async function* notifying(bytes: AsyncIterable<Uint8Array>, onTaken: () => void)
 function boundaryOf(contentType: string): string {
   const [, quoted, bare] = /;\s*boundary=(?:"([^"\\]{1,70})"|([^\s;"]{1,70})(?=\s*(?:;|$)))/i.exec(contentType) ?? [];
   const boundary = quoted ?? bare;
-  if (boundary === undefined) throw broken("its Content-Type names no boundary");
+  if (boundary === undefined) throw broken("its Content-Type has no boundary");
   return boundary;
 }
 
@@ -123,9 +123,10 @@ function partOf(head: Record<string, string[]>): Omit<FormPart, "bytes"> {
   const disposition = parseFormDisposition(utf8Of(head["content-disposition"]?.[0] ?? ""));
   if (disposition === undefined) throw broken("a part has no name");
   const contentType = head["content-type"]?.[0];
-  if (/^\s*multipart\//i.test(contentType ?? "")) throw broken("a part of it is a form again");
+  if (/^\s*multipart\//i.test(contentType ?? "")) throw broken("a part is itself multipart");
   const encoding = head["content-transfer-encoding"]?.[0]?.trim().toLowerCase() ?? "binary";
-  if (!["7bit", "8bit", "binary"].includes(encoding)) throw broken("a part is encoded, which forms are not");
+  if (!["7bit", "8bit", "binary"].includes(encoding))
+    throw broken("a part has a Content-Transfer-Encoding, which forms do not use");
   return { ...disposition, contentType };
 }
 

@@ -10,7 +10,7 @@ import { operation } from "./operation.ts";
 export interface HealthDeps {
   health(): Promise<Readiness>;
   isDraining(): boolean;
-  /** Tells this service from others on the same machine. */
+  /** Distinguishes this service from others on the same machine. */
   serviceId: string;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The fields of an error that may be logged. The driver and Drizzle attach parameters and rows (`params`, `detail`),
- * and Drizzle writes them into the message too. They are addresses and mail, which no log may hold, so only fields
+ * and Drizzle writes them into the message too. They are addresses and mail, which must not be logged, so only fields
  * about the program are copied.
  */
 export function loggable(error: unknown, depth = 0): Record<string, unknown> {

@@ -11,8 +11,8 @@ import { idempotencyKeyOf } from "./request-headers.ts";
 /**
  * The hook of a route. It reads and validates body and query in the route's own transform, which runs last: the guard
  * and the look-up of the resource come first (401 → 404 → 415/413 → 400). Elysia would parse the body before them, so
- * it gets the types and no schemas. Elysia validates responses, except lists: to validate fifty messages takes a tenth
- * of the time of a page, and a test compares every list with the document.
+ * it gets only the types of body and query, not their schemas. Elysia validates responses, except lists: validating
+ * fifty messages takes a tenth of the time of a page. A test compares every list with the document instead.
  */
 export function operation<
   Answers extends Record<number, TSchema>,
@@ -81,7 +81,7 @@ function takes(of: AnyOperation): ((context: Taken) => void | Promise<void>)[] {
     const judgeNothing = async ({ request, bodyLimits }: Taken) => {
       judge(parseJson(await readBody(request, bodyLimits)) ?? {});
     };
-    // To ignore fields and answer that all is done would be worse than to refuse them.
+    // Refuses fields: if they were ignored, the caller would believe that they had an effect.
     steps.push((context) => (hasBody(context.request) ? judgeNothing(context) : undefined));
   }
   if (whenRefused === undefined) return steps;
@@ -127,7 +127,7 @@ function longAnswer({ responseValue, set }: Answered): Response | undefined {
   return new Response(text.length < oneWriteCharacters ? text : inOneChunk(text));
 }
 
-/** Shorter lists are never long enough in bytes. */
+/** Whether the value is a list of more than five items. A shorter list rarely exceeds one write. */
 function isListOfSeveral(value: unknown): boolean {
   return (
     typeof value === "object" && value !== null && "data" in value && Array.isArray(value.data) && value.data.length > 5
@@ -146,5 +146,5 @@ function inOneChunk(text: string): ReadableStream {
   return new ReadableStream(source as unknown as UnderlyingByteSource);
 }
 
-/** Bun's limit is 15,360 octets. */
+/** Texts of this length or more are streamed. Bun's limit for one write is 15,360 octets. */
 const oneWriteCharacters = 15_000;

@@ -59,7 +59,7 @@ export function placeParameter(description: string) {
 export function cursorParameter() {
   return parameter(isCursor, {
     error: "must be the `nextCursor` of a page of this list",
-    description: "`nextCursor` of the page before: continues after it, whatever has arrived meanwhile",
+    description: "`nextCursor` of the previous page: continues after it, also if items arrived meanwhile",
     examples: [examples.cursor],
   });
 }
@@ -88,7 +88,7 @@ export function cursorSeq(cursor: string, question: unknown, doing: string): num
   return seqOf(cursor, question) ?? wrongParameter("cursor", ofAnotherList, doing);
 }
 
-/** The same for a list whose rows are not numbered. */
+/** The row in a cursor of a list whose rows are not numbered. Refuses other cursors, as `cursorSeq` does. */
 export function cursorRow(cursor: string, question: unknown, numbered: RowNumber, doing: string): RowKey | Refusal {
   return rowOf(cursor, question, numbered) ?? wrongParameter("cursor", ofAnotherList, doing);
 }

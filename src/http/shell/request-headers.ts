@@ -3,7 +3,7 @@ import { parseIdempotencyKey } from "../../domain/idempotency.ts";
 export const requestIdHeader = "x-request-id";
 
 /**
- * The id of a request in its answer and in the log. The caller's own is kept, so that one id follows a request through many services.
+ * The id of a request in its answer and in the log. The caller's own id is kept, so that one id follows a request through many services.
  * Anything but 1 to 128 visible ASCII characters is replaced, because it could forge log lines.
  */
 export function requestId(incoming: string | null, newRequestId: () => string): string {

@@ -57,7 +57,8 @@ export function serveHttp(app: Fetching, address: HttpAddress, log: Logger, sock
 }
 
 /**
- * Longer than any answer takes to begin, except waits. Bun's 10 s would cut off a send that waits for its duplicate.
+ * Longer than any answer takes to begin, except waits. Bun's default of 10 s would cut off a send that waits for the
+ * outcome of its duplicate.
  */
 const idleTimeoutSeconds = 60;
 const lastSeconds = 10;
@@ -73,15 +74,15 @@ function withAbsoluteUrl(request: Request, asReceived: WeakMap<Request, Request>
   return whole;
 }
 
-/** Limits of reading a body that is thrown away. */
+/** Limits on reading a body that is thrown away. */
 export interface ThrownAway {
   maxBytes: number;
   maxMs: number;
-  /** A client that sends nothing for this long waits for the answer. */
+  /** A client that sends nothing for this long is assumed to wait for the answer. */
   silentMs: number;
 }
 
-/** Room for the files of the largest mail in base64. */
+/** Enough for the files of the largest mail in base64. */
 const usualThrownAway: ThrownAway = { maxBytes: 40_000_000, maxMs: 10_000, silentMs: 1000 };
 
 /**

@@ -7,9 +7,9 @@ import { requestId, requestIdHeader } from "./request-headers.ts";
 
 /** The part of Bun's WebSocket that a session needs. */
 export interface Socket {
-  /** Bytes that wait here, beside those that the kernel has taken. */
+  /** Bytes that wait in this process, without those in the kernel's buffer. */
   unsentBytes(): number;
-  /** Bytes of messages that the client has taken. */
+  /** Bytes of messages that the kernel has taken. It takes more only as the client reads. */
   takenBytes(): number;
   send(text: string): void;
   ping(): void;

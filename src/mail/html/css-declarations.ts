@@ -1,6 +1,6 @@
 /**
- * The declarations of a style attribute, which semicolons separate (CSS Syntax 3 §4.3), except those within strings and brackets. Comments
- * become spaces, escapes become their letters, and strings and addresses become empty.
+ * The declarations of a style attribute (CSS Syntax 3 §4.3). A semicolon separates two, except within strings and brackets. Comments become
+ * spaces, escapes become their letters, and strings and addresses become empty.
  */
 export function declarationsIn(style: string): readonly string[] {
   return awkward.test(style) ? partedBySigns(style) : style.split(";");
@@ -51,7 +51,7 @@ const dividing = /\/\*|["'\\;()[\]{}]/g;
 /** The closing bracket of each opening one. */
 const closing: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" };
 
-/** Decodes an escape. A letter, digit or hyphen means the same without it; any other sign becomes one without a meaning in CSS. */
+/** Decodes an escape. A letter, digit, `_` or `-` means the same unescaped; any other sign becomes U+FFFD, which means nothing in CSS. */
 function escapeAt(style: string, at: number): { letter: string; end: number } {
   const [whole, hex] = /^\\([0-9a-f]{1,6})(?:\r\n|[ \t\r\n\f])?/i.exec(style.slice(at, at + longestEscape)) ?? [];
   if (whole === undefined || hex === undefined) return { letter: nameSign(style.charAt(at + 1)), end: at + 2 };

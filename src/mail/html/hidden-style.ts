@@ -1,18 +1,18 @@
 import { declarationsIn } from "./css-declarations.ts";
 
 /**
- * The styles of an element that can hide its words. It ignores stylesheets, and colours that must be computed: it recognizes honest
- * preheaders and simple tricks.
+ * The styles of an element that can hide its words, from its attributes. Stylesheets, and colours that must be computed, are ignored:
+ * honest preheaders and simple tricks do not need them.
  */
 export interface Look {
-  /** True if everything within is hidden, whatever the elements within say. */
+  /** True if everything within is hidden, whatever the styles of the elements within. */
   gone: boolean;
   /** True if the words directly within are hidden. */
   hidden: boolean;
   /** True for a font size of 0. Elements within may set another: templates do this in table cells. */
   tiny: boolean;
   invisible: boolean;
-  /** `undefined` if no element around sets a plain colour. */
+  /** `undefined` if no colour is set, or if it must be computed. */
   color: string | undefined;
   background: string | undefined;
 }

@@ -44,7 +44,7 @@ export interface Tag {
   elementEnd?: number;
 }
 
-/** Longer values are dropped. Real addresses are shorter, and some readers search a value once for each of its parts. */
+/** Longer values are dropped. Real addresses are shorter, and the time of some callers grows with the square of the length. */
 const maxValueLength = 4096;
 
 /** Further attributes are dropped; mail programs write fewer. */
@@ -177,7 +177,10 @@ function behind(html: string, mark: string, from: number): number {
   return found < 0 ? html.length : found + mark.length;
 }
 
-/** The offset behind the end tag of a skipped element. `missing` keeps the scan linear: it names the end tags that are not found again. */
+/**
+ * The offset behind the end tag of a skipped element. `missing` has the names whose end tag does not occur again, so that each is searched
+ * for without success only once, and the scan stays linear.
+ */
 function endOfContent(html: string, name: string, from: number, missing: Set<string>): number {
   const withoutEnd = raw.has(name) ? html.length : from;
   if (missing.has(name)) return withoutEnd;

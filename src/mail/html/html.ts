@@ -22,9 +22,9 @@ export function textOfHtml(html: string): string {
 
 /**
  * A stranger's HTML, made safe to stand inside our own mail. Only structure and words remain: no script, style, class or id (an overlay
- * would need one), no form, frame or embedded object, and links only with http, https, mailto and tel. Images are replaced by their `alt`:
- * a remote one tells its owner who reads the quote and when, and a `cid:` one names a part that our mail lacks. `contentIds` names the
- * parts that our mail has. Every open element is closed, so nothing escapes the element around the quote.
+ * would need one), no form, frame or embedded object, and links only with http, https, mailto and tel. An image is kept only if its `cid:`
+ * address names a part of our mail (`contentIds`). Others become their `alt`, because a remote image shows its owner who reads the quote
+ * and when. Every open element is closed, so nothing escapes the element around the quote.
  */
 export function sanitizeHtml(html: string, contentIds: ReadonlySet<string> = new Set()): string {
   return sanitize(tameHtml(html.slice(0, maxInputLength), contentIds.size > 0 ? imageAttributes : undefined), {
@@ -80,7 +80,7 @@ export function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }
 
-/** Characters behind this many are dropped. Mail that we accept has less HTML (`SMTP_MAX_BYTES` is 25 MiB of MIME). */
+/** Further characters are dropped. Mail has fewer: at most 8 MiB of each part are read (mail/read/bodies.ts). */
 const maxInputLength = 16 * 1024 * 1024;
 
 /** Deeper levels get no marks: each level copies all lines within, so depth would multiply the time. */
@@ -100,8 +100,8 @@ const block = (selector: string, lineBreaks: number) => ({
 let toText: ReturnType<typeof textMaker> | undefined;
 
 /**
- * Creates the converter. The marks of lists and quotes before lines take at most as many characters as the HTML itself, and further lines
- * have no marks: a `<br>` has four characters, but its indentation has no limit.
+ * Creates the converter. The marks of lists and quotes before lines add at most as many characters as the HTML has, plus `freeMarks`;
+ * further lines get no marks. Without this limit, each `<br>`, which has four characters, could add a line with a long indentation.
  */
 function textMaker(): (html: string) => string {
   let spare = 0;
@@ -220,7 +220,7 @@ function ruleFormat(marked: Marked): FormatCallback {
   };
 }
 
-/** Cells with words stand on one line. A cell with blocks, as in most tables of mail, is a block itself. */
+/** Cells with only words share a line, with ` | ` between them. A cell with blocks, as in most tables of mail, is a block itself. */
 function formatCell(element: DomNode, walk: Walk, builder: Builder): void {
   if (laysOut(element)) {
     builder.openBlock({ leadingLineBreaks: 1 });

@@ -1,12 +1,12 @@
 import type { HtmlElement } from "./html-element.ts";
 import { impliedBy } from "./html-tags.ts";
 
-/** An open element. Its numbers are indexes of the stack, or -1. */
+/** An open element. The numbers are indexes in the stack, or -1 for none. */
 interface Nested {
   element: HtmlElement;
-  /** The table around it. A part of that table closes no part of an outer one. */
+  /** The innermost table, which may be the element itself. Tags of its rows and cells close nothing outside of it. */
   table: number;
-  /** The table or cell around it. No other end tag closes an element outside of it. */
+  /** The innermost table or cell, which may be the element itself. All other end tags close nothing outside of it. */
   cell: number;
   /** The next outer element of the same name. */
   sameName: number;

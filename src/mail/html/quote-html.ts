@@ -39,7 +39,7 @@ export function quotedHtml(
 /** Five times the size of a quote, since styles and embedded pictures make HTML long. Reading more would delay the send. */
 const maxSourceLength = 512 * 1024;
 
-/** Tame HTML is hardly longer than the quote, and sanitising takes ten times as long as taming. */
+/** The limit on tamed HTML, which is hardly longer than its quote. Sanitising takes ten times as long as taming. */
 const maxTameLength = 128 * 1024;
 
 /** Room for the end tags of the deepest nesting that `sanitizeHtml` leaves, and for the mark of the cut. */
@@ -62,8 +62,8 @@ interface OwnBodies {
 }
 
 /**
- * The caller's HTML, or text as HTML, with the forwarded message below it, made safe as quotes are. `contentIds` are those of the forwarded
- * pictures in our mail, which are shown in their places.
+ * The caller's HTML, or text as HTML, with the forwarded message below it, made safe as quotes are. `contentIds` are the Content-IDs of the
+ * forwarded pictures that our mail contains; the HTML shows them.
  */
 export function withForwardedHtml(
   { text, html }: OwnBodies,

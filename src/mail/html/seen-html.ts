@@ -14,7 +14,7 @@ export function textOfSeenHtml(html: string): string {
   return (seen === html ? "" : textOfHtml(seen)) || textOfHtml(html);
 }
 
-/** The HTML without its hidden elements and words. Only the window of a walk is examined. */
+/** The HTML without its hidden elements and words. Only the first `htmlWindow` characters are examined. */
 export function withoutHidden(html: string): string {
   const walk = walkHtml(html);
   const anchors = [...anchorsOf(walk)].filter(({ isSeen }) => !isSeen);
@@ -38,8 +38,8 @@ function isHiddenWord(piece: HtmlPiece): boolean {
 }
 
 /**
- * True if a walk may find hidden words; false means that it finds none. A walk takes a third of the time of making the text, and most mail
- * needs none. A pattern would need to know all ways of writing a style.
+ * A quick test before a walk: false means that a walk would find no hidden words, as in most mail. A walk takes a third of the time of
+ * making the text. A regular expression would need all spellings of a style.
  */
 export function mayHide(html: string): boolean {
   const lookOf = lookReader();
@@ -47,7 +47,7 @@ export function mayHide(html: string): boolean {
   const grounds = new Set<string>();
   let hides = false;
   scanHtml(html.slice(0, htmlWindow), {
-    // The same as in a walk, where the limit on attributes keeps only the first ones.
+    // Keeps all attributes, as a walk does, so that the limit on their number drops the same ones.
     keeps: () => true,
     onText: () => {},
     onTag: ({ attributes }) => {

@@ -1,12 +1,12 @@
 /**
- * Makes any CSS safe to show: it fetches nothing, adds no words, and its sizes do not depend on the height of the frame. Remote pictures
- * stay if `mayFetchPictures`; then the page's policy decides. The result cannot end the element or the attribute around it.
+ * Makes any CSS safe to show. The result adds no words, its sizes do not depend on the height of the frame, and it cannot end the element
+ * or the attribute around it. It loads only remote pictures, if `mayFetchPictures` and the page's content security policy allow them.
  */
 export function shownCss(css: string, mayFetchPictures: boolean): string {
   const plain = css
     .slice(0, longestCss)
     .replaceAll(comment, " ")
-    // An escape can write any letter and so hide the names below. Mail does not need escapes.
+    // A `<` could end the element. A backslash could hide a name from the patterns below, and mail does not need escapes.
     .replaceAll(/<!--|-->|[\\<]/g, "")
     .replaceAll(/@(?:import|charset|namespace|font-face|counter-style|property)/gi, "@none")
     .replaceAll(fetching, (call, name: string) => {
@@ -40,7 +40,7 @@ function* piecesOf(css: string): Generator<{ text: string; ending: string }> {
     if (opened !== undefined) brackets.push(opened);
     else if (written === brackets.at(-1)) brackets.pop();
     else if (brackets.length === 0 && /^[;{}]$/.test(written)) {
-      // The consumer of a piece may use the same pattern, so its position is saved here.
+      // The consumer of a piece may use the same pattern, so the position of the pattern is saved here.
       const end = sign.lastIndex;
       yield { text: css.slice(start, found.index), ending: written };
       start = end;
@@ -54,7 +54,10 @@ function* piecesOf(css: string): Generator<{ text: string; ending: string }> {
 const sign = /"[^"\n\r\f]*"?|'[^'\n\r\f]*'?|[;{}()[\]]/g;
 const closing: Readonly<Record<string, string>> = { "(": ")", "[": "]" };
 
-/** Selectors of the mail's document select the element in which we show it, and `:host`, the element around, selects nothing. */
+/**
+ * Makes selectors of the mail's document (`html`, `body`, `:root`) select the element that shows the mail. `:host`, our own element around
+ * it, selects nothing.
+ */
 function shownSelectors(text: string): string {
   const within = text.replaceAll(/:host/gi, ":none");
   if (within.trimStart().startsWith("@")) return within;
@@ -78,17 +81,20 @@ function shownDeclaration(text: string): string {
   return `${text.slice(0, colon)}:${value}`;
 }
 
-/** Properties that add or reorder words, so that a link could show other words than those in its HTML, or that run scripts in old browsers. */
+/**
+ * Properties that add or reorder words, with which a link could show other words than its HTML has, and properties that run scripts in old
+ * browsers.
+ */
 const notShown: ReadonlySet<string> = new Set(["content", "direction", "unicode-bidi", "behavior", "-moz-binding"]);
 
 const stringOrPicture = /url\("https?:[^"]*"\)|"[^"\n\r\f]*"?|'[^'\n\r\f]*'?/gi;
-/** Only these properties keep their strings, which are names of fonts. Others show theirs as words: list marks, quotes, overflow signs. */
+/** Only these properties keep their strings, which are names of fonts. Others would show them: list marks, quotes, overflow signs. */
 const withNames = /^(?:font|font-family)$/;
 const withPictures = /^(?:background|background-image|list-style|list-style-image|border-image|border-image-source)$/;
 
 /**
- * Lengths relative to the height of the window. A frame is as high as its mail, so both would grow forever; they are computed for a window
- * of 800 pixels.
+ * Lengths relative to the height of the window. The frame is made as high as its mail, so both would grow forever. Such lengths are
+ * computed for a window of 800 pixels.
  */
 const heightUnit = /(?<![\w.])((?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)(?:[sld]?v(?:h|b|min|max)|cq(?:h|b|min|max))\b/gi;
 const pixelsPerUnit = 8;

@@ -6,7 +6,7 @@ import { shownCss } from "./shown-css.ts";
 import { shownElements } from "./tame-html.ts";
 
 export interface ShownHtmlOptions {
-  /** True to keep the addresses of remote pictures. A reader must allow it, since each picture tells its host who reads the mail. */
+  /** True to keep the addresses of remote pictures. A reader must allow it, since each picture shows its host who reads the mail. */
   remotePictures: boolean;
   /** The address of a part of the mail, by its Content-ID. */
   partAddress(contentId: string): string | undefined;
@@ -124,7 +124,7 @@ const mostPieces = 500;
 /** Characters that reverse the order of all letters behind them. No language needs them. */
 const overrides = /[\u202d\u202e]/;
 
-/** Collects pieces up to a size. There is always room for end tags. After the first piece that does not fit, no other is taken. */
+/** Collects pieces up to a size. After the first piece that does not fit, only end tags are added, for which room is kept. */
 function boundedOutput() {
   const pieces: string[] = [];
   let left = mostShownBytes - roomToClose;
@@ -202,7 +202,7 @@ function pictureOf(tag: Tag, options: ShownHtmlOptions): string {
   return `<img${attributesOf(tag, options)}${sourceAttribute(source, options)}>`;
 }
 
-/** The source of a picture. A remote picture without its address is marked, so that a page can count them. */
+/** The source of a picture. `data-remote` marks a remote picture whose address is left out, so that a page can count these. */
 function sourceAttribute(source: string, { remotePictures, partAddress }: ShownHtmlOptions): string {
   if (/^cid:/i.test(source)) {
     const address = partAddress(decodedId(source.slice(4)));

@@ -38,5 +38,5 @@ function verdictOf(reason: string | undefined): Verdict {
   return reason !== undefined && aboutUs.has(reason) ? "block" : "permanent";
 }
 
-/** Entries of Mailgun's own suppression lists do not mean that the address does not exist. */
+/** Reasons that leave open whether the address exists: a block by its provider, or an earlier unsubscription or complaint. */
 const aboutUs: ReadonlySet<string> = new Set(["espblock", "suppress-unsubscribe", "suppress-complaint"]);

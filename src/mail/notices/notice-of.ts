@@ -45,7 +45,7 @@ export function noticeOf(facts: NoticeFacts): Notice {
   };
 }
 
-/** Relays call refusals "permanent" that concern the sender or are temporary, so the server's reply counts more. */
+/** Relays also call a refusal "permanent" if it is temporary or concerns the sender, so the server's reply counts more. */
 function typeOf(refused: Refused, verdict: Verdict | undefined): BounceType {
   if (verdict === "block") return "block";
   const byTable = bounceTypeOf(refused);

@@ -45,7 +45,7 @@ function bounce(record: unknown): Omit<NoticeFacts, "names"> | undefined {
   return { kind: "bounced", verdict: verdictOf(type), recipient, occurredAt, diagnostic };
 }
 
-/** Types that are no bounce: the address exists, and it answered or wants something else. */
+/** Types that are not failed deliveries: automatic replies, address changes, subscriptions, tests, errors of other Postmark features. */
 const notAboutDelivery: ReadonlySet<string> = new Set([
   "AutoResponder",
   "AddressChange",

@@ -2,7 +2,7 @@ import type { Notice } from "../../domain/reports/notice.ts";
 import { at, instantAt, listAt, onlyText, textAt } from "./json.ts";
 import { noticeOf, type Verdict } from "./notice-of.ts";
 
-/** An event concerns the mail and lists the recipients in its header. With several recipients it does not say which one is meant. */
+/** Reads an event. It concerns a whole mail and lists the recipients of its header. If there are several, the one concerned is unknown. */
 export function resendNotices(event: unknown): Notice[] {
   const kind = kindOf(textAt(event, "type"));
   if (kind === undefined) return [];

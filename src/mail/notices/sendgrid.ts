@@ -2,7 +2,7 @@ import type { Notice } from "../../domain/reports/notice.ts";
 import { instantAt, textAt } from "./json.ts";
 import { noticeOf, type Verdict } from "./notice-of.ts";
 
-/** Reads one event of a batch. The `unique_args` of the mail stand among its fields. */
+/** Reads one event of a batch. SendGrid adds the `unique_args` of the mail, which have our mark, to the fields of the event. */
 export function sendgridNotices(event: unknown): Notice[] {
   const name = textAt(event, "event") ?? "";
   if (!Object.hasOwn(kinds, name)) return [];
@@ -17,7 +17,7 @@ export function sendgridNotices(event: unknown): Notice[] {
       names: {
         mark: textAt(event, "inboxd"),
         rfcMessageId: textAt(event, "smtp-id"),
-        // Behind the first dot stands the name of a filter at SendGrid.
+        // The part behind the first dot names a filter of SendGrid.
         providerMessageId: textAt(event, "sg_message_id")?.split(".", 1)[0],
       },
     }),
@@ -50,7 +50,7 @@ function bounceVerdict(event: unknown): Verdict | undefined {
   }
 }
 
-/** SendGrid did not try to send: the address is known to bounce, or the reason lies in the content or the recipient's wish. */
+/** The verdict on a mail that SendGrid did not try to send. Reasons other than these two are the content or the recipient's wish. */
 function dropVerdict(reason: string | undefined): Verdict {
   return reason === "Bounced Address" || reason === "Invalid" ? "permanent" : "block";
 }

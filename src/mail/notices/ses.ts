@@ -33,7 +33,7 @@ function factsOf(published: unknown): Omit<NoticeFacts, "names">[] {
 function bounces(bounce: unknown): Omit<NoticeFacts, "names">[] {
   const [type, subType] = [textAt(bounce, "bounceType"), textAt(bounce, "bounceSubType")];
   const recipients = listAt(bounce, "bouncedRecipients");
-  // SES reports out-of-office replies as such bounces. A server that refuses mail gives a reason.
+  // SES also reports out-of-office replies as bounces of this type. Only a real refusal has a status or a diagnostic code.
   const mayBeAnswer = type === "Transient" && subType === "General";
   const bounced = mayBeAnswer ? recipients.filter(isReported) : recipients;
   return bounced.map((recipient) => ({
@@ -95,7 +95,7 @@ function delays(delay: unknown): Omit<NoticeFacts, "names">[] {
   }));
 }
 
-/** Our Message-ID, from the header. Elsewhere `messageId` is the id of SES. */
+/** Our Message-ID, from the header of the mail. The field `messageId` is the id of SES. */
 function messageIdOf(mail: unknown): string | undefined {
   const field = listAt(mail, "headers").find((header) => textAt(header, "name")?.toLowerCase() === "message-id");
   return textAt(field, "value");

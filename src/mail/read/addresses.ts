@@ -9,8 +9,8 @@ export interface Named {
 }
 
 /**
- * The mailboxes of an address field (RFC 5322 §3.4), with groups flattened and without entries that lack an address. The field has its
- * encoded words as atoms. postal-mime reads the names. We find the entries and addresses ourselves, because it treats source routes,
+ * The mailboxes of an address field (RFC 5322 §3.4), with groups flattened and without entries that lack an address. `field` comes from
+ * `withWordsAsAtoms`. postal-mime reads the names. We find the entries and addresses ourselves, because postal-mime treats source routes,
  * comments and spaces as parts of an address, and ignores local names.
  */
 export function mailboxesIn(field: string): Named[] {
@@ -84,7 +84,10 @@ function nameOf(words: string, comment: string, address: string, library: Librar
 const plainWords = /^[^"\\()<>,;:=\0-\x1f]+$/;
 const plainQuoted = /^"([^"\\=\0-\x1f]+)"$/;
 
-/** Reads a name with the library. It parses the text behind each colon again, up to fifty times, so at most three colons are passed on. */
+/**
+ * Reads an entry with the library, which parses the text behind each colon again, up to fifty times. If a text has more than three colons,
+ * they become spaces.
+ */
 function namedBy(text: string, library: Library, behind = ""): Named[] {
   if (library.callsLeft === 0) return [];
   library.callsLeft -= 1;
@@ -98,7 +101,10 @@ const mostColons = 3;
 /** Far more than a name and an address need. */
 const mostNamedBy = 16 * 1024;
 
-/** The entries of a field, in one pass and linear time. An unclosed quote, comment or bracket is ignored, like all of its kind behind it. */
+/**
+ * The entries of a field, in one pass and linear time. An unclosed quote or comment is ignored, and so are all others of its kind behind
+ * it. An unclosed bracket ends at the next comma.
+ */
 function entriesOf(field: string): Entry[] {
   const entries: Entry[] = [];
   const lastBracket = field.lastIndexOf(">");
@@ -195,7 +201,7 @@ interface OpenEntry {
   around: string[];
   comments: string[];
   bracketed: string | undefined;
-  /** True if its words have an @, so that a colon behind it names no group. */
+  /** True if its words have an @. They are then not the name of a group, even with a colon behind them. */
   hasAt: boolean;
 }
 

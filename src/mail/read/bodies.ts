@@ -17,14 +17,14 @@ export interface Bodies {
 /** The versions of one content: a part, or all parts of one multipart/alternative. */
 interface Content {
   plain: string[];
-  /** Text of other kinds, such as Markdown, which counts only without plain text. */
+  /** Text of other kinds, such as Markdown, which is used only if there is no plain text. */
   otherText: string[];
   html: string[];
 }
 
 /**
- * The text and the HTML of the mail, each `undefined` if no part is of that kind. Both have the whole content: a part without a version in
- * one kind is converted. An empty line separates texts, and empty parts are skipped.
+ * The text and the HTML of the mail, each `undefined` if no part is of that kind. Both have the whole content: a part that exists only in
+ * the other kind is converted. An empty line separates texts, and empty parts are skipped.
  */
 export function bodiesOf(raw: Buffer, parts: readonly Part[]): Bodies {
   const contents = new Map<Part, Content>();
@@ -65,7 +65,7 @@ function htmlOfText(text: string): string {
   return `<div>${escapeHtml(text.trim()).replaceAll("\n", "<br />")}</div>`;
 }
 
-/** The bytes that a text may need for its 2,097,152 characters. The text is cut to those later. */
+/** The most bytes that 2,097,152 characters can need. The text is cut to this length later. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
 function readBody(raw: Buffer, part: Part): { text: string; whole: boolean } {
@@ -96,7 +96,7 @@ function endOfText(raw: Buffer, { bodyStart, bodyEnd }: Part): number {
 
 const cr = 0x0d;
 
-/** The text without the last line break that was inside its encoding. */
+/** The text without its last line break, if that was inside the encoding. */
 function withoutLastBreak({ encoding }: Part, text: string): string {
   const isHidden = encoding === "base64" || encoding === "uuencode";
   return isHidden && text.endsWith("\n") ? text.slice(0, -1) : text;

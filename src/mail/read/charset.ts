@@ -3,9 +3,9 @@ import { boundedMemory } from "../../primitives/memory.ts";
 import { escapedCharsets, pagedCharsets, wideCharsets } from "./old-charsets.ts";
 
 /**
- * Decodes bytes with the sender's charset label, if there is one. The bytes overrule the label, because many mailers label text without
- * reading it. A byte order mark overrules it, too. Without a useful label, the text is UTF-8 if the bytes are valid, ISO-2022-JP if they
- * have its escapes, and otherwise windows-1252, the most frequent charset of such mail.
+ * Decodes bytes with the sender's charset label, if there is one. Bytes that contradict the label overrule it, because many mailers label
+ * text without reading it. A byte order mark overrules it, too. Without a useful label, the text is UTF-8 if the bytes are valid,
+ * ISO-2022-JP if they have its escapes, and otherwise windows-1252, the most frequent charset of such mail.
  */
 export function decodeText(bytes: Buffer, label?: string): string {
   const marked = markedCharset(bytes);
@@ -42,19 +42,22 @@ export function charsetOfHtml(bytes: Buffer): string | undefined {
 const metaCharset = /<meta\s[^<>]{0,200}?charset\s{0,9}=\s{0,9}["']?([^\s"'/<>;]{1,40})/i;
 
 interface Charset {
-  /** The meaning of bytes below 0x80: ASCII (`letters` of one byte, `pairs` of two), part of escapes, or part of wider units. */
+  /**
+   * The meaning of bytes below 0x80. In `utf-8`, `letters` (one byte for each letter) and `pairs` (two bytes for most), they are ASCII. In
+   * `escapes` and `wide` (units of two or four bytes), they can be parts of other letters.
+   */
   kind: "utf-8" | "letters" | "pairs" | "escapes" | "wide";
   decode: (bytes: Buffer) => string;
 }
 
-/** True if bytes that are valid UTF-8 cannot have the charset of their label, in which they read as `named`. */
+/** True if bytes that are valid UTF-8 (`unicode`) contradict the charset of their label, which decodes them to `named`. */
 function contradicts(unicode: string, kind: Charset["kind"], named: string): boolean {
   if (kind === "letters") return likelyLetter.test(unicode);
   if (kind === "wide") return !unicode.includes("\0");
   return named.includes("\ufffd") || severalLetters.test(unicode);
 }
 
-/** Three bytes are not valid UTF-8 by chance. Two may be, like `É…` in windows-1252, but then they rarely make a letter in use. */
+/** Three bytes are not valid UTF-8 by chance. Two may be, like `É…` in windows-1252, but they rarely decode to a common letter. */
 const likelyLetter = /[\u{800}-\u{10ffff}]|[[\u0080-\u017f\u02b0-\u07ff]&&\p{L}]/v;
 const severalLetters = /^(?:(?:[\0-\u07ff]*[\u{800}-\u{10ffff}]){2}|(?:[\0-\x7f]*[^\0-\x7f]){4})/u;
 

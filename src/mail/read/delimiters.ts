@@ -17,7 +17,7 @@ export interface Delimiter {
   next: number;
 }
 
-/** The next delimiter from the start of a line on. */
+/** The first delimiter on the line that starts at `from`, or on a later line. */
 export function nextDelimiter(nesting: Nesting, from: number): Delimiter | undefined {
   const { raw, open } = nesting;
   if (open.length === 0) return undefined;
@@ -70,8 +70,8 @@ function startsWith(raw: Buffer, at: number, wanted: Buffer): boolean {
 }
 
 /**
- * The offset behind the line of a delimiter, or -1 if it is none. Some software writes words behind a delimiter, after a space or another
- * sign that no boundary has. Behind a boundary of dashes, words belong to the text, as in `--- Original message ---`.
+ * The offset behind the line of a delimiter, or -1 if the line is no delimiter. Some software writes words behind a delimiter, after a
+ * space or another sign that no boundary has. If the boundary has only dashes, a line with words is text, as in `--- Original message ---`.
  */
 function endOfDelimiter(raw: Buffer, from: number, delimiter: Buffer): number {
   const next = endOfBlankLine(raw, from);

@@ -3,8 +3,8 @@ import { decodeText, isMostlyUtf8 } from "./charset.ts";
 import { decodeTransfer } from "./transfer-encoding.ts";
 
 /**
- * The text of a field with its encoded words decoded (RFC 2047). The field has one character for each byte. Bytes outside of words are UTF-8
- * (RFC 6532), or in the code page of old software: `rawCharset`, if the mail names one.
+ * The text of a field with its encoded words decoded (RFC 2047). The field has one character for each byte. Bytes outside of words are
+ * UTF-8 (RFC 6532). If they are not valid UTF-8, they are decoded with `rawCharset`, a charset that the mail names elsewhere.
  */
 export function decodeWords(field: string, rawCharset?: string): string {
   if (isPlain(field)) return field;
@@ -52,7 +52,7 @@ const beyondPrintable = /[\x1b\x80-\xff]/;
 function piecesOf(field: string, rawCharset: string | undefined): Piece[] {
   const pieces: Piece[] = [];
   const literals = field.replace(encodedWord, "");
-  // Valid UTF-8 is UTF-8, even if the mail names another charset.
+  // Valid UTF-8 is decoded as UTF-8, even if the mail names another charset.
   const literalCharset = charsetOfLiterals(Buffer.from(literals, "latin1"), rawCharset);
   let run: Word[] = [];
   let end = 0;

@@ -3,13 +3,13 @@ import { passingMemory } from "../../primitives/memory.ts";
 /**
  * A queue of jobs for a few slots. The sender with the fewest slots is next, and among equal ones the sender served longest ago, so that a
  * thousand jobs of one sender delay no other. A sender is suspect for ten minutes after one of its jobs was killed. Suspects come last, and
- * together never take the last slot. This only keeps the order: it has no clock and no processes.
+ * together never take the last of several slots. The queue only keeps the order: it has no clock and no processes.
  */
 export interface FairLine<Item> {
   add(sender: string, item: Item): void;
   /** Takes the next item and gives it a slot. */
   take(nowMs: number): Item | undefined;
-  /** Removes a waiting item. Returns false if it does not wait. */
+  /** Removes a waiting item. Returns false if it was not waiting. */
   remove(sender: string, item: Item): boolean;
   /** Frees the slot of one of the sender's items. */
   leave(sender: string): void;
@@ -24,7 +24,7 @@ const suspectedMs = 10 * 60_000;
 const mostSuspects = 10_000;
 
 export function fairLine<Item>(slots: number): FairLine<Item> {
-  /** The waiting items by sender. The sender served longest ago comes first. */
+  /** The waiting items by sender. The sender that was served or added longest ago comes first. */
   const waiting = new Map<string, Item[]>();
   const served = new Map<string, number>();
   const suspects = passingMemory<string, true>(mostSuspects);

@@ -2,7 +2,7 @@ import type { Named } from "./addresses.ts";
 import { isSign, type NotedSigns, noteSign } from "./signs.ts";
 import { trimBlanks } from "./white-space.ts";
 
-/** The fields of a header that a mail is listed with. */
+/** The fields that are read from the header of a mail. */
 export interface Listed {
   from: Named | undefined;
   to: Named[];
@@ -17,9 +17,8 @@ export interface Listed {
 }
 
 /**
- * Reads a header in the usual form of machines: ASCII, one field per line or folded, names without quotes, comments or encoded words. It
- * returns undefined for any other form of a listed field, and the caller uses readHead, which takes several times as long. Both give the
- * same result.
+ * Reads a header in the usual form: ASCII, each field on one line or folded, names without quotes, comments or encoded words. Returns
+ * undefined for any other form. The caller then uses readHead, which takes several times as long and gives the same result for this form.
  */
 export function fastHead(head: string): Listed | undefined {
   const fields = new Map<string, string[]>();

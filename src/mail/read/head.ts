@@ -5,7 +5,7 @@ import type { Listed } from "./fast-head.ts";
 import { isSign, type NotedSigns, noteSign } from "./signs.ts";
 import { trimBlanks } from "./white-space.ts";
 
-/** The size of the header that is read. */
+/** The limits on the bytes that are read, of the whole header and of one field. */
 export interface HeadLimits {
   blockBytes: number;
   fieldBytes: number;
@@ -15,7 +15,7 @@ export const headLimits: HeadLimits = { blockBytes: 256 * 1024, fieldBytes: 64 *
 
 /**
  * Reads the listed fields of any header. `charsets` are the labels of the mail's parts, in order. Bytes that are neither ASCII nor UTF-8
- * have the first charset that the mail names.
+ * are decoded with the first charset that the mail names.
  */
 export function readHead(
   block: Buffer,
@@ -54,7 +54,7 @@ interface Field {
   value: string;
 }
 
-/** The listed fields. Each is cut or dropped on its own, so that a million addresses in To do not cost the Subject. */
+/** The listed fields. Each is cut or dropped on its own, so that the Subject is read even if To has a million addresses. */
 function listedFields(block: Buffer, limits: HeadLimits): { fields: Field[]; signs: NotedSigns; whole: boolean } {
   const fields: Field[] = [];
   const signs: NotedSigns = {};
@@ -106,7 +106,7 @@ function nameOf(field: Buffer): string {
   return end < 0 ? "" : trimBlanks(field.toString("latin1", 0, end)).toLowerCase();
 }
 
-/** Cuts a long field. References keeps its end, where the parent stands; other fields keep their beginning. */
+/** Cuts a long field. References and In-Reply-To keep their end, which has the parent; other fields keep their beginning. */
 function cut(field: Buffer, name: string, limitBytes: number): Buffer {
   if (name === "references" || name === "in-reply-to") {
     const tail = field.subarray(field.length - limitBytes);

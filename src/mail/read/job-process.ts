@@ -32,12 +32,12 @@ export interface JobProcessOptions {
   idleMs: number;
 }
 
-/** A process is ready after 20 ms, on a busy machine after seconds. */
+/** The time limit for a start, which takes 20 ms, or seconds on a busy machine. */
 const startMs = 15_000;
 const weighedEveryMs = 100;
 /** The unit of processor time in Linux. */
 const tickMs = 10;
-/** On a busy machine a job gets less processor time than has passed, so the limit is checked up to five times. */
+/** On a busy machine, a job gets less processor time than has passed, so its processor time is checked up to five times. */
 const mostChecks = 5;
 
 export function jobProcess<Job, Result>(options: JobProcessOptions, owner: JobProcessOwner<Result>): JobProcess<Job> {
@@ -56,13 +56,16 @@ export function jobProcess<Job, Result>(options: JobProcessOptions, owner: JobPr
     owner.onEnd(fault);
   }
 
-  /** Ends the process after this time. Without a fault, its job is the cause. */
+  /** Ends the process after this time, unless a later call replaces the timer. */
   function arm(ms: number, fault?: string): void {
     clearTimeout(timer);
     timer = setTimeout(() => end(fault), ms);
   }
 
-  /** Ends the process when its job has used its processor time. With the clock alone, a busy machine would cost a mail its content. */
+  /**
+   * Ends the process when its job has used its processor time. With a limit on elapsed time alone, a harmless mail would lose its content
+   * on a busy machine.
+   */
   function armJob(beforeMs: number, checks = mostChecks, leftMs = options.timeoutMs): void {
     clearTimeout(timer);
     timer = setTimeout(() => {
@@ -86,10 +89,11 @@ export function jobProcess<Job, Result>(options: JobProcessOptions, owner: JobPr
 
   return {
     start() {
-      arm(startMs, "Cannot start parser: its process does not come up");
+      arm(startMs, "Cannot start parser: its process was not ready in time");
       try {
         child = Bun.spawn([...options.command], {
-          // It gets none of our environment, which has secrets. With this flag the kernel kills it when we die, even during a job.
+          // The process gets none of our environment, which has secrets. With this flag, the kernel kills it when our process
+          // dies, even during a job.
           env: { BUN_FEATURE_FLAG_NO_ORPHANS: "1" },
           stdio: ["ignore", "ignore", "ignore"],
           ipc: receive,
@@ -109,7 +113,7 @@ export function jobProcess<Job, Result>(options: JobProcessOptions, owner: JobPr
       try {
         child?.send(job());
       } catch (error) {
-        end(`Cannot parse mail: its process does not take it: ${messageOf(error)}`);
+        end(`Cannot parse mail: its process did not accept it: ${messageOf(error)}`);
       }
     },
 

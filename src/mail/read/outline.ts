@@ -95,7 +95,9 @@ function endBody(walk: Walk, part: Part, delimiter: Delimiter | undefined): numb
   return cutAt;
 }
 
-/** Skips closing delimiters up to one that begins a part; undefined without such a one. */
+/**
+ * Skips closing delimiters. Returns the first one that begins a part, or the end of reading before it; undefined at the end of the mail.
+ */
 function behindClosed(walk: Walk, closing: Delimiter): Delimiter | WalkEnd | undefined {
   const { raw, open } = walk;
   let delimiter: Delimiter | undefined = closing;

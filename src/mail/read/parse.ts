@@ -30,7 +30,7 @@ export interface MailParser {
   parse(raw: Uint8Array): Promise<ParsedMail>;
   /** Parses a mail that can wait. The result is undefined if no process was free for it, which says nothing about the mail. */
   parseQueued(raw: Uint8Array, entry: QueueEntry): Promise<ParsedMail | undefined>;
-  /** Converts Markdown to HTML. The result is undefined if that takes too long; then the mail has only text. `sender` is its owner. */
+  /** Converts Markdown to HTML. The result is undefined if that takes too long. `sender` is the owner of the text. */
   htmlOfMarkdown(text: string, sender: string): Promise<string | undefined>;
   close(): void;
 }
@@ -170,7 +170,7 @@ interface Read {
   whole: boolean;
 }
 
-/** The limit on text and on HTML. Longer text is a file, and longer HTML has embedded images. The raw mail is kept whole. */
+/** The limit on the text and on the HTML. Only a file as text, or HTML with embedded images, is longer. The raw mail is kept whole. */
 const maxBodyLength = 2 * 1024 * 1024;
 
 /** The limit on attachments, so that a mail with 20,000 parts does not become 20,000 rows. The raw mail is kept whole. */
@@ -194,7 +194,7 @@ function toParsedMail(
     return kept;
   }
 
-  /** The mailboxes without those whose address cannot be answered. */
+  /** The mailboxes whose address is neither empty nor too long. */
   function mailboxesOf(entries: readonly Named[]): Mailbox[] {
     return entries.flatMap((entry) => {
       const address = oneLine(entry.address);

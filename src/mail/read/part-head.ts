@@ -5,19 +5,19 @@ import { endBeforeBreak, endOfBlankLine, isBlank, isBlankText, isEmptyLine } fro
 
 /** The header of a part, with the fields that describe its content. */
 export interface PartHead {
-  /** The part before it is described. Its body reaches to the end of the mail. */
+  /** The part, without the facts from its fields yet. Its body reaches to the end of the mail. */
   part: Part;
   fields: ContentFields;
   /** False if a field was cut. */
   whole: boolean;
-  /** True if it has more lines than the limit. */
+  /** True if the header reaches the limit on lines. */
   endless: boolean;
 }
 
 /** Reading stops at this limit (contract §6), which only hostile mail reaches. */
 const maxHeadLines = 250_000;
 
-/** Reads the header that starts here. `ofMail` is true for that of the mail itself. */
+/** Reads the header that starts here. `ofMail` is true for the header of the mail itself. */
 export function readPartHead(nesting: Nesting, headStart: number, ofMail: boolean): PartHead {
   const { raw } = nesting;
   const fields: ContentFields = {};
@@ -26,8 +26,8 @@ export function readPartHead(nesting: Nesting, headStart: number, ofMail: boolea
   let fieldStart = headStart;
   let bodyStart = raw.length;
   let left = maxHeadLines;
-  // A line that begins with white space continues the field before it. If it is blank, or no field is before it,
-  // it does so only if another field follows.
+  // A line that begins with white space continues the field before it. A doubtful line, which is blank or has no field
+  // before it, does so only if another field follows.
   let doubtfulFrom = -1;
   let fieldsUntil = -1;
 
@@ -53,7 +53,7 @@ export function readPartHead(nesting: Nesting, headStart: number, ofMail: boolea
       fieldStart = headEnd;
       doubtfulFrom = -1;
     } else if (!isParameters(raw, fieldStart, headEnd, next)) {
-      // A line that cannot be a field begins the body. The body of the mail itself cannot begin before From.
+      // A line that cannot be a field begins the body. In the header of the mail itself, it is ignored if From follows.
       if (fieldsUntil < 0 && ofMail) fieldsUntil = endOfFields(raw, headStart, headEnd);
       if (headEnd >= fieldsUntil) {
         bodyStart = headEnd;
@@ -102,7 +102,7 @@ function isNameByte(byte: number | undefined): boolean {
   return byte !== undefined && byte > space && byte < 0x7f && byte !== colon;
 }
 
-/** True for a continuation of a Content field that lost its leading space: parameters, or the rest of a quoted one. */
+/** True for a continuation of a Content field that lost its leading space: parameters, or the rest of a quoted parameter. */
 function isParameters(raw: Buffer, fieldStart: number, lineStart: number, lineEnd: number): boolean {
   if (!/^content-/i.test(raw.toString("latin1", fieldStart, fieldStart + 8))) return false;
   if (raw[endBeforeBreak(raw, fieldStart, lineStart) - 1] === semicolon) return true;

@@ -8,11 +8,11 @@ export interface Part {
   headStart: number;
   headEnd: number;
   bodyStart: number;
-  /** The end of the body before the line break of the delimiter, which belongs to the delimiter (RFC 2046 §5.1.1). */
+  /** The end of the body, without the line break before the delimiter, which belongs to the delimiter (RFC 2046 §5.1.1). */
   bodyEnd: number;
   role: PartRole;
   encoding: TransferEncoding;
-  /** The type with which it is read. */
+  /** The type as which the part is read: the declared type, or text/plain for a multipart without parts. */
   type: StructuredValue;
   /** The type in its header. */
   declaredType: StructuredValue;
@@ -170,9 +170,9 @@ function encodingOf(field: string): TransferEncoding {
 
 const uuencodings: ReadonlySet<string> = new Set(["x-uuencode", "uuencode", "x-uue", "uue"]);
 
-/** Stores the value if this is one of the fields and the first of its name. Returns false if it was cut. */
+/** Stores the value of a field that describes the content, unless an earlier field has its name. Returns false if it was cut. */
 export function takeField(raw: Buffer, start: number, end: number, fields: ContentFields): boolean {
-  // The first two bytes exclude nearly all other fields.
+  // The first two bytes, `co`, exclude nearly all other fields.
   if (((raw[start] ?? 0) | 0x20) !== 0x63 || ((raw[start + 1] ?? 0) | 0x20) !== 0x6f) return true;
   const colon = raw.subarray(start, Math.min(end, start + 64)).indexOf(0x3a);
   if (colon < 0) return true;

@@ -2,16 +2,16 @@ import { fairLine } from "./fair-line.ts";
 import { type JobProcess, type JobProcessOptions, jobProcess } from "./job-process.ts";
 
 /**
- * A pool of child processes for jobs, each killed after `timeoutMs` of work. Only the kernel can stop a running pattern: a terminated
- * thread runs it to its end, for hours.
+ * A pool of child processes for jobs. A process is killed if its job takes too much time or memory. Threads would not do: only the kernel
+ * can stop a running regular expression, and a terminated thread runs it to its end, for hours.
  */
 export interface ProcessPool<Job, Result> {
-  /** Runs a job. It is created when a process is free. */
+  /** Runs a job. `job` is called when a process is free. */
   run(job: () => Job, entry: QueueEntry): Promise<Outcome<Result>>;
   close(): void;
 }
 
-/** The owner of a job, for a fair order, and a signal that ends its wait. Without a signal it waits for `queueMs`. */
+/** The owner of a job, for a fair order, and a signal that ends its wait. Without a signal, it waits at most `queueMs`. */
 export interface QueueEntry {
   sender: string;
   signal?: AbortSignal;
@@ -70,7 +70,7 @@ export function processPool<Job, Result>(options: ProcessPoolOptions): ProcessPo
   function drop(slot: Slot<Job, Result>, fault: string | undefined): void {
     slots.delete(slot);
     if (fault !== undefined && !closed) options.onFault?.(fault);
-    // A process that did not start would not start for the next job either.
+    // If a process did not start, another would not start either, so no waiting job is served.
     if (!slot.process.isUp()) for (const waiting of line.clear()) waiting.settle(unserved);
     finish(slot, closed || fault !== undefined ? unserved : ended);
     next();

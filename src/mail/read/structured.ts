@@ -8,7 +8,7 @@ export interface StructuredValue {
   value: string;
   /** The parameters by name in lower case; the first of a name counts. The pieces of a long value (RFC 2231 §3) are separate. */
   parameters: ReadonlyMap<string, string>;
-  /** False if no value can be in pieces. */
+  /** True if a value may be in pieces. */
   isPieced: boolean;
 }
 
@@ -33,7 +33,7 @@ export function parameterText(structured: StructuredValue, name: string, rawChar
 
 interface Pieced {
   bytes: string;
-  /** Defined if a piece is percent-encoded. */
+  /** Undefined if no piece is percent-encoded; "" if no charset is named. */
   charset: string | undefined;
 }
 

@@ -11,16 +11,16 @@ export function decodeTransfer(body: Buffer, encoding: TransferEncoding): Uint8A
 }
 
 /**
- * Decodes base64 (RFC 2045 §6.8) from bytes to bytes, since a string would take three times the memory. Padding ends a run of whole bytes:
- * some senders pad each line, or join padded pieces. Bytes outside of the alphabet are ignored. Behind padding, a line with such bytes ends
- * the code, because it comes from a list or a gateway.
+ * Decodes base64 (RFC 2045 §6.8) from bytes to bytes, since a string would take three times the memory. Decoding goes on behind padding:
+ * some senders pad each line, or join padded pieces. Bytes outside of the alphabet are ignored. Behind padding, however, a line with such
+ * bytes ends the data, because a mailing list or a gateway added it.
  */
 function decodeBase64(body: Buffer): Uint8Array {
   const decoded = new Uint8Array(Math.ceil(body.length / 4) * 3);
   let length = 0;
   let bits = 0;
   let digits = 0;
-  let beforeLine: { length: number; bits: number; digits: number } | undefined; // the state before the current line, behind padding
+  let beforeLine: { length: number; bits: number; digits: number } | undefined; // the state at the start of the line, once padding was seen
   for (let at = 0; at < body.length; at++) {
     const digit = base64Digits[body[at] ?? 0] ?? noise;
     if (digit < 64) {
@@ -48,7 +48,7 @@ function decodeBase64(body: Buffer): Uint8Array {
 
 /**
  * True if a body with the label base64 can be base64. Prose has a space or a sign every few letters, base64 only line breaks. A body that
- * ends within a group of four, without padding, counts only if it decodes to text.
+ * ends within a group of four, without padding, counts only if it decodes to UTF-8.
  */
 export function isBase64(body: Buffer): boolean {
   const paddingAt = body.indexOf("=");
@@ -71,7 +71,7 @@ function isWhite(byte: number | undefined): boolean {
   return byte === lf || byte === cr || byte === 0x20 || byte === 0x09;
 }
 
-/** Writes the rest of an incomplete run: two digits are one byte, three digits are two. */
+/** Decodes the incomplete group of four digits at the end of a run: two digits are one byte, three digits are two. */
 function endRun(decoded: Uint8Array, from: number, bits: number, digits: number): number {
   let length = from;
   if (digits === 2) decoded[length++] = bits >> 4;

@@ -1,6 +1,6 @@
 /**
- * The text from `from` on, without spaces and tabs around it. `trim` would also remove the last byte of some UTF-8 letters. A loop, because
- * the time of a pattern grows with the square of a run of spaces.
+ * The text from offset `from` on, without spaces and tabs around it. `trim` would also remove 0xA0, the last byte of some UTF-8 letters.
+ * The time of a regular expression would grow with the square of a run of spaces.
  */
 export function trimBlanks(text: string, from = 0): string {
   let start = from;

@@ -51,7 +51,7 @@ function isOfRecipient(fields: Fields): boolean {
 
 const recipientFields = ["final-recipient", "original-recipient", "action", "status", "diagnostic-code"];
 
-/** The groups of fields by recipient. Some servers write an empty line within the fields of one recipient. */
+/** The fields of each recipient. Some servers put an empty line among them, so a group without a repeated field belongs to the last one. */
 function recipientGroups(groups: readonly Fields[]): Fields[] {
   const merged: Map<string, string>[] = [];
   for (const group of groups.filter(isOfRecipient)) {

@@ -7,7 +7,7 @@ import { isAboutMail, readWords, statesFailure, type Words } from "./words.ts";
 
 /** The envelope of the mail. */
 export interface Arrived {
-  /** Recipients of the message to whose return path it came; undefined for a mail to inboxes only. */
+  /** The recipients of our message, if this mail came to its return path; undefined for a mail to inboxes only. */
   sentTo: readonly string[] | undefined;
   /** The sender in the SMTP transaction; "" for none. */
   reversePath: string;
@@ -31,7 +31,7 @@ export function readReport(mail: ParsedMail, arrived: Arrived): MailReport | und
 function readFreeForm(mail: ParsedMail, { sentTo, reversePath }: Arrived): MailReport | undefined {
   if (sentTo === undefined) return undefined;
   const isFromDaemon = isDaemon(mail.from);
-  // Out-of-office programs also use a null sender (RFC 3834 §3.3).
+  // Out-of-office programs also use a null sender (RFC 3834 §3.3), so a mail from a recipient does not count.
   if (!isFromDaemon && (reversePath !== "" || isAmong(sentTo, mail.from))) return undefined;
   const words = readWords(mail);
   const isNamed = words.names(sentTo);

@@ -42,7 +42,7 @@ function isHead(fields: Fields): boolean {
 
 const listed = ["to", "subject", "date"];
 
-/** True for the header of a transmitted mail, which is not a summary for people. */
+/** True for the header of a transmitted mail, which has Message-ID or Received. A summary for people has neither. */
 export function isOfTransport(fields: Fields | undefined): fields is Fields {
   return fields !== undefined && (fields.has("message-id") || fields.has("received"));
 }
@@ -56,7 +56,7 @@ export interface DividedText {
 
 /**
  * Divides a text into the reporter's words and the returned mail. Some reporters write a few indented fields of the mail above their own
- * words. Those fields divide nothing if the text before them gives no reason (`hasReason`).
+ * words. Such fields are part of the words if the text before them gives no reason (`hasReason`).
  */
 export function dividedText(text: string, hasReason: (said: string) => boolean): DividedText {
   const lines = text.split("\n", mostLines);
@@ -101,7 +101,10 @@ function isIndented(lines: readonly string[], start: number, end: number): boole
   return /^[ \t]/.test(lines[start] ?? "") && next !== undefined && !/^[ \t]/.test(next);
 }
 
-/** True for a continuation without white space, which some servers write: a field follows within four lines, without an empty line between. */
+/**
+ * True if the line may continue a field without the white space of folding, as some servers write it: another field follows within four
+ * lines, without an empty line between.
+ */
 function isBrokenOff(lines: readonly string[], at: number, mark: string): boolean {
   for (const next of lines.slice(at + 1, at + 1 + mostBroken)) {
     const line = next.startsWith(mark) ? next.slice(mark.length) : next;

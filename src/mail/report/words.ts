@@ -7,18 +7,18 @@ import { codesIn } from "./codes.ts";
 import { dividedText, idsOfHead, isOfTransport, returnedHead } from "./returned-mail.ts";
 /** The facts in the text of a report, before the mail that it returns. */
 export interface Words {
-  /** The report, as far as words alone give it. */
+  /** The report as read from the words alone. */
   report: MailReport;
   /** True if the text has an SMTP code or an enhanced one. */
   hasCode: boolean;
   /** True if the text has both kinds, as in `550 5.1.1`. */
   hasBothCodes: boolean;
   hasReturned: boolean;
-  /** True if a server returned the mail: as its own part, or with a field that servers write. People quote mail in another way. */
+  /** True if a server returned the mail: as a part of its own, or in the text with Message-ID or Received, which people do not quote. */
   isReturnedByServer: boolean;
   /** True if the mail is late and not lost. */
   isDelay: boolean;
-  /** The text about one recipient, or the whole text for an only recipient (`alone`) without a paragraph. */
+  /** The text about one recipient: its paragraph if that gives a reason. Otherwise, for an only recipient (`alone`), the whole text. */
   saidOf(address: string | undefined, alone: boolean): string;
   /** True if one of these addresses stands in the text, or in the field that lists failed recipients. */
   names(addresses: readonly string[]): boolean;
@@ -148,7 +148,7 @@ const lost =
 /** Sendmail's subject when it has given up. */
 const returnedMail = /^returned mail\b/i;
 
-/** The paragraphs by the address at their beginning, in lower case. Each reaches to the next such line. */
+/** The paragraphs by the address in their first line, in lower case. A paragraph ends before the next line that begins with an address. */
 function paragraphsOf(said: string): Map<string, string> {
   const paragraphs = new Map<string, string>();
   let address: string | undefined;
@@ -167,7 +167,7 @@ function paragraphsOf(said: string): Map<string, string> {
   return paragraphs;
 }
 
-/** The addresses at the ends of lines, except those of the sender: for texts without a line that begins with one. */
+/** The addresses at the ends of lines, for a text in which no line begins with an address. Lines about the sender are skipped. */
 function addressesAtEnds(said: string): string[] {
   const found = new Set<string>();
   for (const line of said.split("\n")) {

@@ -7,7 +7,7 @@ import { bodyOf, type Piece, transferEncoding } from "./parts.ts";
 /**
  * The bytes of a mail without attachments (RFC 5322, RFC 2045): CRLF, lines of at most 998 octets, only ASCII unless `needsSmtpUtf8`. The
  * same mail gives the same bytes, so that a retry repeats the first attempt. The header has only our fields and the mail's custom fields:
- * line breaks and controls in a text become spaces, and in an address or Message-ID they are a bug of the caller, which throws.
+ * line breaks and controls in a text become spaces. In an address or Message-ID they are a bug of the caller, so composing throws.
  */
 export function composeMail(mail: OutgoingMail): Uint8Array {
   const { header, body } = piecesOf(mail);
@@ -52,7 +52,7 @@ function sizeOf(piece: Piece): number {
   return transferEncoding(piece) === "base64" ? base64LinesLength(piece.sizeBytes) : piece.sizeBytes;
 }
 
-/** The bytes of a file. It throws if the file has another length than the mail states, since the mail would change. */
+/** The bytes of a file. Throws if their number is not `sizeBytes`, from which the size of the mail was computed. */
 async function* whole(file: OutgoingAttachment, open: OpenBytes): AsyncGenerator<Uint8Array> {
   let left = file.sizeBytes;
   for await (const piece of open(file)) {
@@ -60,5 +60,5 @@ async function* whole(file: OutgoingAttachment, open: OpenBytes): AsyncGenerator
     if (left < 0) break;
     yield piece;
   }
-  if (left !== 0) throw new Error("Cannot compose mail: a file has another length than it said");
+  if (left !== 0) throw new Error("Cannot compose mail: the length of a file is not its stated size");
 }

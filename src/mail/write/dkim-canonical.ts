@@ -109,7 +109,7 @@ export function relaxedPieces(write: (octets: Uint8Array) => void) {
     return isSpace || endsInReturn || emptyLines > 0;
   }
 
-  /** True for a piece that needs no change, such as lines of base64, which most of a large mail is. */
+  /** True for a piece that needs no change. Most of a large mail is such pieces: lines of base64. */
   function isRelaxed(piece: Uint8Array): boolean {
     if (holdsBack() || piece.length < worthLookingBytes) return false;
     const [first, last] = [piece[0], piece.at(-1)];
@@ -122,7 +122,7 @@ export function relaxedPieces(write: (octets: Uint8Array) => void) {
   return {
     take(piece: Uint8Array): void {
       let at = 0;
-      // A file follows an empty line, which is held back until its first octet comes.
+      // Writes held-back octets first, such as the empty line before a file, so that the rest may need no change.
       while (holdsBack() && at < piece.length && at < mostLeadingOctets) takeOctet(piece[at++] ?? 0);
       const rest = piece.subarray(at);
       if (isRelaxed(rest)) {

@@ -134,26 +134,26 @@ function readPrivateKey(pem: string): KeyObject {
     // A PEM in an environment variable often has `\n` for its line ends.
     key = createPrivateKey(pem.replaceAll("\\n", "\n").trim());
   } catch (error) {
-    if (/ENCRYPTED/.test(pem)) throw new Error("it is encrypted; give it without passphrase", { cause: error });
+    if (/ENCRYPTED/.test(pem)) throw new Error("it is encrypted; give it without a passphrase", { cause: error });
     if (/-----BEGIN (RSA )?PUBLIC KEY-----/.test(pem)) throw new Error("it is a public key", { cause: error });
     throw new Error("it is not a private key in PEM (PKCS#8 or PKCS#1)", { cause: error });
   }
   typeOf(key);
   const bits = key.asymmetricKeyDetails?.modulusLength;
   // Verifiers do not accept shorter keys (RFC 8301 §3.2).
-  if (bits !== undefined && bits < 1024) throw new Error(`it has ${bits} bits, and RSA needs 1024, better 2048`);
+  if (bits !== undefined && bits < 1024) throw new Error(`it has ${bits} bits; RSA needs at least 1024, better 2048`);
   return key;
 }
 
 function typeOf(key: KeyObject): "rsa" | "ed25519" {
   const type = key.asymmetricKeyType;
   if (type === "rsa" || type === "ed25519") return type;
-  throw new Error(`it is of type ${type ?? "unknown"}; DKIM knows RSA and Ed25519`);
+  throw new Error(`it is of type ${type ?? "unknown"}; DKIM needs RSA or Ed25519`);
 }
 
 /**
- * Fields that are signed once more than the mail has them, so that a field added on the way breaks the signature (RFC 6376 §8.15). A reader
- * might see a second From or Subject.
+ * Fields with one more entry in `h=` than the mail has, so that adding such a field on the way breaks the signature (RFC 6376 §8.15).
+ * Otherwise a reader could see a second From or Subject.
  */
 const oversigned =
   "From To Cc Reply-To Subject Date Message-ID In-Reply-To References MIME-Version Content-Type Content-Transfer-Encoding".split(
@@ -162,7 +162,7 @@ const oversigned =
 
 interface SignedField {
   name: string;
-  /** Undefined for a field that the mail lacks and nobody may add. */
+  /** Undefined for the extra entry of an oversigned name, which matches no field: a field added later breaks the signature. */
   text: string | undefined;
 }
 

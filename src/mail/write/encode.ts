@@ -44,7 +44,7 @@ export function customTokens(text: string): string[] {
   return at > 0 && /^<[!-;=?-~]{1,900}>$/.test(id) ? [...encodedWords(text.slice(0, at)), id] : encodedWords(text);
 }
 
-/** Splits a text at single spaces. Further spaces belong to the next word. */
+/** Splits a text at spaces. All but the first of several spaces in a row belong to the next word. */
 function splitAtSpaces(text: string): string[] {
   const words: string[] = [];
   let gap = "";
@@ -78,7 +78,7 @@ export function foldedField(name: string, tokens: readonly string[]): string {
   return field;
 }
 
-/** Room for `Subject: ` or another short name before the first token, within those 76. */
+/** Leaves room for `Subject: ` or another short name before the first token, in a line of 76 octets. */
 const maxTokenLength = 64;
 
 /** True for printable ASCII that folding does not change: without runs of spaces, long words and encoded words. */
@@ -88,7 +88,7 @@ function isPlain(text: string): boolean {
   );
 }
 
-/** Leaves room for the name of the field on the first line. */
+/** Leaves room for the name of the field on the first line, which may have 998 octets. */
 const longestWord = 900;
 
 const printable = /^[ -~]*$/;
@@ -119,7 +119,7 @@ function qEncoded(byte: number): string {
   return /[A-Za-z0-9!*+/-]/.test(character) ? character : `=${hex(byte)}`;
 }
 
-/** The pieces in groups of at most `room`, in order. */
+/** The pieces in groups, in order. The sizes in a group add up to at most `room`. */
 function packed<Piece>(pieces: readonly Piece[], sizeOf: (piece: Piece) => number, room: number): Piece[][] {
   const groups: Piece[][] = [];
   let left = 0;
@@ -141,10 +141,10 @@ const [tab, lineFeed, carriageReturn, space, hyphen, dot, equals, letterF] = [9,
 
 /**
  * Encodes quoted-printable (RFC 2045 §6.7). Three more octets are encoded at the start of a line: a dot, so that no line ends an SMTP
- * transaction; a hyphen, so that no line is a boundary; the F of `From `, so that no mailbox file escapes it.
+ * transaction; a hyphen, so that no line is a boundary; the F of `From `, so that no mailbox file puts `>` before it.
  */
 function quotedPrintable(bytes: Uint8Array): string {
-  // At most three octets for one, and a soft break of three after each 72 or more.
+  // Enough for three octets per octet, and for a soft break of three after each line of 72 or more.
   const out = new Uint8Array(Math.ceil(bytes.length * 3.2) + 8);
   let length = 0;
   let column = 0;

@@ -7,9 +7,9 @@ import { customTokens, foldedField, phraseTokens, unstructuredTokens } from "./e
 
 type Field = [name: string, tokens: readonly string[]];
 
-/** The header fields of a mail except those of its parts, without line ends behind them. */
+/** The header fields of a mail, without line ends behind them. Those about its content, such as Content-Type, come from `bodyOf`. */
 export function headerFields(mail: OutgoingMail): string[] {
-  if (mail.to.length + mail.cc.length === 0) throw new Error("Cannot compose mail: it goes to nobody");
+  if (mail.to.length + mail.cc.length === 0) throw new Error("Cannot compose mail: it has no recipient");
   const inReplyTo = mail.inReplyTo === undefined ? [] : writableIds([mail.inReplyTo]);
   const references = writableIds(mail.references);
   const fields: Field[] = [
@@ -29,7 +29,7 @@ export function headerFields(mail: OutgoingMail): string[] {
   return fields.map(([name, tokens]) => foldedField(name, tokens));
 }
 
-/** True if an address cannot be written in ASCII (RFC 6531). A domain has an A-label, a local part has no such form. */
+/** True if an address cannot be written in ASCII (RFC 6531). A domain has an ASCII form (A-labels), a local part has none. */
 export function needsSmtpUtf8({ from, to, cc, replyTo }: OutgoingMail): boolean {
   const addresses = [from, ...to, ...cc].map(({ address }) => address);
   return [...addresses, replyTo ?? ""].some((address) => notAscii.test(splitAddress(address)?.local ?? ""));
@@ -44,7 +44,7 @@ function automaticFields(autoSubmitted: AutoSubmitted): Field[] {
 }
 
 function customField({ name, value }: CustomHeader): Field {
-  if (!/^[A-Za-z0-9-]{1,76}$/.test(name)) throw new Error("Cannot compose mail: a name of a further field is none");
+  if (!/^[A-Za-z0-9-]{1,76}$/.test(name)) throw new Error("Cannot compose mail: the name of a custom field is invalid");
   const line = oneLine(value);
   return [name, name.toLowerCase() === "list-unsubscribe" ? urlTokens(line) : customTokens(line)];
 }
@@ -96,7 +96,7 @@ const hostName = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/i;
 
 function ownId(messageId: string): string[] {
   const ids = writableIds([messageId]);
-  if (ids.length === 0) throw new Error("Cannot compose mail: its Message-ID is not one");
+  if (ids.length === 0) throw new Error("Cannot compose mail: its Message-ID is invalid");
   return ids;
 }
 

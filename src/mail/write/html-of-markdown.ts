@@ -1,12 +1,12 @@
 import { Refusal } from "../../domain/errors.ts";
 import { utf8Length } from "../../standards/text.ts";
 
-/** The outcome of a conversion in another process: `ended` if that was killed, `unserved` if none was free. */
+/** The outcome of a conversion in another process: `ended` if the process was killed, `unserved` if none was free. */
 export type Conversion = { kind: "done"; result: string | undefined } | { kind: "ended" } | { kind: "unserved" };
 
 /**
- * Converts Markdown to HTML: here if that is quick, otherwise with `inProcess`, whose process is killed if it takes too long. The result is
- * undefined in that case, and if the HTML shows nothing or is longer than a caller's own may be. Such a mail has only text.
+ * Converts Markdown to HTML: here if that is quick, otherwise with `inProcess`, in another process that is killed if it takes too long. The
+ * result is undefined after that, if the HTML shows nothing, and if it is longer than a `bodyHtml` may be. The mail then has only text.
  */
 export function markdownReader(inProcess: (markdown: string, sender: string) => Promise<Conversion>) {
   return async (markdown: string, sender: string): Promise<string | undefined> => {

@@ -2,9 +2,9 @@ import MarkdownIt, { type Token } from "markdown-it";
 import { escapeHtml } from "../html/html.ts";
 
 /**
- * Converts Markdown to HTML: CommonMark with tables and strikethrough, as language models write it. HTML in it is shown as text. A link with
- * a scheme other than http, https or mailto becomes its words, and a picture with a source other than https or `cid:` its description. Tables and code have
- * inline styles, since mail programs ignore style sheets.
+ * Converts Markdown to HTML: CommonMark with tables and strikethrough, as language models write it. HTML in it is shown as text. A link
+ * with a scheme other than http, https or mailto is replaced with its words. A picture with a source other than https or `cid:` is replaced
+ * with its description. Tables and code have inline styles, since mail programs ignore style sheets.
  */
 export function markdownToHtml(text: string): string {
   converter ??= markdownConverter();

@@ -36,7 +36,7 @@ export function bodyOf(mail: OutgoingMail): Part {
   return multipart(mail, "mixed", [related, ...attached.map((file) => filePart(file, "attachment"))]);
 }
 
-/** The texts of a mail, joined by mimetext. It gets encoded bodies, since its own encoding is unsafe, and no header fields. */
+/** The texts of a mail, joined by mimetext. mimetext gets encoded bodies, since its own encoding is unsafe, and no header fields. */
 function textsOf({ messageId, bodyText, bodyHtml }: OutgoingMail): Part {
   const message = createMimeMessage();
   message.headers.fields = [];
@@ -69,8 +69,8 @@ function multipart({ messageId }: Pick<OutgoingMail, "messageId">, kind: string,
 }
 
 /**
- * A boundary, without randomness: no line of an encoded body begins with a hyphen, so none is this boundary. A mail that is attached existed
- * before this mail's Message-ID, so it does not have it either.
+ * A boundary made from the Message-ID, without randomness. No line of an encoded body begins with a hyphen, so none is this boundary. An
+ * attached mail is older than this Message-ID, so it does not contain the boundary either.
  */
 function boundaryOf(messageId: string, kind: string): string {
   const named = kind === "alternative" ? messageId : `${kind}\n${messageId}`;
@@ -95,7 +95,10 @@ export function transferEncoding({ contentType }: OutgoingAttachment): "7bit" | 
   return contentType === "message/rfc822" ? "7bit" : "base64";
 }
 
-/** The content type of a file. An invalid one, or one with parts that would have to be checked, becomes that of arbitrary bytes. */
+/**
+ * The content type of a file. It becomes application/octet-stream if it is invalid, or if such content has parts, which would have to be
+ * checked.
+ */
 function wireType({ contentType }: OutgoingAttachment): string {
   const isType = /^[a-z0-9!#$&^_.+-]{1,127}\/[a-z0-9!#$&^_.+-]{1,127}$/.test(contentType);
   const hasParts = /^(?:multipart|message)\//.test(contentType) && contentType !== "message/rfc822";

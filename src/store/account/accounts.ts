@@ -57,7 +57,7 @@ export type ApiKey = Pick<
   "id" | "accountId" | "name" | "hash" | "prefix" | "lastFour" | "createdAt"
 >;
 
-/** Skips a key that is in the table. */
+/** Skips a key that already exists. */
 export function insertApiKey(db: Db, key: ApiKey): Promise<void> {
   return insertNewRows(db, apiKeys, [key]);
 }
@@ -78,7 +78,7 @@ export async function findKeyHash(db: Db, id: string): Promise<string | undefine
   return key?.hash;
 }
 
-/** Finds the newest key of an account that is not revoked. */
+/** Finds the id of the newest key of an account, without revoked keys. */
 export async function findNewestLivingKey(db: Db, accountId: string): Promise<string | undefined> {
   const [key] = await query<{ id: string }>(
     db,
@@ -132,7 +132,7 @@ export async function markKeysUsed(db: Db, used: readonly { id: string; lastUsed
 
 const madeFields = selected(accounts, "a", ["inboxCount", "inboxesMadeOn", "inboxesMade"]);
 
-/** Locks an account and reads how many inboxes it has, and has made today. */
+/** Locks an account. Reads how many inboxes it has, and how many it made on the last day on which it made one. */
 export async function lockAccount(tx: Db, id: string): Promise<Selected<typeof madeFields> | undefined> {
   const [account] = await query<Selected<typeof madeFields>>(
     tx,

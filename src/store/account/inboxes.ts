@@ -105,7 +105,7 @@ export function insertInbox(tx: Db, inbox: Inbox): Promise<void> {
   return insertRows(tx, inboxes, [inbox]);
 }
 
-/** False if it is deleted already. */
+/** False if the inbox does not exist or is already deleted. */
 export async function markInboxDeleted(tx: Db, accountId: string, id: string, deletedAt: Date): Promise<boolean> {
   const deleted = await query(
     tx,

@@ -13,9 +13,9 @@ export interface PacedRequest {
 }
 
 export interface RequestPace {
-  /** Whether this request was within the limit. Only then it counts. */
+  /** Whether this request was within the limit. Other requests are not counted. */
   isWithin: boolean;
-  /** The oldest request in the window. */
+  /** The time of the oldest request in the window. */
   oldestAt: Date | null;
   /** The clock of the database, which all processes share. */
   now: Date;
@@ -23,7 +23,7 @@ export interface RequestPace {
 
 /**
  * Counts a request if the window that ends now has room for it. The update reads the row and the clock after it has locked the row, so
- * that the count is exact for any number of processes. After the clock was set back, requests with a later instant are in no window.
+ * that the count is exact for any number of processes. If the clock was set back, requests with a later instant do not count.
  */
 export async function insertRecentRequest(db: Db, request: PacedRequest): Promise<RequestPace> {
   const inWindow = sql`at > clock_timestamp() - ${request.windowMs} * interval '1 ms' and at <= clock_timestamp()`;

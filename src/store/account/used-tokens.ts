@@ -4,7 +4,7 @@ import { type Db, query } from "../../database/db.ts";
 export interface UsedToken {
   /** Begins with the token's purpose, as in `sign_in:…`. */
   token: string;
-  /** Identifies the request, so that a repeat of it is known; empty if no repeat is allowed. */
+  /** A digest of the request, by which a repeated request is recognised; empty if no repeat is allowed. */
   usedFor: string;
   validUntil: Date;
 }

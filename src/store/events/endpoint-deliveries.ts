@@ -29,15 +29,15 @@ export interface EndpointDeliveryPage extends Addressee {
 
 export interface ListedDeliveries {
   rows: EndpointDelivery[];
-  /** The last event of this look, if there may be more after it. */
+  /** The oldest event that was looked at; undefined if the log has no older ones. */
   lookedTo: LogPosition | undefined;
 }
 
 type Row = EndpointDelivery & { lookedAt: number; lookedToId: string | null; lookedToWrittenBy: string | null };
 
 /**
- * Lists events of an account, the newest first, with their state at an endpoint: those that it wants, and those that were put in line for
- * it, whether or not it wants them now. The list goes back in the log, so an event that is written late changes nothing after the cursor.
+ * Lists events of an account, newest first, with their state at an endpoint: the events that it subscribes to now, and those that have or
+ * had a delivery to it. The list goes backwards through the log, so an event that commits late does not change the pages after the cursor.
  */
 export async function listEndpointDeliveries(
   db: Db,

@@ -41,7 +41,7 @@ export async function lockEndpoint(tx: Db, name: EndpointName): Promise<Endpoint
   return endpoint;
 }
 
-/** The count is exact if everyone who adds an endpoint holds the lock of the account. */
+/** The count is exact as long as every transaction that adds an endpoint locks the account first. */
 export async function countEndpoints(tx: Db, accountId: string): Promise<number> {
   const [counted] = await query<{ count: number }>(
     tx,
@@ -68,7 +68,7 @@ const changeable = [
   "answeredAt",
 ] as const;
 
-/** Writes an endpoint as it is after a change. */
+/** Writes the changeable fields of an endpoint. */
 export async function markEndpointChanged(tx: Db, endpoint: Endpoint): Promise<void> {
   await query(
     tx,
@@ -92,13 +92,13 @@ export async function markEndpointSecretRotated(
   return rotated.length === 1;
 }
 
-/** Deletes the endpoint with its secret: a later default endpoint gets a new one, shown once. */
+/** Deletes the endpoint with its secret. A later default endpoint gets a new secret, which is shown once. */
 export async function removeEndpoint(db: Db, name: EndpointName): Promise<boolean> {
   const removed = await query(db, sql`delete from endpoints w where ${isNamed(name)} returning 1`);
   return removed.length === 1;
 }
 
-/** Deletes at most `limit` deliveries of either state from a lane, except those under way. Returns how many it deleted. */
+/** Deletes at most `limit` ready and `limit` waiting deliveries from a lane; running ones stay. Returns how many it deleted. */
 export async function removeDeliveriesInLine(db: Db, lane: string, limit: number): Promise<number> {
   const inLine = sql`from outbox where kind = 'webhook' and lane = ${lane}`;
   const removed = await query(

@@ -5,7 +5,7 @@ import { eventBody } from "../mail/bodies.ts";
 import { events, type inboxes, messages } from "../schema.ts";
 
 /*
- * The columns of an event `e` for a delivery, the log or a stream. A deleted inbox has only the events that it was created and deleted.
+ * The columns of an event `e` for a delivery, the log or a stream. Of a deleted inbox only `inbox.created` and `inbox.deleted` are shown.
  */
 
 const ofEvent = selected(events, "e", ["type", "inboxId", "threadId", "occurredAt", "data"]);
@@ -23,7 +23,7 @@ const ofMessage = selected(messages, "m", [
 export const contentFields = sql`${ofEvent}, coalesce(i.external_id, e.data->>'externalId') as "externalId",
   m.id as "messageId", ${ofMessage}, m.created_at as "receivedAt", octet_length(m.body_html) as "htmlBytes", ${eventBody}`;
 
-/** Joins its inbox `i`, unless that is deleted, and its message `m`. */
+/** Joins the event's inbox `i`, unless the inbox is deleted, and the event's message `m`. */
 export const contentJoins = sql`left join inboxes i on i.id = e.inbox_id and i.deleted_at is null
   left join messages m on m.id = e.message_id and m.inbox_id = i.id`;
 
@@ -40,5 +40,5 @@ export type Nullable<Fields> = { [Name in keyof Fields]: Fields[Name] | null };
 
 const typesOfMessages = eventTypes.filter(tellsOfMessage);
 
-/** Whether an event `e` is about a message. Such an event is hidden with its inbox. */
+/** Whether an event `e` is about a message. Such an event is hidden once its inbox is deleted. */
 export const isOfMessage = sql.raw(`e.type in (${typesOfMessages.map((type) => `'${type}'`).join(", ")})`);

@@ -2,11 +2,11 @@ import { sql } from "drizzle-orm";
 import { type Database, type Db, query, transaction } from "../../database/db.ts";
 
 /**
- * An event's position in the log is the id of the transaction that wrote it, or of the last one that had ended by then if that is later
- * (`event_log_place()` in `drizzle/`), plus a shift. The shift is 0 until the database moves to another cluster, by a dump: transaction
- * ids start again at small numbers there. Old events would then seem to come from future transactions and be hidden, and new events
- * would come before them. So if an event lies after all transactions that ever ended, the shift becomes the last position. Old
- * positions stay valid for readers, and all new events come after them.
+ * Raises the shift of the log if the database was moved to another cluster by a dump. The position of an event is the id of the
+ * transaction that wrote it, or of the last transaction that had ended by then if that is higher, plus the shift (`event_log_position()` in
+ * `drizzle/`). The shift is 0 at first. In another cluster transaction ids start again at small numbers: old events would seem to come
+ * from future transactions and be hidden, and new events would come before them. So if the position of an event is too high for this
+ * cluster, the highest such position becomes the shift. Old positions stay valid for readers, and all new events come after them.
  */
 export async function alignEventLog(db: Database): Promise<void> {
   await db.maintain(async (own) => {
@@ -25,7 +25,10 @@ export async function alignEventLog(db: Database): Promise<void> {
   });
 }
 
-/** The last position after all transactions. One index look-up for each account, since the log may be long. */
+/**
+ * The last position in the log, if it is higher than those of all transactions that have ended. Makes one index look-up for each account,
+ * since the log may be long.
+ */
 async function findImpossiblePosition(db: Db): Promise<string | undefined> {
   const [last] = await query<{ position: string }>(
     db,

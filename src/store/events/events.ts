@@ -13,19 +13,19 @@ export interface EventPage extends Subscription {
   accountId: string;
   after: LogPosition;
   limit: number;
-  /** The most events to look at, wanted or not; undefined: as many as it takes to fill the page. */
+  /** The most events to read, including those that the subscription filters out. Undefined: reads until the page is full. */
   lookAt: number | undefined;
 }
 
 export interface ListedEvents {
   events: ListedEvent[];
-  /** The last event of the look if that was bounded, null if there was none. */
+  /** The id of the last event that was read; null if there was none, and without `lookAt`. */
   lookedTo: string | null;
-  /** Whether the look ended at `lookAt`, so that there may be more events after it. */
+  /** Whether the read ended at `lookAt` events, so that there may be more events after it. */
   isBounded: boolean;
 }
 
-/** Finds an event of the account whose inbox is not deleted, or that has no inbox. */
+/** Finds an event that the log of the account shows. */
 export async function findEvent(db: Db, accountId: string, id: string): Promise<LogPosition | undefined> {
   const [event] = await query<LogPosition>(
     db,
@@ -35,7 +35,7 @@ export async function findEvent(db: Db, accountId: string, id: string): Promise<
   return event;
 }
 
-/** The position of an event, also if its inbox has been deleted since: a client may go on from there. */
+/** The position of an event, also if the event is hidden because its inbox was deleted: a client may continue from there. */
 export async function findLogPosition(db: Db, accountId: string, id: string): Promise<LogPosition | undefined> {
   const [position] = await query<LogPosition>(
     db,
@@ -110,5 +110,5 @@ function isWanted({ types, automated }: Subscription): SQL {
     or (select m.automated is not null from messages m where m.id = e.message_id) = ${automated}::boolean)`;
 }
 
-/** Whether the log shows an event `e`. The events of a deleted inbox are hidden, except that it was created and deleted. */
+/** Whether the log shows an event `e`: events about messages are hidden once their inbox is deleted. */
 const isShown = sql`(not ${isOfMessage} or exists (select from inboxes i where i.id = e.inbox_id and i.deleted_at is null))`;

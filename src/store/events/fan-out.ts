@@ -11,7 +11,7 @@ import { endpointLane } from "./endpoints.ts";
  * runs gets the event, whichever process dies, and no process needs to remember endpoints.
  */
 
-/** The columns of the CTE `new_event`, which `eventsAndDeliveries` reads beside `is_automated`. */
+/** The columns of the CTE `new_event`, which `eventsAndDeliveries` reads. The CTE also has the column `is_automated`. */
 const eventFields = ["id", "accountId", "inboxId", "threadId", "messageId", "type", "occurredAt", "data"] as const;
 const eventColumns = columnNamesOf(events, eventFields).join(", ");
 
@@ -36,8 +36,8 @@ const endpointColumns = sql`w.id as webhook_id, ${endpointLane} as lane, ${sql.r
 )}`;
 
 /**
- * The most endpoints that an account may have: 100, and a default one that came after them. The limit keeps the planner on the index,
- * however large it believes the table to be.
+ * The most endpoints that an account may have: 100, and a default one that came after them. With this limit the planner uses the index,
+ * whatever size it assumes for the table.
  */
 const mostEndpoints = 101;
 
@@ -53,8 +53,8 @@ export function endpointOfLane(lane: string): SQL {
 }
 
 /**
- * Whether an endpoint `w` has subscribed to an event `e` of `new_event`, by the rules of domain/events/subscription.ts. An endpoint does not
- * get the event that it was disabled; the other endpoints do.
+ * Whether an endpoint `w` has subscribed to an event `e` of `new_event`, by the rules of domain/events/subscription.ts. An endpoint never
+ * gets the `webhook.disabled` event about itself; the other endpoints do.
  */
 export const endpointSubscribes = sql.raw(
   `(e.type = any(w.event_types) or '*' = any(w.event_types))
@@ -76,10 +76,10 @@ export function deliveryIdOf(eventId: string, { accountId, lane }: { accountId: 
 
 const deliveryFields = "subject_id, kind, account_id, inbox_id, lane, event_id, due_at, created_at";
 const deliveryInto = sql.raw(`insert into outbox (${deliveryFields})`);
-/** Inserts a delivery once more: the attempts count on, and the schedule begins anew. */
+/** Inserts a delivery again: the count of attempts continues, and the schedule of retries starts again. */
 export const deliveryAgainInto = sql.raw(`insert into outbox (${deliveryFields}, attempt, forgiven_attempts)`);
 
-/** The values of `deliveryFields` for `e` and `w`, without the instants. An event without an inbox waits under its account's id. */
+/** The values of `deliveryFields` for `e` and `w`, without the instants. An event without an inbox has its account's id as `inbox_id`. */
 export const deliveryColumns = sql`${deliveryId}, 'webhook', e.account_id, coalesce(e.inbox_id, e.account_id), w.lane, e.id`;
 
 /** `event as (…), delivery as (…)`: inserts the events of a CTE `new_event` and their deliveries. */
@@ -87,12 +87,12 @@ export const eventsAndDeliveries = sql`event as (${sql.raw(`insert into events (
   delivery as (${deliveryInto} select ${deliveryColumns}, e.occurred_at, e.occurred_at
     from new_event e cross join lateral (${endpointsOfAccount("e.account_id")}) w where ${endpointWants} returning 1)`;
 
-/** Whether `eventsAndDeliveries` inserted deliveries, so that their worker is to be woken. */
+/** Whether `eventsAndDeliveries` inserted deliveries: then the worker must be nudged. */
 export const hasDeliveries = sql`exists (select from delivery) as "hasDeliveries"`;
 
 /**
- * `new_event as materialized (…)` of these events, none of which is about mail that came in. The condition is about `row`, with the
- * fields of events.
+ * `new_event as materialized (…)` with these events, none of which may be `message.received`. The condition is about `row`, which has the
+ * fields of an event.
  */
 export function newEvents(rows: readonly NewEvent[], where: SQL = sql``): SQL {
   return sql`new_event as materialized (select ${eventsSelected}, false as is_automated from ${recordSet(events, rows, eventFields)}${where})`;
@@ -104,7 +104,7 @@ const eventsSelected = sql.raw(
     .join(", "),
 );
 
-/** Inserts events in the transaction of what they are about. Returns whether it inserted deliveries. */
+/** Inserts events in the transaction of their cause. Returns whether it inserted deliveries. */
 export async function insertEvents(tx: Db, rows: readonly NewEvent[]): Promise<boolean> {
   if (rows.length === 0) return false;
   const [row] = await query<{ hasDeliveries: boolean }>(

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
 import { type LogPosition, startOfLog } from "../../domain/events/log-position.ts";
-import type { Tellable } from "../../domain/events/subscription.ts";
+import type { EventProperties } from "../../domain/events/subscription.ts";
 
 /** How far an account's log has been read. */
 export interface FeedHead extends LogPosition {
@@ -9,7 +9,7 @@ export interface FeedHead extends LogPosition {
 }
 
 /** An event with its position and the fields that subscriptions filter by, without its data. */
-export type FeedEvent = LogPosition & Tellable & { accountId: string };
+export type FeedEvent = LogPosition & EventProperties & { accountId: string };
 
 /** Columns of an event `e` and of its message `m`, if it has one. */
 const feedColumns = sql`e.account_id as "accountId", e.id, e.written_by::text as "writtenBy", e.type,
@@ -23,9 +23,9 @@ export interface NewEvents {
 }
 
 /**
- * The events behind each of these heads, for all accounts in one statement: it enters the index once for each account, at the head.
- * Only the last event of an account shows whether some are held back: an "exists" makes the planner expect many, and it reads the
- * whole log of an account that has none. Events of deleted inboxes are included; they have no data when they are written out.
+ * Lists the events after each of these heads, for all accounts in one statement, which enters the index once for each account. The last
+ * event of an account shows whether some are held back: with an "exists" the planner expects many such events, and reads the whole log
+ * of an account that has none. Events of deleted inboxes are included, but `listEventsByIds` does not find those about messages.
  */
 export async function listNewEvents(db: Db, heads: readonly FeedHead[], limit: number): Promise<NewEvents> {
   const asked = JSON.stringify(heads);

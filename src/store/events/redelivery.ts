@@ -17,20 +17,20 @@ export interface Addressee {
   lane: string;
 }
 
-/** The CTE `asked`, from which `addressee` makes the endpoint `w`. */
+/** The CTE `asked`, by which `addressee` finds the endpoint `w`. */
 export const asked = ({ accountId, lane }: Addressee) =>
   sql`asked as materialized (select ${accountId}::text collate "C" as account_id, ${lane}::text collate "C" as lane)`;
 export const addressee = sql`(select w.* from asked cross join lateral (${endpointOfLane("asked.lane")}) w)`;
 
-/** The attempts so far to deliver `e` to `w`. */
+/** The number of the last attempt to deliver `e` to `w`, 0 for none, and whether an attempt was answered with 2xx. */
 export const tried = sql`(select coalesce(max(attempt), 0) as attempts, coalesce(bool_or(status between 200 and 299), false) as answered
   from deliveries d where d.event_id = e.id and d.lane = w.lane)`;
 
 const triedColumns = sql.raw("tried.attempts, tried.attempts");
 
 /**
- * Puts an event in line once more, with a fresh schedule of retries. A delivery in line or under way stays as it is. The lock comes
- * first, so that an attempt that is just ending is counted. Returns whether the delivery was inserted or made ready.
+ * Delivers an event again, with a new schedule of retries. A delivery that is ready or running stays as it is. The row is locked first,
+ * so that an attempt that is just ending is counted. Returns whether the delivery was inserted or made ready.
  */
 export async function insertRedelivery(db: Db, eventId: string, to: Addressee, now: Date): Promise<boolean> {
   const inLine = sql`select subject_id from outbox where subject_id = ${deliveryIdOf(eventId, to)} for update`;
@@ -61,17 +61,17 @@ export interface Recovery extends Addressee {
 
 export interface Recovered {
   queued: number;
-  /** There are more events after the last one, or will be: events that the log does not show yet count. */
+  /** Whether there are more events after the last one, including events that the log does not show yet. */
   hasMore: boolean;
-  /** The last event of this look; null if there was none. */
+  /** The last event that this statement has dealt with; null if there was none. */
   last: string | null;
 }
 
 /**
- * Puts in line the events after a position that the endpoint wants and has never answered with 2xx. They are ordered by the time at
- * which they happened, so in an inbox they go before newer events. An endpoint whose address has answered nothing with 2xx yet gets one
- * event, and only if no other is in line for it; the look ends with that event. The caller locks the endpoint, so that one recovery
- * runs at a time: a delivery that this statement does not see in line has ended, and is in the log.
+ * Inserts deliveries of the events after a position that the endpoint subscribes to and has never answered with 2xx. They keep the times
+ * at which they happened, so in an inbox they are delivered before newer events. An endpoint whose address has never answered with 2xx
+ * gets only one event, and none if another delivery to it is in the outbox; the statement then ends with that event. The caller locks the
+ * endpoint, so that one recovery runs at a time: a delivery that this statement does not find in the outbox has ended, and is in the log.
  */
 export async function insertRecovery(tx: Db, { after, limit, now, ...to }: Recovery): Promise<Recovered> {
   const position = sql`${after.writtenBy}::xid8, ${after.id}::text collate "C"`;

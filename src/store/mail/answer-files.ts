@@ -29,10 +29,10 @@ export interface AnswerFilesOptions {
 export interface AnswerLimits {
   mostFiles: number;
   mostBytes: number;
-  /** The longest time of an answer is this, plus the time for its size at this rate. */
+  /** The longest time of an answer is `answerMs`, plus its size divided by `bytesPerMs`. */
   answerMs: number;
   bytesPerMs: number;
-  /** How often to look for files that nobody reads any more. */
+  /** The interval of the search for files without readers. */
   lookMs: number;
 }
 
@@ -47,16 +47,16 @@ const usualLimits: AnswerLimits = {
 interface SharedFile {
   sizeBytes: number;
   filled: Promise<FileHandle>;
-  /** Resolves when the file is filled. */
+  /** The file, once it is filled. */
   file: FileHandle | undefined;
-  /** Readers that come later get another file, so that each has its whole time. */
+  /** Readers that come later get another file, so that each has the full time to read. */
   takesReadersUntilMs: number;
   endsMs: number;
-  /** The time of the last request. The server has the file open by the next look. */
+  /** The time of the last request. For `lookMs` after it the file counts as read, because the server may not have opened it yet. */
   askedMs: number;
 }
 
-/** First removes the files of the last process. */
+/** Opens the directory, and first removes files that an earlier process left there. */
 export async function answerFiles({ directory, randomBytes, limits }: AnswerFilesOptions): Promise<AnswerFiles> {
   const { mostFiles, mostBytes, answerMs, bytesPerMs, lookMs } = { ...usualLimits, ...limits };
   const files = new Set<SharedFile>();
@@ -102,7 +102,7 @@ export async function answerFiles({ directory, randomBytes, limits }: AnswerFile
     return files.size < mostFiles && (files.size === 0 || used + sizeBytes <= mostBytes);
   }
 
-  /** Nothing reports the end of an answer, but a file that is read is open. */
+  /** Drops files without readers. No event reports the end of an answer, but the server has a file open while it sends it. */
   function look(): void {
     const nowMs = performance.now();
     const opened = openFiles();
@@ -113,7 +113,7 @@ export async function answerFiles({ directory, randomBytes, limits }: AnswerFile
     }
   }
 
-  /** Truncates the file: the time of its readers is over. */
+  /** Drops a file, and truncates it in case it still has readers: their time is over. */
   function forget(each: SharedFile): void {
     files.delete(each);
     for (const [name, file] of newest) if (file === each) newest.delete(name);
@@ -140,7 +140,7 @@ export async function answerFiles({ directory, randomBytes, limits }: AnswerFile
   };
 }
 
-/** How many times this process has each of its files open. */
+/** Counts how many times this process has each file open, by device and inode. */
 function openFiles(): Map<string, number> {
   const counts = new Map<string, number>();
   for (const name of readdirSync("/dev/fd")) {

@@ -60,7 +60,7 @@ const storedFields = selected(attachments, "a", [
   "digest",
 ]);
 
-/** An attachment with the place of its bytes and its account, for a download. */
+/** An attachment with its account and the location of its bytes, for a download. */
 export type StoredAttachment = Selected<typeof storedFields> & { accountId: string };
 
 /** An attachment in an inbox that exists. */

@@ -29,7 +29,7 @@ export const eventBody = sql.raw(
    case when ${textSize} > ${shortBodyBytes} then ${textSize} end as "longBody"`,
 );
 
-/** The bodies of these messages, cut as in a list. No more than that is read. */
+/** Lists the bodies of these messages, each cut to `longestListedBody`. The rest of a long body is not transferred. */
 export async function listListedBodies(db: Db, ids: readonly string[]): Promise<ListedBodies[]> {
   return query<ListedBodies>(
     db,

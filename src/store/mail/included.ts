@@ -14,7 +14,7 @@ const includedFields = selected(messages, "m", [
   "toAddrs",
 ]);
 
-/** The fields of a message that an event has only if `include` names them, or that such a field is made from. */
+/** The fields of a message for the parts of an event that are sent only if `include` names them. */
 export type IncludedRow = Selected<typeof includedFields>;
 
 export async function listIncluded(db: Db, messageIds: readonly string[]): Promise<IncludedRow[]> {

@@ -23,7 +23,7 @@ export interface AskedOfMails {
 
 type Known = { kind: "inbox" | "copy" | "parent" | "other_name" | "awaiting" } & Copy & Parent & InboxColumns;
 
-/** Null in rows of another kind. */
+/** The columns of an inbox, which are null in rows of another kind. */
 type InboxColumns = Omit<ReadInbox, "id" | keyof ThreadState> & {
   inboxMessageCount: number;
   inboxLastMessageAt: Date | null;
@@ -31,10 +31,10 @@ type InboxColumns = Omit<ReadInbox, "id" | keyof ThreadState> & {
 };
 
 /**
- * Reads all facts in one statement, and so at one instant: the revision of an inbox proves the other facts about it. It finds one thread
- * for each named id: anyone can send a thousand mails with one Message-ID, and each of them is an equally good parent. Each look-up is
- * lateral and has a limit, because the planner would otherwise join, and a plan that was made while a table was empty would scan it for
- * every later batch. Our own messages have no content hash, which finds them among all others with the same id.
+ * Reads all facts in one statement, and so at one instant: as long as the revision of an inbox is unchanged, so are the other facts about
+ * it. It finds one thread for each named id: anyone can send a thousand mails with one Message-ID, and each of them is an equally good
+ * parent. Each look-up is lateral and has a limit, because the planner would otherwise join, and a plan that was made while a table was
+ * empty would scan it for every later batch. The missing content hash finds our own message among all others with the same id.
  */
 export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<KnownOfMails> {
   const rows = await query<Known>(
@@ -94,7 +94,7 @@ function threadAwaiting(named: SQL): SQL {
     where inbox_id = ${named}."inboxId" and message_id_hash = ${named}."messageIdHash" limit 1`;
 }
 
-/** The columns that a thread has too get other names. */
+/** Columns that a thread also has get other names. */
 const inboxColumns = sql`${selected(inboxes, "i", [
   "revision",
   "accountId",
@@ -178,7 +178,7 @@ export interface WrittenMails {
 }
 
 export interface MailsWriting {
-  /** Nothing was read about the mails before, so nothing is written if the id of one is known or awaited. */
+  /** Whether the facts about the mails were not read. Then nothing is written if the Message-ID of one is known or awaited. */
   isGuess?: boolean;
   /** A message with the same bodies: they are copied inside the database, so that they are neither sent nor compressed again. */
   bodiesOf?: string | undefined;
@@ -198,7 +198,7 @@ const inboundMessages = recordsWith({
 const messageInto = sql`insert into messages (${columnNames(messages, inboundFields)}, direction, status, body_text, body_html)
   select ${fieldsOf("mail", inboundFields)}, 'inbound', 'received', `;
 
-/** Arrays with an index, because a join would copy the texts before it writes them. */
+/** Takes the bodies from arrays by their index, because a join would copy the texts before it writes them. */
 function bodiesGiven(bodies: readonly Body[]): SQL {
   const texts = arrayOf(
     "text",

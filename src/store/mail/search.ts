@@ -37,13 +37,13 @@ export interface SearchPage {
   last: number;
   limit: number;
   offset: number;
-  /** The least number of matches to count, if there are as many. */
+  /** Matches are counted up to this number, or further if the page needs more. */
   counted: number;
 }
 
 export interface Found {
   messages: ListedMessage[];
-  /** The matches up to `counted`, or as many as the page needed. */
+  /** The number of matches, as far as they were counted. */
   total: number;
   /** The last indexed number. Messages after it could not be found. */
   indexedSeq: number;
@@ -107,7 +107,7 @@ export async function searchMessages(db: Db, page: SearchPage): Promise<Found> {
   };
 }
 
-/** With this many matches among the newest messages, the matches among all messages would be too many. */
+/** A word with this many matches among the newest messages may have too many matches among all messages to search those at once. */
 const notRare = 64;
 
 /** The first number of the block before the last. */
@@ -140,7 +140,7 @@ function questionOf(terms: SearchTerms): SQL {
   return sql.join(parts, sql` && `);
 }
 
-/** A query for one field: subject A, sender B, recipients C. No function sets a weight, but the text form can have one. */
+/** A query for one field: subject A, sender B, recipients C. No function sets the weight of a query, but its text form can have one. */
 function weighted(question: string, weight: "A" | "B" | "C"): SQL {
   return sql`regexp_replace(websearch_to_tsquery('simple', ${question})::text, '''(?:[^'']|'''')+''', ${`\\&:${weight}`}, 'g')::tsquery`;
 }
@@ -171,7 +171,10 @@ export function listSearchables(db: Db, inboxId: string, afterSeq: number, limit
   );
 }
 
-/** Indexes messages in one statement, so that an inbox has no gaps up to its highest number. Messages that another process has indexed are skipped. */
+/**
+ * Indexes messages in one statement, so that the index of an inbox has no gaps up to its highest number. Skips messages that another
+ * process has indexed.
+ */
 export async function insertSearchRows(db: Db, rows: readonly SearchRow[]): Promise<void> {
   await query(
     db,
@@ -185,7 +188,7 @@ export async function insertSearchRows(db: Db, rows: readonly SearchRow[]): Prom
   );
 }
 
-/** Merges new entries into the index. Until then each search scans a list of them. */
+/** Merges new entries into the index. Until then each search scans them as a list. */
 export async function settleSearchIndex(db: Db): Promise<void> {
   await query(db, sql`select gin_clean_pending_list('message_search_words')`);
 }
@@ -231,7 +234,7 @@ export interface Activity {
   isCarryingOut: boolean;
 }
 
-/** Ids of messages begin with the time of their creation. */
+/** The newest message has the highest id, because ids begin with the time of their creation. */
 export async function findActivity(db: Db, withinMs: number): Promise<Activity> {
   const [activity] = await query<Activity>(
     db,

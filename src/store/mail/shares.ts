@@ -3,15 +3,15 @@ import { arrayOf, type Db, query } from "../../database/db.ts";
 
 /*
  * Each message and each upload that names a source has one share of it. The bytes are removed with the last share. The first piece of a
- * source has the number of shares. A transaction that changes it locks the piece first, in the order of ids, so that two transactions
- * with several sources cannot deadlock, and so that it never counts from a value that it read before the lock.
+ * source has the number of shares. A transaction locks this piece before it changes the number, so that it never counts from an outdated
+ * value. It locks in the order of ids, so that two transactions with several sources cannot deadlock.
  */
 
-/** Parts of a statement that release sources: `letGo` selects `source_id` and `holders`, the number of released shares. */
-export function givenBack(letGo: SQL): SQL {
+/** Parts of a statement that release shares: `released` selects `source_id` and `holders`, the number of its released shares. */
+export function sharesReleased(released: SQL): SQL {
   return sql`shared as materialized (
       select of_source.source_id, piece.shares - of_source.holders as shares
-      from (${letGo} order by source_id) of_source
+      from (${released} order by source_id) of_source
       cross join lateral (select shares from source_chunks
         where source_id = of_source.source_id and part = 0 and seq = 0 for update) piece
     ),
@@ -23,8 +23,8 @@ export function givenBack(letGo: SQL): SQL {
 }
 
 /** Releases one share for each time that a source is named. */
-export async function giveBackShares(tx: Db, sourceIds: readonly string[]): Promise<void> {
+export async function releaseShares(tx: Db, sourceIds: readonly string[]): Promise<void> {
   if (sourceIds.length === 0) return;
-  const letGo = sql`select source_id, count(*) as holders from unnest(${arrayOf("text", sourceIds)}) as held (source_id) group by source_id`;
-  await query(tx, sql`with ${givenBack(letGo)} select`);
+  const released = sql`select source_id, count(*) as holders from unnest(${arrayOf("text", sourceIds)}) as held (source_id) group by source_id`;
+  await query(tx, sql`with ${sharesReleased(released)} select`);
 }

@@ -8,7 +8,7 @@ const worthCompressingBytes = 256;
 /** Compressing more than this would block the event loop for too long: another thread does it. */
 const quicklyCompressedBytes = 64 << 10;
 
-/** Compresses bytes if that helps: it costs less than the bytes that it saves on the network and on the disk. */
+/** Divides bytes into pieces, compressed where that makes them smaller. It costs less than it saves on the network and on the disk. */
 export async function chunksOf(part: number, bytes: Uint8Array): Promise<Chunk[]> {
   const chunks: Chunk[] = [];
   for (let at = 0; at < bytes.length || at === 0; at += chunkBytes) {
@@ -74,7 +74,7 @@ export function sourceRows(sources: readonly Source[]): ChunkRow[] {
   );
 }
 
-/** The binary form of an array: as text, bytes would be sent as hex, which doubles them. */
+/** Part of a statement: inserts pieces. The bytes are sent as an array in binary form: as text they would be hex, twice as long. */
 export function rowsInserted(rows: readonly ChunkRow[]): SQL {
   const ids = arrayOf("text", pluck(rows, "sourceId"));
   const parts = arrayOf("int4", pluck(rows, "part"));

@@ -5,13 +5,13 @@ import { join } from "node:path";
 export type Fill = (write: (piece: Uint8Array) => Promise<void>) => Promise<unknown>;
 
 /**
- * The output of `fill` as the body of an answer. It is first written to a nameless file, and sent from there. So memory has one piece
- * for any number of readers, a slow reader holds no database connection, the answer has a length, which Bun gives to no stream, and an
- * error is found before the first byte is sent.
+ * The output of `fill` as the body of an answer. It is first written to a nameless file, and sent from there. So only one piece is in
+ * memory at a time, a slow reader does not occupy a database connection, the answer has a length, which Bun does not give to a stream, and
+ * an error is found before the first byte is sent.
  */
 export async function spooled(path: string, fill: Fill): Promise<Blob> {
   const { file, sizeBytes } = await namelessFile(path, fill);
-  // The server opens the body in the same turn of the event loop, so ours may be closed in the next.
+  // The server opens the file again in the same turn of the event loop, so our handle may be closed in the next.
   setTimeout(() => void file.close().catch(() => undefined));
   return bodyOf(file, 0, sizeBytes);
 }
@@ -53,7 +53,7 @@ export async function namelessFile(path: string, fill: Fill): Promise<{ file: Fi
   }
 }
 
-/** A slice, because the server does not apply the Range of the request to it again. */
+/** A slice, because the server does not apply the Range of the request to a slice again. */
 export function bodyOf(file: FileHandle, start: number, end: number): Blob {
   return Bun.file(`/dev/fd/${file.fd}`).slice(start, end);
 }

@@ -14,7 +14,7 @@ export interface ThreadsPage {
 
 /**
  * A page of threads, latest message first. Their numbers are found in the index only, then the rows of the page are read. One index
- * serves all three lists: the list of read and unread threads merges its two halves.
+ * serves all three lists: the list of read and unread threads merges the two halves of the index.
  */
 export async function listThreads(db: Db, page: ThreadsPage): Promise<ThreadState[]> {
   const { inboxId, isRead, total, offset } = page;
@@ -28,14 +28,14 @@ export async function listThreads(db: Db, page: ThreadsPage): Promise<ThreadStat
     sql`select is_read, last_seq from threads where inbox_id = ${inboxId} and is_read = ${sql.raw(String(read))} ${order}`;
   // Each half stops where the page must end. Without that limit the planner would sort all threads.
   const stopping = (read: boolean) => sql`(${half(read)} limit ${passed + limit})`;
-  const places: SQL =
+  const keys: SQL =
     isRead === undefined
       ? sql`select * from (${stopping(false)} union all ${stopping(true)}) halves ${order}`
       : half(isRead);
   return query<ThreadState>(
     db,
-    sql`select ${threadFields} from (${places} limit ${limit} offset ${passed}) place
-        join threads t on t.inbox_id = ${inboxId} and t.is_read = place.is_read and t.last_seq = place.last_seq
+    sql`select ${threadFields} from (${keys} limit ${limit} offset ${passed}) key
+        join threads t on t.inbox_id = ${inboxId} and t.is_read = key.is_read and t.last_seq = key.last_seq
         order by t.last_seq desc`,
   );
 }

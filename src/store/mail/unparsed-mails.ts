@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
 import type { Envelope } from "../../domain/receive/inbound-mail.ts";
 import { allFields, columnNames, fieldsOf, selected } from "../columns.ts";
-import type { ClaimKey } from "../outbox/outbox.ts";
+import type { ClaimKey } from "../outbox/outbox-rows.ts";
 import { recordSet } from "../rows.ts";
 import { unparsedMails } from "../schema.ts";
 
@@ -17,7 +17,7 @@ export interface UnparsedMail {
 type Row = typeof unparsedMails.$inferSelect;
 
 /**
- * Writes a mail and the outbox row that promises to parse and file it, in any process. Returns false and writes nothing if none of its
+ * Inserts a mail with an outbox row, by which any process parses and files it later. Returns false and writes nothing if none of its
  * inboxes exists any more.
  */
 export async function insertUnparsedMail(
@@ -58,7 +58,10 @@ export async function listUnparsedMails(db: Db, sourceIds: readonly string[]): P
   }));
 }
 
-/** Removes the promise in the transaction that stores the mail. False if the claim is no longer in force: then the mail must not be stored. */
+/**
+ * Removes an unparsed mail and its outbox row, in the transaction that stores the parsed mail. False if the claim is no longer in force:
+ * then the mail must not be stored.
+ */
 export async function removeUnparsedMail(tx: Db, { subjectId, attempt }: ClaimKey): Promise<boolean> {
   const removed = await query(
     tx,
@@ -72,7 +75,7 @@ export async function removeUnparsedMail(tx: Db, { subjectId, attempt }: ClaimKe
 
 /** The result of an attempt to parse that did not store the mail. */
 export interface ParseSettlement extends ClaimKey {
-  /** When to try again; null if the mail does not exist. */
+  /** When the next attempt is due; null if the mail does not exist. */
   dueAt: Date | null;
 }
 

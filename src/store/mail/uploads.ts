@@ -4,11 +4,11 @@ import type { Chunk } from "../../domain/receive/filed-mails.ts";
 import { type Selected, selected } from "../columns.ts";
 import { insertion } from "../rows.ts";
 import { uploads } from "../schema.ts";
-import { giveBackShares } from "./shares.ts";
+import { releaseShares } from "./shares.ts";
 
 /*
- * An upload has a share of its source from before the first piece. When the upload expires its source is "": only the row is left, by
- * which a repeated request is recognized. An incomplete upload only uses room.
+ * An upload has one share of its source. When the upload expires, the share is released and `source_id` becomes "". The row remains, so
+ * that a repeated request is recognised. An incomplete upload cannot be used, but counts against the limit of its account.
  */
 
 const uploadFields = selected(uploads, "u", [
@@ -35,7 +35,10 @@ export interface Room {
   among: "all" | "coming";
 }
 
-/** Inserts an upload, behind a lock, so that the limit is exact. If there is no room it writes nothing and returns when the first room becomes free. */
+/**
+ * Inserts an upload, behind a lock, so that the limit is exact. If there is no room, it writes nothing and returns the time at which the
+ * first upload expires.
+ */
 export function insertUpload(
   db: Db,
   upload: NewUpload,
@@ -66,7 +69,7 @@ export async function insertPiece(db: Db, uploadId: string, sourceId: string, ch
   const shares = part === 0 && seq === 0 ? 1 : null;
   const written = await query(
     db,
-    // Not as an array, which would be one more copy of the bytes.
+    // Without an array, which would be one more copy of the bytes.
     sql`insert into source_chunks (source_id, part, seq, compressed, shares, bytes)
         select ${sourceId}, ${part}::int4, ${seq}::int4, ${compressed}::bool, ${shares}::int4, ${bytes}::bytea
         from uploads where id = ${uploadId} and completed_at is null for share
@@ -114,7 +117,7 @@ export function expireUpload(db: Db, accountId: string, id: string, now: Date): 
           update uploads u set source_id = '', expires_at = ${now} from living where u.id = living.id
           returning living.source_id as "sourceId"`,
     );
-    await giveBackShares(
+    await releaseShares(
       tx,
       over.map(({ sourceId }) => sourceId),
     );
@@ -122,14 +125,14 @@ export function expireUpload(db: Db, accountId: string, id: string, now: Date): 
   });
 }
 
-/** Removes an upload that no request may name: its files came with a request, and are in its mail or in none. */
+/** Removes an upload that belongs to one request and has no other use. If a mail has its files, the mail has its own share of them. */
 export function removeUpload(db: Db, id: string): Promise<void> {
   return transaction(db, async (tx) => {
     const gone = await query<{ sourceId: string }>(
       tx,
       sql`delete from uploads where id = ${id} returning source_id as "sourceId"`,
     );
-    await giveBackShares(
+    await releaseShares(
       tx,
       gone.map(({ sourceId }) => sourceId),
     );
@@ -137,8 +140,8 @@ export function removeUpload(db: Db, id: string): Promise<void> {
 }
 
 /**
- * Releases the bytes of expired uploads, and removes those that were never completed. Two statements: the first waits for the last write
- * to an upload, and only a statement that begins after that sees it.
+ * Releases the bytes of expired uploads, and removes uploads that were never completed. Two statements: the first waits for the last write
+ * to an upload, and only a statement that begins after that write sees it.
  */
 export async function releaseUploads(tx: Db, now: Date, limit: number): Promise<number> {
   const over = await query<{ sourceId: string }>(
@@ -149,7 +152,7 @@ export async function releaseUploads(tx: Db, now: Date, limit: number): Promise<
         finished as (update uploads u set source_id = '' from over where u.id = over.id and u.completed_at is not null)
         select source_id as "sourceId" from over`,
   );
-  await giveBackShares(
+  await releaseShares(
     tx,
     over.map(({ sourceId }) => sourceId),
   );

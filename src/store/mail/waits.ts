@@ -27,7 +27,7 @@ export interface MailRange {
 }
 
 /**
- * Inbound mail of an inbox, with the fields that a filter needs beside the bodies, and the number of the last mail at the same instant.
+ * Lists inbound mail of an inbox without bodies, with the fields for filters, and the number of the last mail at the same instant.
  * Undefined if the inbox does not exist.
  */
 export async function listMailInRange(
@@ -50,16 +50,16 @@ export async function listMailInRange(
 }
 
 /**
- * The number of inbound mails of an inbox up to one of its messages. Both directions are numbered without gaps, so all messages before it
- * that are not outbound are inbound.
+ * The number of inbound mails of an inbox up to one of its messages. Up to an outbound message that is the number of all messages less
+ * the number of outbound ones, since both are numbered without gaps.
  */
 export async function findNumberAt(db: Db, inboxId: string, messageId: string): Promise<number | undefined> {
-  const [place] = await query<{ number: number }>(
+  const [found] = await query<{ number: number }>(
     db,
     sql`select case when direction = 'inbound' then direction_seq else seq - direction_seq end as number
         from messages where id = ${messageId} and inbox_id = ${inboxId}`,
   );
-  return place?.number;
+  return found?.number;
 }
 
 /** The inboxes with mail after a seen number, and those that do not exist. Each costs one look-up by key. */

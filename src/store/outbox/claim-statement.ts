@@ -4,10 +4,11 @@ import type { Claim } from "./claims.ts";
 import { inboxOrders } from "./inbox-order.ts";
 import type { Kind } from "./kinds.ts";
 
-/** The most lanes of one sweep, and the newest rows that one claim looks at, of which either few or all are in line. */
+/** The most lanes of one sweep. */
 const sweepLanes = 64;
+/** The newest rows that one claim looks at, in any state. Usually either few or all of them are ready. */
 const newestRows = 256;
-/** The most inboxes that must wait and that one claim skips in a lane. */
+/** The most inboxes of a lane that one claim skips because they must wait. */
 const mostPassedBy = 256;
 
 /**
@@ -19,9 +20,9 @@ const mostPassedBy = 256;
  *   with thousands of rows takes the slots of others. Half of the slots go to the inboxes of the newest rows: after a long outage new
  *   mail does not wait for all old mail.
  * - If more rows are on offer than the claim may take, the rows of accounts with the fewest rows under way come first, in all lanes.
- * - The oldest rows of an inbox are taken first, so its rows start in the order of arrival. While a process is about to start rows of an
- *   inbox, no other process takes later ones, since they could arrive first. A slow receiver or a dead process delays the inbox no longer
- *   than a start takes (inbox-order.ts).
+ * - The oldest rows of an inbox are taken first. How long the next ones wait depends on their kind (inbox-order.ts): mail waits until the
+ *   mail before it is settled. Events wait only while another process is about to start earlier ones, at most two seconds, so that a slow
+ *   receiver or a dead process does not delay the inbox for longer.
  * - One process at a time claims from a lane. A row that another process took a moment ago, which this statement's snapshot does not
  *   show, is skipped (skip locked), and so are the later rows of its inbox.
  */
@@ -70,20 +71,20 @@ function lanesAskedFor({ kind, lanes, accounts, ...claim }: Claim, ready: SQL): 
 /**
  * `inboxes_offered`: the inboxes that may be served in each lane, by rank.
  *
- * `accounts_in_turn` walks from account to account, after the one that was served last and then from the beginning, and along the inboxes
- * of each until it finds one that need not wait. `inboxes_in_turn` goes on from there along the inboxes of each account: as many as fill
- * the slots if each other account takes one. A lane of one account needs only the second walk.
+ * `accounts_in_turn` walks along the accounts of a lane, from the one after the account that was served last to the end, and then from the
+ * beginning. In each account it walks along the inboxes to the first one that need not wait. `inboxes_in_turn` goes on from there along the
+ * inboxes of each account: as many as fill the slots if each other account takes one. A lane of one account needs only the second walk.
  */
 function inboxesOnOffer(claim: Claim, ready: SQL): SQL {
   const { kind, claimer, claimNumber } = claim;
   const held = sql`exists (${inboxOrders[kind.inboxOrder].heldBy(kind, claimer)})`;
-  // If no account is full, the statement has no look-up for it.
+  // If no account is full, the statement has no look-up for full accounts.
   const isFull = claim.accounts.some(({ slots }) => slots <= 0)
     ? (account: SQL, lane: SQL) =>
         sql`exists (select from shares where shares.account_id = ${account} and shares.pace = ${lane}.pace and share <= 0)`
     : () => no;
   const walk = sql.raw("walk");
-  /** The next inbox of the walk, and the first one after the end, up to the inbox that was served last. */
+  /** The next inbox of the walk. From the end it continues at the beginning, up to the inbox that was served last. */
   const nextInbox = (where: SQL) => sql`
           ${inboxBetween(ready, sql.raw("walk.leg"), sql.raw("walk.inbox_id"), sql.raw("case walk.leg when 0 then '~' else walk.last_inbox end"), where)}
           union all
@@ -170,8 +171,8 @@ function inboxBetween(ready: SQL, leg: SQL, from: SQL, until: SQL, where: SQL): 
 }
 
 /**
- * `claimed`: the rows that this process has now. They are chosen first and then locked, each in a CTE: the planner may otherwise run a
- * subquery with a LIMIT again and take more rows than it chose.
+ * `claimed`: the rows that this process has claimed. They are first chosen and then locked, each step in its own CTE: the planner may
+ * otherwise run a subquery with a LIMIT again and take more rows than it chose.
  */
 function rowsTaken({ kind, othersSlots, claimNumber, limit, ...claim }: Claim, ready: SQL): SQL {
   const { rowsOfInbox, hasMore } = inboxOrders[kind.inboxOrder];
@@ -243,7 +244,7 @@ function newestInboxes({ name, idPrefix }: Kind): SQL {
 }
 
 const no = sql.raw("false");
-// Parts of the text instead of parameters that switch them off: a prepared plan does not depend on parameters.
+// Empty CTEs for parts that a claim does not need. A parameter could not switch off a part: a prepared plan does not depend on parameters.
 const noLanes = sql.raw(
   `select ''::text collate "C", 1 where false union all select lane, step from swept where false`,
 );

@@ -14,17 +14,17 @@ export interface Claim {
   leasedUntil: Date;
   /** Lanes with a known number of rows that may start now (0: none). */
   lanes: readonly KnownLane[];
-  /** Whether an unknown lane gets a row. */
+  /** Whether a lane that is not in `lanes` may start a row. */
   strangers: boolean;
-  /** The accounts with many rows under way here. */
+  /** The accounts with many running rows in this process. */
   accounts: readonly KnownAccount[];
-  /** The most rows that each other account may start now. */
+  /** The most rows of each pace that every other account may start now. */
   othersSlots: Readonly<Record<Pace, number>>;
   /** Whether the inboxes of the newest rows get half of the slots. */
   newest: boolean;
-  /** The claim also looks for unknown lanes after this one, in the order of the index; undefined: it does not. */
+  /** The lane after which the claim looks for lanes that are not in `lanes`, in the order of the index; undefined: it does not look. */
   sweepAfter: string | undefined;
-  /** The number of the claim, counting up. By it the newest row and the next row alternate for a single slot, and lanes alternate too. */
+  /** Counts up by one with each claim, so that a single slot alternates between the newest row and the next in order, and between lanes. */
   claimNumber: number;
 }
 
@@ -45,9 +45,9 @@ export type Pace = "brisk" | "slow" | "doubtful";
 export interface KnownAccount {
   accountId: string;
   pace: Pace;
-  /** Accounts with fewer come first. */
+  /** The rows under way. Accounts with fewer come first. */
   inHand: number;
-  /** 0: the claim skips its rows. */
+  /** The rows that may still start. 0: the claim skips the account. */
   slots: number;
 }
 

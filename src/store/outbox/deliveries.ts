@@ -18,13 +18,13 @@ const ofEndpoint = selected(endpoints, "w", [
   "include",
 ]);
 
-/** A claimed delivery with all that its request needs. The fields of an event or endpoint that is gone are null. */
+/** A claimed delivery with all that its request needs. The fields of a deleted event or endpoint are null. */
 export type ClaimedDelivery = ClaimedItem & { eventId: string } & Nullable<EventContent> &
   Nullable<Selected<typeof ofEndpoint> & { webhookId: string }>;
 
 /**
- * Claims deliveries and reads what their requests need in one statement. If the process dies, it has either not counted the attempt or
- * is about to send it, so receivers see no gap in the numbers of attempts.
+ * Claims deliveries and reads what their requests need in one statement. So a process can hardly die between counting an attempt and
+ * sending it, which would show receivers a gap in the numbers of attempts.
  */
 export async function claimDeliveries(db: Db, claim: Claim): Promise<Claimed<ClaimedDelivery>> {
   const rows = await query<ClaimedDelivery & ClaimedRow>(
@@ -59,7 +59,7 @@ export interface DeliveryLog {
   limit: number;
 }
 
-/** An attempt and its endpoint, which is null for a default endpoint that is gone. */
+/** An attempt and its endpoint, which is null for a deleted default endpoint. */
 export type LoggedDelivery = Selected<typeof loggedFields> & { webhookId: string | null };
 
 /** Lists the attempts at an event by endpoint, the first attempt first. The default endpoint comes first: `acc_` sorts before `whk_`. */

@@ -6,7 +6,7 @@ import { endpointLane } from "../events/endpoints.ts";
 import { eventsAndDeliveries } from "../events/fan-out.ts";
 import { deliveries } from "../schema.ts";
 
-/** The attempts at one delivery that the log keeps: the last ones. */
+/** The log keeps this many attempts of one delivery, the last ones. */
 const keptAttempts = 100;
 
 export type DeliveryRow = typeof deliveries.$inferSelect;
@@ -32,25 +32,25 @@ export interface DeliverySettlement {
   eventId: string;
   lane: string;
   attempt: number;
-  /** Null: nothing is left to do. */
+  /** When the next attempt is due; null if there is nothing left to do. */
   dueAt: Date | null;
-  /** The attempt does not count against the schedule. */
+  /** Whether the attempt does not count against the schedule of retries. */
   isForgiven: boolean;
-  /** Null if nothing was tried. */
+  /** The result for the log; null if there is nothing to log. */
   logged: Pick<DeliveryRow, (typeof resultFields)[number]> | null;
   /** The answer of the endpoint; null if it does not change the endpoint's row. */
   answer: EndpointAnswer | null;
 }
 
-/** The answer of an endpoint. It counts for this address alone: a new address is a new chance. */
+/** The answer of an endpoint. It does not count if the endpoint has another address by now. */
 export interface EndpointAnswer {
   url: string;
-  /** `well`: 2xx. `gone`: 410, it wants nothing more. `badly`: anything else, or no answer. */
+  /** `well`: 2xx. `gone`: 410, which disables the endpoint. `badly`: any other answer, or none. */
   answered: "well" | "badly" | "gone";
   at: Date;
-  /** An endpoint that has failed since this instant is disabled; null: not yet, or never. */
+  /** Disables the endpoint if it has failed since this instant or longer; null if a failure does not disable it. */
   disabledIfSince: Date | null;
-  /** The id of the event that the endpoint was disabled; null if this answer cannot disable it. */
+  /** The id for the `webhook.disabled` event; null if this answer cannot disable the endpoint. */
   disabledEventId: string | null;
 }
 
@@ -64,14 +64,14 @@ export interface SettledDeliveries {
   /** The deliveries whose claim was in force. */
   inForce: Set<string>;
   disabled: DisabledEndpoint[];
-  /** Whether the events about that have deliveries. */
+  /** Whether the `webhook.disabled` events have deliveries. */
   hasDeliveries: boolean;
 }
 
 /**
  * Writes the results of attempts in one statement: a row of the log for each, and the end of its outbox row or the next attempt.
  * Only the claim that is in force may change the outbox. The log takes every attempt that was made, also by a process that was
- * suspended past its lease, and drops the oldest attempts. The statement also disables endpoints, inserts the events about that,
+ * suspended past its lease, and drops the oldest attempts. The statement also disables endpoints, inserts their `webhook.disabled` events,
  * and ends the deliveries of this batch to those endpoints.
  */
 export async function settleDeliveries(db: Db, settlements: readonly DeliverySettlement[]): Promise<SettledDeliveries> {
@@ -130,13 +130,14 @@ interface Row {
 const noAnswers = sql``;
 const never = sql.raw("false");
 
-/** Whether an answer `n` begins a run of failures of the endpoint `w`, or ends the endpoint after a long one. */
+/** Whether an answer `n` is the first of a run of failures of the endpoint `w`, or disables it after a long run. */
 const fails = sql`n.answered = 'badly' and (w.failing_since is null or w.failing_since <= n."disabledIfSince")`;
+/** Whether an answer `n` disables the endpoint `w`. */
 const ends = sql`(n.answered = 'gone' or (n.answered = 'badly' and w.failing_since <= n."disabledIfSince"))`;
 
 /**
- * `changed`: the endpoints whose state the answers change, and `disabled` among them, with the events about that. Endpoints are locked
- * first, in the order of their lanes, and before any row of the outbox, so that two settlements cannot deadlock.
+ * `changed`: the endpoints whose state the answers change. `disabled`: those of them that are disabled now, with their events. Endpoints
+ * are locked before any row of the outbox, in the order of their lanes, so that two settlements cannot deadlock.
  */
 const answersTaken = sql`answers as materialized (
     select distinct on (lane, url) * from settled where answered is not null
@@ -165,7 +166,7 @@ const answersTaken = sql`answers as materialized (
   ),
   ${eventsAndDeliveries},`;
 
-/** Whether an attempt of `settled` ends with its endpoint, which this statement disabled. */
+/** Whether a delivery of `settled` ends because this statement disables its endpoint. */
 const endsWithEndpoint = sql.raw(`(settled.answered in ('badly', 'gone') and exists (select from disabled d
   where d.lane = settled.lane and d.url = settled.url))`);
 

@@ -16,7 +16,7 @@ interface OrderInSql {
 /** How long other processes wait for a claimed row to become a request on the wire. */
 const startsWithinMs = 2000;
 
-/** As many rows as the inboxes on offer need to fill the slots of their lane together. */
+/** The slots of a lane divided by its inboxes on offer, rounded up: with this many rows each, the inboxes fill the slots. */
 const fillingTheSlots = sql.raw("(slots + least(inboxes, slots) - 1) / least(inboxes, slots)");
 const no = sql.raw("false");
 

@@ -1,9 +1,9 @@
 import type { OutboxKind } from "./items.ts";
 
-/** How a kind of work waits in the outbox. The workers know how it is carried out. */
+/** A kind of work, with the rules by which its rows wait in the outbox. */
 export interface Kind {
   name: OutboxKind;
-  /** The prefix of its ids, which are made in the order of time. */
+  /** The prefix of its subject ids. Ids sort by creation time, so the newest rows of a kind are the last ones with its prefix. */
   idPrefix: string;
   inboxOrder: InboxOrder;
   /** Whether each of its lanes has rows of one account alone. */

@@ -70,7 +70,10 @@ function ownItem(accountId: string, id: string): SQL {
   return sql`o.subject_id = ${id} and o.account_id = ${accountId} and o.kind = any(${arrayOf("text", listedKinds)})`;
 }
 
-/** Selects rows of the outbox for the account. The destination is compared as text, since only mail has a number after the dot. */
+/**
+ * Reads rows of the outbox as `ListedItem`. The destination is compared as text, because a cast to a number would fail for deliveries,
+ * which have an endpoint's id after the dot.
+ */
 function shown(db: Db, items: SQL): Promise<ListedItem[]> {
   return query<ListedItem>(
     db,

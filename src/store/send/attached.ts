@@ -21,7 +21,7 @@ export interface FilesFound {
 
 type FoundRow = FoundFile & { kind: "upload" | "attachment"; index: number };
 
-/** Finds files of an account by one statement. The look-up takes as long for files of another account as for missing ones. */
+/** Finds files of an account in one statement. A file of another account takes as long as a missing one. */
 export async function findFiles(db: Db, accountId: string, named: NamedFiles, now: Date): Promise<FilesFound> {
   const messageIds = named.attachments.map(({ messageId }) => messageId);
   const filenames = named.attachments.map(({ filename }) => filename);
@@ -45,7 +45,7 @@ export async function findFiles(db: Db, accountId: string, named: NamedFiles, no
   return { uploads: of("upload"), attachments: of("attachment") };
 }
 
-/** Those of these sources whose bytes are gone. */
+/** Lists those of these sources whose bytes were deleted. */
 export async function listLostSources(db: Db, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const lost = await query<{ id: string }>(

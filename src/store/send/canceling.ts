@@ -16,7 +16,7 @@ export interface Cancellation {
 
 export interface Canceled {
   inboxId: string;
-  /** The status before. */
+  /** The status before the cancellation. */
   status: (typeof messages.$inferSelect)["status"];
   /** Undefined if there is nothing left to cancel. */
   outcome: "canceled" | "in_progress" | undefined;
@@ -24,9 +24,9 @@ export interface Canceled {
 }
 
 /**
- * Takes a mail out of the outbox: all of its rows, or none. A row decides between this and a claim, as it does between two claims: a
- * row that another process has locked, or has claimed meanwhile, counts as an attempt under way. The attempt number of a row proves
- * that the recipients are still as they were read. Undefined if the account has no such message.
+ * Deletes the outbox rows of a mail: all of them, or none. The lock on a row decides between this and a claim, as it does between two
+ * claims: a row that another process has locked, or has claimed meanwhile, counts as an attempt under way. If the attempt number of a row
+ * is unchanged, so are its recipients. Undefined if the account has no such message.
  */
 export async function markCanceled(db: Db, cancellation: Cancellation): Promise<Canceled | undefined> {
   const { accountId, messageId, at, eventId, failure } = cancellation;

@@ -42,8 +42,9 @@ export interface WantedOfForward {
   files: boolean;
 }
 
-/** A forward quotes at most this much. We read one character more, to know that it was cut. */
+/** A forward quotes at most 1 MiB of a text. More is read, so that a longer text is recognised and cut. */
 const mostTextCharacters = 2 << 20;
+/** One character more than a forward uses of an HTML body, so that a longer body is recognised. */
 const mostHtmlCharacters = (512 << 10) + 1;
 
 /** The message, if its inbox exists and belongs to the account. */

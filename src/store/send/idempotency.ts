@@ -22,7 +22,7 @@ export async function removeExpiredKeyUses(db: Db, names: readonly KeyName[], ex
   );
 }
 
-/** Whether a statement failed because a key that it took for free is in use. */
+/** Whether a statement failed because a key that it expected to be free is in use. */
 export function meetsUsedKey(error: unknown): boolean {
   return violates(error, "idempotency_keys_account_id_operation_key_pk");
 }

@@ -4,7 +4,7 @@ import type { OtherName } from "../../domain/send/wire-name.ts";
 import { recordSet } from "../rows.ts";
 import { messageNames } from "../schema.ts";
 
-/** The other names that a mail has got by an attempt, beside its own Message-ID. */
+/** The names that an attempt gave to a mail, beside its own Message-ID. */
 export interface Named {
   names?: readonly OtherName[] | undefined;
 }

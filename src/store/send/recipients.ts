@@ -17,17 +17,17 @@ export function recipientsOf(message: string, fields: SQL = shownFields): SQL {
   return sql`(select json_agg(${fields} order by r.position) from recipients r where r.message_id = ${sql.raw(message)}.id)`;
 }
 
-/** The addresses of these recipients, separated by spaces, in any order. */
+/** The addresses of a message's recipients, separated by spaces, in any order. */
 export function addressesOf(messageId: string): SQL {
   return sql.raw(`(select string_agg(address, ' ') from recipients where message_id = ${messageId})`);
 }
 
 /**
- * Parts of a statement that decides about recipients. They take a set `outcome` with the columns `message_id, position, status,
- * provider_message_id, failure, unsure, account_id, at, sent_event, failed_event`, and write what it makes of the recipients and of
- * their messages. A message is sent as soon as one recipient is, and stays so. Its failure is that of the first failed recipient,
- * also beside `sent`. `message_event` has the events: `message.sent` for the first recipient who is sent, `message.failed` once nobody is
- * pending and somebody has failed.
+ * Parts of a statement that settles recipients. They take a set `outcome` with the columns `message_id, position, status,
+ * provider_message_id, failure, unsure, account_id, at, sent_event, failed_event`, and write the new status of the recipients and of their
+ * messages. A message becomes `sent` with its first sent recipient, and stays `sent`. Its failure is that of its first failed recipient,
+ * even if the message is `sent`. `message_event` has the events: `message.sent` with the first sent recipient, and `message.failed` once no
+ * recipient is pending and at least one has failed.
  *
  * The message is written before its recipients, because reports lock it first too: in the other order they could deadlock. The
  * recipients are read by an array of ids, because the planner assumes that arrays are short; with a join it may scan the table.

@@ -43,7 +43,7 @@ export interface RelayedRecipient extends Pick<RecipientOutcome, "address" | "na
 /** A message with everything that its mail is composed of, except for the attachments. */
 export type RelayedMessage = Selected<typeof messageFields> & { recipients: RelayedRecipient[] };
 
-/** Reads the messages of claimed rows. It reads suppressions after the claim, so that one that was committed before holds. */
+/** Reads the messages of claimed rows. Suppressions are read after the claim, so that all that were committed before it count. */
 export function listRelayedMessages(
   db: Db,
   asked: readonly { id: string; accountId: string }[],
@@ -67,7 +67,7 @@ const messagesOfClaims = statement<RelayedMessage>(sql`select ${messageFields}, 
         from json_to_recordset(${sql.placeholder("asked")}::json) as asked (id text, "accountId" text)
         cross join lateral (select * from messages where id = asked.id limit 1) m`);
 
-/** Folds the letters of ASCII only, in any language of the database: some have a dotless i. */
+/** Makes only ASCII letters lower case, whatever the locale of the database: in Turkish, I would become a dotless i. */
 function lowerCase(address: SQL): SQL {
   return sql`lower(${address} collate "C") collate "default"`;
 }
@@ -89,7 +89,7 @@ export interface RelaySettlement {
   outcomes: readonly SettledRecipient[];
   /** True if the mail host was busy. This is not counted as an attempt. */
   isUntried: boolean;
-  /** True if the content went out and no answer came: this attempt may have sent the mail. */
+  /** True if the content was sent and no answer came: the mail may have been delivered. */
   isUnsure: boolean;
   /** The failure of the first recipient who waits for the next attempt; null if there is none. */
   lastError: string | null;
@@ -103,7 +103,7 @@ export interface SettledRecipient extends Suppressing, Named {
 }
 
 /**
- * Holds messages until the end of the transaction. Rows of one message are settled one after the other: each settlement must see the
+ * Locks messages until the end of the transaction. Rows of one message are settled one after the other: each settlement must see the
  * results of the others to know the status of the whole message.
  */
 export async function lockMessages(tx: Db, ids: readonly string[]): Promise<void> {

@@ -25,7 +25,7 @@ export async function lockReportedMessages(tx: Db, ids: readonly string[]): Prom
         where m.id = any(${wanted}) and m.direction = 'outbound' order by m.id for no key update of m`,
   );
   if (found.length === 0) return [];
-  // A statement of its own: only the next one sees what others wrote while this one waited for the lock.
+  // A separate statement: only one that begins after the lock sees what others wrote during the wait for it.
   const known = await query<KeptReport>(
     tx,
     sql`select ${selectedReport} from reports r where r.message_id = any(${wanted}) order by r.received_at, r.id`,
@@ -45,7 +45,7 @@ export interface WrittenReports {
   suppressed: readonly string[];
 }
 
-/** Writes the decided rows behind the lock in one statement. Only large raw reports go before it, piece by piece. */
+/** Writes the decided rows in one statement, behind the lock. Only large raw reports are written before it, piece by piece. */
 export async function insertReports(tx: Db, rows: ReportedRows, raw: readonly RawReport[]): Promise<WrittenReports> {
   const sources = raw.map((one) => ({ ...one, shares: 1 }));
   const small = sources.filter(({ chunks }) => chunks.length === 1);
@@ -82,7 +82,7 @@ export async function insertReports(tx: Db, rows: ReportedRows, raw: readonly Ra
   return { hasDeliveries: written?.hasDeliveries === true, suppressed: written?.suppressed ?? [] };
 }
 
-/** A suppression that existed before already had its event. */
+/** Leaves out the events of suppressions that existed before: they had one already. */
 const ifSuppressionIsNew = sql` where row.type <> 'suppression.added'
   or row.data->'suppression'->>'id' in (select id from suppressed)`;
 
@@ -95,7 +95,7 @@ function reportsWritten(rows: readonly KeptReport[]): SQL {
 }
 
 /** The message of a return path, and the inbox that sent it. */
-export interface ReturnPlace {
+export interface ReturnedMessage {
   inboxId: string;
   username: string;
   createdAt: Date;
@@ -105,15 +105,15 @@ export interface ReturnPlace {
 }
 
 /** Undefined if the message is not ours, or if its inbox is gone. */
-export async function findReturnPlace(db: Db, messageId: string): Promise<ReturnPlace | undefined> {
-  const [place] = await query<ReturnPlace>(
+export async function findReturnedMessage(db: Db, messageId: string): Promise<ReturnedMessage | undefined> {
+  const [returned] = await query<ReturnedMessage>(
     db,
     sql`select m.inbox_id as "inboxId", i.username, m.created_at as "createdAt", m.message_id_hash as "messageIdHash",
           (select json_agg(r.address order by r.position) from recipients r where r.message_id = m.id) as "sentTo"
         from messages m join inboxes i on i.id = m.inbox_id and i.deleted_at is null
         where m.id = ${messageId} and m.direction = 'outbound'`,
   );
-  return place;
+  return returned;
 }
 
 /** The reports of a message, oldest first. */

@@ -27,17 +27,17 @@ export interface AskedFact {
   accountId: string;
   key: string;
   inboxId: string;
-  /** The only recipient, if it is a stranger and there is a limit for such. */
+  /** The only recipient, if it is outside our domain and cold recipients are limited; else null. */
   recipient: string | null;
   /** The only recipient in the form of suppressions; null if the request does not name exactly one. */
   address: string | null;
-  /** Sends of the last minute are counted up to this limit: more make no difference. */
+  /** Sends in the window are counted up to this number: more make no difference. */
   windowUpTo: number;
 }
 
 /**
- * Reads the facts of a batch in one statement, so that they are of one instant. They come in the order of `asked`. Each look-up is a
- * lateral one of one row, so that it uses the index even with a plan that was made while the tables were empty.
+ * Reads the facts of a batch in one statement, so that they are of one instant, in the order of `asked`. Each look-up is lateral and
+ * reads one row, so that it uses the index even with a plan that was made while the tables were empty.
  */
 export async function listSendFacts(
   db: Db,
@@ -66,13 +66,13 @@ export async function listSendFacts(
           ${suppressionOfAsked(at)} as suppressed
         from unnest(${texts((each) => each.accountId)}, ${texts((each) => each.key)}, ${texts((each) => each.inboxId)},
           ${texts((each) => each.recipient)}, ${texts((each) => each.address)})
-          with ordinality as asked (account_id, key, inbox_id, recipient, address, place)
+          with ordinality as asked (account_id, key, inbox_id, recipient, address, number)
         left join sender on sender.id = asked.inbox_id
         left join lateral (select fingerprint, subject_id, created_at from idempotency_keys
           where account_id = asked.account_id and operation = 'send' and key = asked.key limit 1) used on true
-        order by asked.place`,
+        order by asked.number`,
   );
-  return rows.map((row, place) => factOf(row, asked[place]));
+  return rows.map((row, index) => factOf(row, asked[index]));
 }
 
 const senderFields = totalsOf("sender");
@@ -103,8 +103,8 @@ function factOf(row: FactRow, asked: AskedFact | undefined): SendFact {
 }
 
 /**
- * Lists sends of the window that are dated after it, for inboxes whose last message is. A message is dated after the last one, even if
- * that is in the future because a clock was set back. The keys know when the sends were accepted.
+ * Counts the sends of inboxes that were accepted in the window but are dated after it. A message is always dated after the last one of its
+ * inbox, and so in the future if a clock was set back. The idempotency keys have the true times.
  */
 export async function listSendsDatedLater(
   db: Db,
@@ -122,7 +122,7 @@ export async function listSendsDatedLater(
   );
 }
 
-/** The fields to read of answered messages: a reply without a quote needs no body, and a reply in text only needs no HTML. */
+/** The fields to read of answered messages: a reply without a quote needs no bodies, and a reply in plain text needs no HTML. */
 export interface WantedOfReplied {
   text: boolean;
   html: boolean;
@@ -131,8 +131,8 @@ export interface WantedOfReplied {
 }
 
 /**
- * Reads the last message that did not fail, of the thread or up to the one that the caller has seen: a reply answers and quotes it.
- * Bodies are cut to the length that a quote uses (mail/html/quote-html.ts).
+ * Reads for each reply the message that it answers and quotes: the last one of the thread that did not fail, but none after the one that
+ * the caller has seen. Bodies are cut to the length that a quote uses (mail/html/quote-html.ts).
  */
 export async function listRepliedMessages(
   tx: Db,
@@ -178,7 +178,7 @@ export async function listAnsweredMessages(db: Db, ids: readonly string[]): Prom
   );
 }
 
-/** The addresses of the last messages of threads that did not fail, newest first. Blind copies are known from the recipients only. */
+/** Lists the addresses of the last messages in threads, newest first, without failed ones. Bcc addresses are only in `recipients`. */
 export async function listPartiesInThreads(db: Db, threadIds: readonly string[]): Promise<PartiesInThread[]> {
   return query<PartiesInThread>(
     db,
@@ -191,14 +191,14 @@ export async function listPartiesInThreads(db: Db, threadIds: readonly string[])
   );
 }
 
-/** A reply quotes nothing if its recipients have neither written nor got one of this many last messages. */
+/** A reply quotes nothing if none of its recipients wrote or got one of this many last messages. */
 const mostPartiesRead = 1000;
 
 const partiesInThread = selected(messages, "m", ["id", "threadId", "fromAddr", "toAddr", "toAddrs", "cc", "replyTo"]);
 
 const answeredById = selected(messages, "m", ["id", "inboxId", "threadId"]);
 
-/** The recipients of sends that name several. For a send to one, `listSendFacts` reads this. */
+/** The recipients of sends that name several. For a send to one recipient, `listSendFacts` reads the same facts. */
 export async function listRecipientsOfSends(
   db: Db,
   asked: readonly { inboxId: string; address: string }[],
@@ -219,7 +219,7 @@ export async function listRecipientsOfSends(
   );
 }
 
-/** One of the names of a mail that went in several transactions, always the same. The relay's own id has no @. */
+/** The Message-ID that a relay gave to a mail, always the same one if it gave several. A name without @ is the relay's own id. */
 const wireName = sql.raw(
   `(select name from message_names where message_id = m.id and strpos(name, '@') > 0 order by name collate "C" limit 1)`,
 );
@@ -247,12 +247,12 @@ export async function listThreadMessageIds(
   );
 }
 
-/** Set if the message began the thread and named earlier ones. */
+/** The Message-IDs that a received message named; stored only if it began its thread. */
 const ancestors = sql.raw("case when direction = 'inbound' then reference_ids end as ancestors");
 
 const repliedFields = sql.raw('asked.thread_id as "threadId", asked.up_to as "upToMessageId"');
 
-/** Adds the number of the last message that counts; null for a message that does not exist, which the judgement refuses. */
+/** Adds the number of the last message that counts. It is null if the seen message does not exist: such a send is refused later. */
 function repliesOf(asked: readonly AskedReply[]): SQL {
   const threadIds = asked.map(({ threadId }) => threadId);
   const seen = asked.map(({ upToMessageId }) => upToMessageId);
@@ -264,7 +264,7 @@ function repliesOf(asked: readonly AskedReply[]): SQL {
 /** No message has a greater number. */
 const highestSeq = 2 ** 31 - 1;
 
-/** Threads, and their last messages if wanted. Both are of one instant, which the revision of the inbox proves. */
+/** Threads, and their last messages if wanted. Both are unchanged as long as the revision of the inbox is. */
 export async function listThreadsOfSends(
   tx: Db,
   ids: readonly string[],
@@ -297,7 +297,6 @@ function withInstant(message: RecentMessage): RecentMessage {
   return { ...message, createdAt: new Date(message.createdAt) };
 }
 
-/** The numbers of messages. */
 export async function listNumberedMessages(tx: Db, ids: readonly string[]): Promise<NumberedMessage[]> {
   if (ids.length === 0) return [];
   return query(tx, sql`select ${numberFields} from messages m where m.id = any(${arrayOf("text", ids)})`);

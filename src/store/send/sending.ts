@@ -14,7 +14,8 @@ import { useFields } from "./idempotency.ts";
  * has changed since the facts were read, or if another transaction has locked it. Returns the inboxes whose sends are written. A key
  * that is already in use fails the statement (`meetsUsedKey`).
  *
- * A thread that exists is updated through its key: while the tables are small, an update with a join may be planned to scan them.
+ * A thread that exists is updated by its key (`on conflict`). A join would do the same, but while the tables are small it may be planned to
+ * scan them.
  */
 export async function insertSends(db: Db, sends: AcceptedSends): Promise<Set<string>> {
   const cold =
@@ -43,7 +44,7 @@ export async function insertSends(db: Db, sends: AcceptedSends): Promise<Set<str
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Waits for the inboxes, at most `timeoutMs`, and holds them until the end of the transaction. */
+/** Locks inboxes until the end of the transaction. Waits at most `timeoutMs` for each of them. */
 export async function lockSenders(tx: Db, ids: readonly string[], timeoutMs: number): Promise<void> {
   await query(tx, sql`select set_config('lock_timeout', ${String(timeoutMs)}, true)`);
   await query(tx, sql`select from inboxes where id = any(${arrayOf("text", ids)}) order by id for update`);

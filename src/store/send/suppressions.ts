@@ -34,8 +34,8 @@ export async function listSuppressed(
     sql`select (select json_agg(${asJson}) from json_array_elements_text(send.addresses::json) as each (address)
           cross join lateral (${suppressionOf(sql`send.account_id`, sql`send.inbox_id`, sql`each.address`, at)}) s) as suppressed
         from unnest(${texts((each) => each.accountId)}, ${texts((each) => each.inboxId)},
-          ${texts((each) => JSON.stringify(each.addresses))}) with ordinality as send (account_id, inbox_id, addresses, place)
-        order by place`,
+          ${texts((each) => JSON.stringify(each.addresses))}) with ordinality as send (account_id, inbox_id, addresses, number)
+        order by number`,
   );
   return rows.map(({ suppressed }) => suppressedOf(suppressed));
 }
@@ -47,7 +47,7 @@ export function suppressedOf(rows: readonly SuppressedRow[] | null): SuppressedA
   return (rows ?? []).map((one) => ({ ...one, expiresAt: one.expiresAt === null ? null : new Date(one.expiresAt) }));
 }
 
-/** The suppression of an address for an inbox. That of the account goes before that of the inbox. */
+/** The suppression of an address for an inbox. If there are two, the one for the whole account is returned. */
 export function suppressionOf(accountId: SQL, inboxId: SQL, address: SQL, at: Date | Placeholder): SQL {
   return sql`select * from suppressions s where s.account_id = ${accountId} and s.address = ${address}
     and s.inbox_id in ('', ${inboxId}) and ${inForce(at)} order by s.inbox_id limit 1`;
@@ -107,7 +107,7 @@ export async function findSuppressionOf(
   return found;
 }
 
-/** Counts up to one more than the limit. The count is exact because whoever adds suppressions holds the lock of the account. */
+/** Counts up to one more than the limit. The caller holds the lock of the account, so that concurrent requests are counted too. */
 export async function countSuppressions(tx: Db, accountId: string, at: Date): Promise<number> {
   const [counted] = await query<{ count: number }>(
     tx,
@@ -134,7 +134,7 @@ export async function insertSuppressions(tx: Db, rows: readonly Suppression[], a
   return new Set(added.map(({ id }) => id));
 }
 
-/** How many of these exist already. */
+/** Counts how many of these exist already. */
 export async function countKnownSuppressions(tx: Db, rows: readonly Suppression[], at: Date): Promise<number> {
   const [counted] = await query<{ count: number }>(
     tx,
@@ -147,8 +147,8 @@ export async function countKnownSuppressions(tx: Db, rows: readonly Suppression[
 
 /**
  * Part of a statement: inserts suppressions that the service makes by itself, from a set called `row` with the fields of suppressions.
- * It never weakens an existing one: a bounce may get another reason, and the end may only become later or none. Returns `id`, which
- * is that of the row if it was inserted.
+ * It never weakens an existing one: a bounce may get another reason, and the end may only become later or none. Returns the `id` of each
+ * suppression, which is that of the given row only if it is new.
  */
 export function automaticSuppressions(rows: SQL): SQL {
   return sql`insert into suppressions as s (${columnNames(suppressions, written)})
@@ -171,7 +171,7 @@ const isGraver = sql`(s.reason = 'bounce' and excluded.reason <> 'bounce')`;
 /** The fields of the rows that `automaticSuppressions` takes. */
 export const suppressionColumns = written;
 
-/** Undefined if it does not exist. */
+/** Returns the removed suppression; undefined if there is none in force. */
 export async function removeSuppression(
   db: Db,
   { accountId, id, at }: { accountId: string; id: string; at: Date },
@@ -207,7 +207,7 @@ export interface NewSuppression extends Omit<Suppression, "messageId" | "account
   eventId: string;
 }
 
-/** The suppression of a recipient: a new one by this attempt, or the reason of one that it met. */
+/** The suppression of a recipient: a new one by this attempt, or the reason of an earlier one that prevented the attempt. */
 export type Suppressing = { suppression?: NewSuppression | undefined; suppressedBy?: SuppressionReason | undefined };
 
 /**

@@ -14,14 +14,14 @@ export interface DatabaseFacts {
   synchronousCommit: string;
   fsync: string;
   fullPageWrites: string;
-  /** The server's clock, and ours half-way between question and answer. */
+  /** The clock of the server, and ours half-way between the query for it and its answer. */
   serverAt: Date;
   askedAt: Date;
-  /** Read-only: a standby. */
+  /** Whether the server is a standby, which is read-only. */
   isInRecovery: boolean;
-  /** Read-only by a setting of the server, the database or the role. */
+  /** Whether a setting of the server, the database or the role makes transactions read-only. */
   isReadOnly: boolean;
-  /** The connections that the server has for ordinary users. */
+  /** The most connections that the server allows to ordinary users. */
   connections: number;
   /** Steps of the schema that are not done yet, and steps that this program does not know. */
   stepsToDo: string[];
@@ -30,14 +30,14 @@ export interface DatabaseFacts {
   webhookUrls: string[];
   /** The id that the service shows at its port; undefined before its first start. */
   serviceId: string | undefined;
-  /** How long a transaction that still runs has held back the log of events. */
+  /** The age of the oldest event that an older transaction still hides from the log; 0 if there is none. */
   logLagSeconds: number;
 }
 
 export const oldestPostgres = 15;
 export { mostConnections };
 
-/** Reads the facts of a Postgres. Rejects if it cannot be reached, or refuses us. */
+/** Reads the facts of a Postgres. Rejects if it cannot be reached, or refuses the connection. */
 export async function diagnosePostgres(url: string, now: () => Date): Promise<DatabaseFacts> {
   const patience = { connectMs: 5_000, acquireMs: 5_000, deadlineMs: 8_000, statementMs: 6_000, lockMs: 6_000 };
   const open = () => openPostgresPool({ url, size: 1, idleInTransactionMs: 0, ...patience });
@@ -76,7 +76,7 @@ async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
        pg_is_in_recovery() as "isInRecovery", current_setting('default_transaction_read_only')::bool as "isReadOnly",
        current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections`,
   );
-  if (server === undefined) throw new Error("Cannot diagnose the database: it answers nothing");
+  if (server === undefined) throw new Error("Cannot diagnose the database: it gave no answer");
   const askedAt = new Date((before.getTime() + now().getTime()) / 2);
   const done = (await isThere(db, "schema_steps"))
     ? await query<{ tag: string }>(db, sql`select tag from schema_steps order by step`)
@@ -103,7 +103,7 @@ async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
   };
 }
 
-/** Enough to see whether the way out is open. */
+/** The most addresses to check: enough to see whether the network allows requests to webhooks. */
 const mostWebhooks = 10;
 
 async function isThere(db: Db, table: string): Promise<boolean> {

@@ -38,7 +38,7 @@ export const portable: readonly { table: PgTable; order: string; rowsALine: numb
 export const leftOut: readonly { table: PgTable; why: string }[] = [
   { table: schema.messageSearch, why: "the search index is rebuilt from the messages" },
   { table: schema.searchIndexing, why: "it is the progress of that index" },
-  { table: schema.recentRequests, why: "they count for a minute" },
+  { table: schema.recentRequests, why: "they count for an hour at most" },
 ];
 
 export type PortableRow = Record<string, unknown>;
@@ -76,7 +76,7 @@ export async function readEverything(db: Database, onLine: (line: PortableLine) 
 /** Skips rows that exist, so that a line may be written twice. */
 export async function insertLine(tx: Db, { table: name, rows }: PortableLine): Promise<void> {
   const entry = portable.find(({ table }) => getTableConfig(table).name === name);
-  if (entry === undefined) throw new Error(`Cannot import: this version knows no table ${name}`);
+  if (entry === undefined) throw new Error(`Cannot import: this version has no table ${name}`);
   if (entry.table === schema.sourceChunks) return insertNewChunks(tx, rows.map(chunkOf));
   await insertNewRows(tx, entry.table, rows);
 }
@@ -87,7 +87,7 @@ export async function listAccountIds(db: Db): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Restarts the indexer, which has not seen the imported rows. */
+/** Makes the indexer begin again with the oldest message, since it has not seen the imported ones. */
 export async function forgetIndexedMail(tx: Db): Promise<void> {
   await query(tx, sql`update search_indexing set seen_id = ''`);
 }

@@ -1,7 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { type Db, query, transaction } from "../../database/db.ts";
 import { lockNumber } from "../locks.ts";
-import { givenBack } from "../mail/shares.ts";
+import { sharesReleased } from "../mail/shares.ts";
 
 /**
  * Runs one step of pruning, unless another process prunes: it tries the lock, does not wait for it, and holds it until the end of the
@@ -49,7 +49,7 @@ export function removeUsedTokens(tx: Db, now: Date, limit: number): Promise<numb
   return count(tx, sql`delete from used_tokens where token = any(array(${old})) returning 1`);
 }
 
-/** Deletes requests that are older than a day, by the clock of the database: no window is as long. */
+/** Deletes rows whose last request is more than a day old, by the clock of the database. The window of every rate limit is shorter. */
 export function removeOldRequests(tx: Db, limit: number): Promise<number> {
   const isOld = sql`asked_at[cardinality(asked_at)] < now() - interval '1 day'`;
   const chosen = sql`select account_id from recent_requests where ${isOld} limit ${limit}`;
@@ -72,8 +72,8 @@ export interface OldEvents {
 const mostLookedAt = 10_000;
 
 /**
- * Deletes events and their deliveries. An event that is still in line stays. So does the last event of an account, so that a reader of
- * the log can go on from it. The ids of an event's deliveries in the outbox begin with its id.
+ * Deletes events and the log of their deliveries. Keeps events with deliveries in the outbox, whose ids begin with the event's id. Keeps
+ * the last event of each account, so that a reader of the log can continue from it.
  */
 export async function removeEventsBefore(
   tx: Db,
@@ -116,8 +116,8 @@ export async function findInboxToEmpty(tx: Db, deletedBefore: Date, after: strin
 
 /**
  * Deletes messages of an inbox with their rows in other tables, and the sources of their reports, which nothing else uses. Any other
- * source is deleted with the last message that uses it, or whose attachment lies in it. A message that still waits to be relayed stays,
- * since it was accepted.
+ * source is deleted with the last message that uses it or has an attachment in it. A message that still waits to be relayed stays, since
+ * it was accepted.
  */
 export function removeMessages(tx: Db, inboxId: string, limit: number): Promise<number> {
   return count(
@@ -130,7 +130,7 @@ export function removeMessages(tx: Db, inboxId: string, limit: number): Promise<
           select source_id, id from gone where source_id is not null
           union select a.source_id, a.message_id from gone join attachments a on a.message_id = gone.id
         ),
-        ${givenBack(sql`select source_id, count(*) as holders from held group by source_id`)},
+        ${sharesReleased(sql`select source_id, count(*) as holders from held group by source_id`)},
         received as (delete from recipients where message_id = any(array(select id from gone))),
         named as (delete from message_names where message_id = any(array(select id from gone))),
         attached as (delete from attachments where message_id = any(array(select id from gone))),
@@ -149,7 +149,7 @@ const isOver = sql.raw(
 
 /** Deletes the other rows of an inbox, after its messages. */
 export async function removeInboxRows(tx: Db, inboxId: string, limit: number): Promise<number> {
-  // By account: an index by inbox would cost each received mail.
+  // Also by account, because suppressions have no index that begins with the inbox.
   const ofAccount = sql`account_id = (select account_id from inboxes where id = ${inboxId}) and inbox_id = ${inboxId}`;
   const suppressed = sql`select id from suppressions where ${ofAccount} limit ${limit}`;
   let removed = await count(tx, sql`delete from suppressions where id = any(array(${suppressed})) returning 1`);
@@ -162,7 +162,7 @@ export async function removeInboxRows(tx: Db, inboxId: string, limit: number): P
   return removed;
 }
 
-/** Tables with a key for the rows of one inbox; the cold sends to one recipient, a few days each, are deleted together. */
+/** The tables with rows of an inbox, and the key by which rows are chosen. All cold sends to one recipient, one row a day, go together. */
 const tablesOfInboxes = [
   { table: "threads", key: "id" },
   { table: "correspondents", key: "address" },
@@ -189,7 +189,7 @@ export function removeInboxes(tx: Db, now: Date, limit: number): Promise<number>
           where i.deleted_at is not null and i.message_count = 0 and (a.username is null or a.held_until <= ${now})
           order by i.deleted_at limit ${limit}
         ),
-        -- An inbox that never had mail still has its suppressions.
+        -- An inbox that never had mail may still have suppressions: removeInboxRows did not run for it.
         unsuppressed as (delete from suppressions s using gone where s.account_id = gone.account_id and s.inbox_id = gone.id),
         freed as (
           delete from addresses a using gone

@@ -2,9 +2,9 @@ import { sql } from "drizzle-orm";
 import { type Db, query, transaction } from "../../database/db.ts";
 
 /**
- * Tries a write that leaves nothing behind: a row lock, which writes to the log but makes no new version of the row. It fails if the
- * schema is missing, the database is read-only, or the disk is full. A full disk fails first for new files, so a sort with too little
- * memory writes a temporary file before. The embedded engine survives a failure of that file, but not of its log.
+ * Tries a write that leaves nothing behind: a row lock, which writes to the write-ahead log but makes no new version of the row. It fails
+ * if the schema is missing, the database is read-only, or the disk is full. Before it, a query with too little memory writes a temporary
+ * file, because a full disk fails first for new files. The embedded engine survives a failure of that file, but not of its log.
  */
 export async function tryToWrite(db: Db): Promise<void> {
   await transaction(db, async (tx) => {

@@ -10,7 +10,7 @@ import { type AccountShares, slotPools } from "./slot-pools.ts";
  * a receiver that answers never waits for one that does not (contract §10.5). This is bookkeeping without a clock or a socket.
  *
  * - There are two pools (slot-pools.ts). A receiver that was slow or silent the last time starts in the waiting pool.
- * - A receiver that has not answered yet, or not the last time, gets one delivery at a time. One that has answered gets `each`.
+ * - A receiver that has not answered yet, or not the last time, gets one delivery at a time. Any other gets at most `each`.
  * - A server (scheme, host and port) that accepted no connection is down: it gets one attempt at a time for all its endpoints.
  * - An account has its share of each pool, however many endpoints it has. The last slots are kept for accounts that have few
  *   (shared-pool.ts). The quick endpoints of an account share its slots evenly.
@@ -18,15 +18,15 @@ import { type AccountShares, slotPools } from "./slot-pools.ts";
 export interface DeliverySlots {
   /** Takes a slot for one delivery. Undefined if there is none now. */
   tryEnter(where: Where, nowMs: number): Slot | undefined;
-  /** How many deliveries `tryEnter` would give a slot there. */
+  /** The number of deliveries there that would get a slot from `tryEnter`. */
   slotsAt(where: Where, nowMs: number): number;
-  /** How many deliveries to unknown receivers it would give a slot, for any account. */
+  /** The number of deliveries to unknown receivers that would get a slot, of all accounts together. */
   freeSlots(nowMs: number): number;
   paceAt(where: Where): Pace;
   shares(nowMs: number): AccountShares;
-  /** Whether claims may skip deliveries of this account, or of others, until it gives a slot back. */
+  /** Whether so few slots are free that claims may skip deliveries of this account or of others. */
   isHeldBack(accountId: string, nowMs: number): boolean;
-  /** In how many milliseconds a slot of the brisk pool becomes free by itself; 0 if one is free, `undefined` if it is unknown. */
+  /** The milliseconds until a delivery leaves the brisk pool because it is slow; 0 if a slot is free, `undefined` if unknown. */
   slotInMs(nowMs: number): number | undefined;
   inHand(): number;
 }
@@ -50,7 +50,7 @@ export interface DeliverySlotLimits {
   each?: number;
   slowAfterMs?: number;
   waiting?: PoolSize;
-  /** How many receivers and servers are remembered. */
+  /** The most receivers, and the most servers, that are remembered. */
   remembered?: number;
 }
 
@@ -63,7 +63,7 @@ interface Receiver {
   trust: "new" | "answers" | "silent";
   slow: boolean;
   inHand: number;
-  /** How many of them have not become slow yet. */
+  /** The number of its deliveries in hand that count as quick. */
   quick: number;
 }
 
@@ -75,7 +75,7 @@ interface Delivery {
 }
 
 const defaultBrisk: PoolSize = { common: 250, ofAccount: 63, kept: 50 };
-/** These are open sockets only, which cost little. */
+/** Many, because a waiting delivery is only an open socket, which costs little. */
 const defaultWaiting: PoolSize = { common: 1000, ofAccount: 200, kept: 200 };
 
 export function deliverySlots(limits: DeliverySlotLimits = {}): DeliverySlots {
@@ -203,7 +203,7 @@ function learn(server: Server, receiver: Receiver, how: Exclude<Leaving, "unknow
   receiver.trust = how === "answered" ? "answers" : "silent";
 }
 
-/** The record of a key. Above the limit, the oldest unused record is forgotten and starts anew. */
+/** Finds or makes the record of a key. At the limit, forgets the oldest record without a delivery in hand. */
 function remember<T extends { inHand: number }>(records: Map<string, T>, key: string, limit: number, make: () => T): T {
   const known = records.get(key);
   if (known) return known;

@@ -1,5 +1,5 @@
 import type { Kind } from "../../store/outbox/kinds.ts";
-import { findNextDueAt, markDueReady, markLanesReady } from "../../store/outbox/outbox.ts";
+import { findNextDueAt, markDueReady, markLanesReady } from "../../store/outbox/outbox-rows.ts";
 import type { OutboxDeps } from "./job.ts";
 
 /** Makes waiting rows ready: when they are due, or when their lane answers again. */
@@ -11,7 +11,7 @@ export interface DueRows {
   lookAgain(): void;
   /** Makes a bounded number of due rows ready. `readied`: how many. `isAll`: whether none is left. */
   readyDue(inHand: readonly string[]): Promise<{ readied: number; isAll: boolean }>;
-  /** These lanes answer again. */
+  /** Notes that the servers of these lanes answer again. */
   recover(lanes: readonly string[]): void;
   /** Makes rows of recovered lanes ready. Returns how many. */
   readyRecovered(): Promise<number>;
@@ -23,7 +23,7 @@ type DueRowsDeps = Pick<OutboxDeps, "db" | "now" | "claimer" | "isAlone">;
 
 export function dueRows({ db, now, claimer, isAlone }: DueRowsDeps, kind: Kind, leaseMs: number): DueRows {
   let nextDueAtMs = 0;
-  /** Set until the rows of dead processes have been found. If this process is alone, no other can die later. */
+  /** Set if this process is alone, until it has made the rows of earlier processes ready: those processes are dead. */
   let onlyClaimer = isAlone ? claimer : undefined;
   let recovering: readonly string[] = [];
 

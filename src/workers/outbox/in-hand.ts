@@ -1,6 +1,6 @@
 import { DatabaseUnavailable } from "../../database/db.ts";
 import type { ClaimedItem } from "../../store/outbox/claims.ts";
-import { renewLeases } from "../../store/outbox/outbox.ts";
+import { renewLeases } from "../../store/outbox/outbox-rows.ts";
 import type { Attempted, Job, OutboxDeps, SettledClaim } from "./job.ts";
 
 /** The rows that this process has claimed and started, and their leases. */
@@ -9,7 +9,7 @@ export interface InHand<Item, Settlement> {
   /** Makes one attempt. The row stays in hand until `conclude` has ended. */
   attempt<Result>(item: Item, conclude: (attempted: Attempted<Settlement>) => Promise<Result>): Promise<Result>;
   renewIfTime(): void;
-  /** Aborted when the rows in hand are given up. */
+  /** Aborts after the `graceMs` of `end`, and cuts off the attempts in hand. */
   cutOff: AbortSignal;
   /** Resolves when `noMore` has resolved and all rows in hand have ended. After `graceMs` they are cut off. */
   end(graceMs: number, noMore: Promise<void>): Promise<void>;
@@ -20,7 +20,7 @@ export function rowsInHand<Item extends ClaimedItem, Settlement extends SettledC
   job: Pick<Job<Item, Settlement>, "kind" | "leaseMs" | "attempt" | "failed">,
 ): InHand<Item, Settlement> {
   const kind = job.kind.name;
-  /** Each row with its end. A row whose claim was considered lost may be here twice. */
+  /** Each row, with a promise for its end. A row is here twice if it was claimed again during its earlier attempt. */
   const rows = new Map<Item, Promise<unknown>>();
   const cutOff = new AbortController();
   let renewedMs = performance.now();
@@ -31,7 +31,7 @@ export function rowsInHand<Item extends ClaimedItem, Settlement extends SettledC
     } catch (err) {
       const about = { err, kind, subject_id: item.subjectId, attempt: item.attempt };
       // The next attempt reads what this one could not.
-      if (err instanceof DatabaseUnavailable) log.warn(about, "attempt put off: what it needs could not be read");
+      if (err instanceof DatabaseUnavailable) log.warn(about, "attempt put off: the database is unavailable");
       else log.error(about, "attempt failed: unexpected error");
       return { settlement: job.failed(item), leaving: "unknown" };
     }

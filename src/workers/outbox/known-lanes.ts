@@ -6,11 +6,11 @@ interface KnownLaneState {
   /** The last account that had a turn, and the last inbox of each account. */
   lastAccountId: string;
   lastInboxes: Map<string, string>;
-  /** A claim filled all its slots, so there may be more rows. */
+  /** Whether the lane may have more ready rows, because the last claim filled its slots. */
   mayHaveMore: boolean;
 }
 
-/** How many accounts of a lane have their last inbox remembered. A forgotten account starts at its first inbox again. */
+/** The most accounts of a lane whose last inbox is remembered. A forgotten account starts at its first inbox again. */
 const mostAccounts = 1000;
 
 /** The known lanes: those with rows in hand, and those with more ready rows than slots. */
@@ -18,7 +18,7 @@ export function knownLanes() {
   const states = new Map<string, KnownLaneState>();
 
   return {
-    /** Lists the lanes. Each gets at most its share of the claim. */
+    /** Lists the lanes. Each gets at most twice its even share of the claim. */
     list(lanes: Pick<Lanes<never>, "slots" | "pace">, limit: number): KnownLane[] {
       const share = Math.max(1, Math.ceil((2 * limit) / Math.max(1, states.size)));
       return [...states].map(([lane, state]) => {
@@ -46,7 +46,7 @@ export function knownLanes() {
       if (state !== undefined) state.inHand -= 1;
       forgetIfIdle(lane);
     },
-    /** Notes that a lane may have more rows. It may have been forgotten, because it had nothing that could start. */
+    /** Notes that a lane may have more rows. The lane may have been forgotten, because none of its rows could start. */
     expectMore(lane: string): void {
       const state = states.get(lane) ?? unknownLane();
       state.mayHaveMore = true;

@@ -13,13 +13,13 @@ export interface Lanes<Item> {
   pace?(lane: string): Pace;
   /** The slots that each account may take. Without it accounts have no shares. */
   shares?(): AccountShares;
-  /** Whether claims may skip rows of this account, or of others, until it gives a slot back. */
+  /** Whether so few slots are free that claims may skip rows of this account or of others. */
   isHeldBack?(accountId: string): boolean;
   /** Takes a slot, if one is free. */
   enter(item: Item): Leave | undefined;
-  /** In how many milliseconds to look again, if a slot becomes free by itself then. */
+  /** The milliseconds until a slot becomes free although no attempt ends, because slow work moves to another pool. */
   slotInMs(): number | undefined;
-  /** Notifies of every slot that becomes free. Needed where two kinds of work share the slots. */
+  /** Sets a function to call for every slot that becomes free. Needed if two kinds of work share the slots. */
   onFreed?(freed: (slot: FreedSlot) => void): void;
 }
 
@@ -33,7 +33,8 @@ export interface FreedSlot {
 export type Leave = (how: Leaving) => void;
 
 /**
- * The result of an attempt for its server: it answered (with any status), it accepted the connection and was silent, it accepted
- * no connection, or nothing (the address was refused, a kept connection had ended, or we stopped).
+ * The result of an attempt for its server. `answered`: it answered, with any status. `silent`: it accepted the connection and did not
+ * answer. `unreached`: it accepted no connection. `unknown`: the attempt showed nothing about the server, because the address was
+ * refused, a kept connection had ended, or we stopped.
  */
 export type Leaving = "answered" | "silent" | "unreached" | "unknown";

@@ -7,8 +7,8 @@ import type { Job, OutboxDeps, SettledClaim } from "./job.ts";
 /** Records the results of attempts. */
 export interface Ledger<Settlement> {
   /**
-   * Returns when the row is due again: null for never, or if another process has it now. While the database is away the result is kept
-   * in memory. If the process ends before the database returns, the row becomes due by its lease.
+   * Returns the time when the row is due again: null for never, or if another process has the row now. While the database is away, the
+   * result is kept in memory. If the process ends before the database returns, the row is due when its lease ends.
    */
   write(settlement: Settlement): Promise<Date | null>;
   /** Resolves once this process has recorded an attempt of the row, or at the timeout. */
@@ -41,11 +41,11 @@ export function ledgerOf<Item extends ClaimedItem, Settlement extends SettledCla
           job.settled?.(settlement);
           return settlement.dueAt;
         }
-        log.warn(about, "claim was lost: another has it");
+        log.warn(about, "claim was lost: the row was claimed again or deleted");
         return null;
       } catch (err) {
         if (!(err instanceof DatabaseUnavailable)) {
-          log.error({ err, ...about }, "cannot write down an attempt");
+          log.error({ err, ...about }, "cannot record an attempt");
           return null;
         }
         if (cutOff.aborted) return null;

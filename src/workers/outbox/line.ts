@@ -27,7 +27,10 @@ export interface Line<Item extends ClaimedItem> {
   leave(item: Item, leave: () => void): boolean;
   /** Notes that a slot is free, also one of another kind of work. Returns whether a row may be waiting for it. */
   hearOfSlot(slot: FreedSlot): boolean;
-  /** Notes that a row is settled that was claimed after `nudgesBefore` nudges. Returns whether its inbox may have more rows, which waited for it. */
+  /**
+   * Notes that a row is settled. `nudgesBefore`: the number of nudges when it was claimed. Returns whether its inbox may have more rows,
+   * which waited for this one.
+   */
   isFollowed(item: Item, nudgesBefore: number): boolean;
 }
 
@@ -39,19 +42,19 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
   let claimNumber = 0;
   let nudges = 0;
   let isNudged = false;
-  /** The last claim took as many rows as could start, so there may be more. */
+  /** Whether there may be more rows, because the last claim took as many as could start. */
   let isFull = false;
-  /** The last look at the newest rows found new lanes, and there may be more of them than could start. */
+  /** Whether there may be more new lanes, because the last look at the newest rows found as many as could start. */
   let newestLeft = false;
   let sweepAfter: string | undefined;
-  /** The sweep has passed lanes whose rows a full claim may have left out. */
+  /** Whether the sweep has passed lanes while claims were full, so that rows of them may have been left out. */
   let hasLeftOut = false;
 
   const sweep = () => {
     sweepAfter ??= "";
   };
   const hearOfSlot = ({ lane, wasHeldBack }: FreedSlot) => {
-    // Sweeps have skipped the lanes that only have rows of accounts that had used up their share.
+    // Earlier sweeps have skipped lanes whose rows all belong to accounts that had used up their share.
     if (wasHeldBack) sweep();
     return isFull || wasHeldBack || sweepAfter !== undefined || known.mayHaveMore(lane);
   };
@@ -76,14 +79,14 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
       isNudged = false;
       const shares = lanes.shares?.() ?? { accounts: [], othersSlots: { brisk: limit, slow: limit, doubtful: limit } };
       const whose = { lanes: ownLanes, strangers, ...shares };
-      // A sweep without a slot for the lanes that it finds would pass them by.
+      // Without a slot for unknown lanes, a sweep would go past the lanes that it finds and take no row of them.
       return { limit, ...whose, newest, sweepAfter: strangers ? sweepAfter : undefined, claimNumber };
     },
     hear(question, { items, contended, sweptTo }) {
       isFull = items.length >= question.limit;
       if (question.newest) newestLeft = isFull && isOneOfEach(items) && items.some(isStrangeTo(question));
       if (question.sweepAfter !== undefined && question.sweepAfter === sweepAfter && !contended) {
-        // While each claim is full, later lanes would never be reached. So the sweep goes on, and comes back to those left out.
+        // The sweep goes on even if the claim is full, else it might never reach later lanes. It returns for the lanes left out.
         hasLeftOut ||= isFull;
         sweepAfter = sweptTo ?? (hasLeftOut ? "" : undefined);
         if (sweptTo === undefined) hasLeftOut = false;
@@ -142,7 +145,10 @@ export function slotsFor<Item extends ClaimedItem>(items: readonly Item[], lanes
   return slots;
 }
 
-/** When to claim again after another process was in the way: it has the lane for a few milliseconds, or an inbox until it has started its rows. */
+/**
+ * The pause before the next claim if another process was in the way: it has a lane for a few milliseconds, or an inbox until the rows of
+ * that inbox have started. Undefined if none was.
+ */
 export function pauseMs(
   { contended, behindAnother }: Pick<Claimed<ClaimedItem>, "contended" | "behindAnother">,
   random: () => number,

@@ -1,6 +1,6 @@
 import type { Deps } from "../../flows/deps.ts";
 import { type Paced, paced } from "../../primitives/paced.ts";
-import { outboxChannel, tellingPauseMs, wakeChannel } from "../../store/channels.ts";
+import { notificationPauseMs, outboxChannel, wakeChannel } from "../../store/channels.ts";
 import { isOutboxKind, type OutboxKind } from "../../store/outbox/items.ts";
 
 /** Wakes the workers of the other processes on the database. A message may be lost: each process also looks every second. */
@@ -34,7 +34,7 @@ export async function notifier(
     notify(kind) {
       let pacing = byKind.get(kind);
       if (pacing === undefined) {
-        pacing = paced(tellingPauseMs, () => notifyOthers(kind));
+        pacing = paced(notificationPauseMs, () => notifyOthers(kind));
         byKind.set(kind, pacing);
       }
       pacing.ask();

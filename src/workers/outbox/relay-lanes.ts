@@ -8,9 +8,9 @@ export interface RelayLanesOptions {
   serverOf: (lane: string) => string;
   /** Called when a server that was down answers again, with the lanes that failed there. */
   onRecovery: (lanes: string[]) => void;
-  /** Slots for mails that may still be quick. */
+  /** Slots for mails that are not slow yet. */
   brisk?: PoolSize;
-  /** Slots for slow mails: an attempt at a host that drips lasts for minutes. */
+  /** Slots for slow mails: an attempt takes minutes if the host sends its replies octet by octet. */
   waiting?: PoolSize;
   /** Slots of one server. */
   each?: number;
@@ -25,10 +25,10 @@ interface RelayRow {
 
 interface Server {
   inHand: number;
-  /** How many mails at once: one while it is down, then twice as many with each answer, so that a relay that recovers is not overloaded. */
+  /** The most mails at once: one while it is down, doubled with each answer, so that a relay that recovers is not overloaded. */
   width: number;
   slow: boolean;
-  /** The lanes that got no answer there since its last one. */
+  /** The lanes whose attempts got no answer since the server last answered. */
   failedLanes: Set<string>;
 }
 
@@ -40,7 +40,7 @@ interface Attempt {
 
 const mostRemembered = 10_000;
 
-/** Two accounts fill the common slots of both pools; five leave more than half of the kept ones to others. */
+/** Two accounts can fill the common slots of both pools. Five accounts still leave more than half of the kept slots to others. */
 const defaultBrisk: PoolSize = { common: 80, ofAccount: 50, kept: 40 };
 const defaultWaiting: PoolSize = { common: 120, ofAccount: 80, kept: 60 };
 
@@ -84,7 +84,7 @@ export function relayLanes(options: RelayLanesOptions): Lanes<RelayRow> {
   }
 
   return {
-    // Without a slot for unknown lanes, known lanes may still have some of their own.
+    // If unknown lanes have no slot, a known lane may still have one, for example a slow lane in the waiting pool.
     free: () => slotsOfStrangers() || Math.max(pools.left("brisk"), pools.left("slow")),
     strangers: () => slotsOfStrangers() > 0,
     slots: (lane) => slotsAt(servers.get(serverOf(lane))),

@@ -7,21 +7,21 @@ import type { KnownAccount, Pace } from "../../store/outbox/claims.ts";
  * - Work starts in the *brisk* pool. After `slowAfterMs` it moves to the *waiting* pool. Work that was slow the last time, or is
  *   doubtful, starts in the waiting pool. So the brisk pool empties within `slowAfterMs` even while a thousand attempts hang, as long as
  *   the waiting pool has slots.
- * - The last quarter of the waiting pool is for receivers that answer slowly.
+ * - In the waiting pool, doubtful work leaves a quarter of the common slots free, for receivers that answer slowly.
  * - Accounts share each pool, and its last slots are kept for accounts that have few (shared-pool.ts).
  */
 export interface SlotPools<Stay> {
   /** Moves slow work to the waiting pool. Must be called before the other functions. */
   moveTheSlow(nowMs: number): void;
-  /** How many slots are left at this pace, for an account or in total. */
+  /** The number of slots that are left at this pace, for an account or in total. */
   left(pace: Pace, accountId?: string): number;
   /** Takes a slot. False if none is free. */
   enter(pace: Pace, stay: Stay): boolean;
   leave(stay: Stay): void;
   shares(): AccountShares;
-  /** Whether claims may skip brisk rows of this account, or of others, until it gives a slot back. */
+  /** Whether so few brisk slots are free that claims may skip brisk rows of this account or of others. */
   isHeldBack(accountId: string): boolean;
-  /** In how many milliseconds a slot of the brisk pool becomes free by itself; 0 if one is free, `undefined` if it is unknown. */
+  /** The milliseconds until work leaves the brisk pool because it is slow; 0 if a slot is free, `undefined` if unknown. */
   briskInMs(nowMs: number): number | undefined;
   size(): number;
 }
@@ -34,7 +34,7 @@ export interface AccountShares {
 
 export interface SlotPoolsOptions<Stay> {
   brisk: PoolSize;
-  /** These are open sockets only, which cost little. */
+  /** May be large, because waiting work is only an open socket, which costs little. */
   waiting: PoolSize;
   slowAfterMs: number;
   /** Called for each stay that becomes slow. */

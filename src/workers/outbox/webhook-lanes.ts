@@ -19,7 +19,7 @@ export function webhookLanes(
   const listeners: ((slot: FreedSlot) => void)[] = [];
 
   return {
-    // Without a slot for unknown lanes, known lanes may still have some of their own.
+    // If unknown lanes have no slot, a known lane may still have one, for example a slow lane in the waiting pool.
     free: () => receivers.freeSlots(nowMs()) || mostForKnown,
     strangers: () => receivers.freeSlots(nowMs()) > 0,
     slots(lane) {

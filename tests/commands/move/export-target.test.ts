@@ -63,7 +63,7 @@ test("an export whose reader ends early reports it, with code 1", async () => {
   await reader.cancel();
   expect([await exporting.exited, await new Response(exporting.stderr).text()]).toEqual([
     1,
-    "Cannot export: who reads it ended before it was whole\n",
+    "Cannot export: the program that reads the export ended before the export was complete\n",
   ]);
 }, 60_000);
 
@@ -73,7 +73,7 @@ test("a file that was created during the export stays as it is", async () => {
     await write('{"inboxd":"export"}\n{"end":true,"rows":0,"sha256":""}\n');
     writeFileSync(path, "of somebody else");
   });
-  expect(await failureOf(exporting)).toEqual(new Error(`Cannot export: ${path} is there already`));
+  expect(await failureOf(exporting)).toEqual(new Error(`Cannot export: ${path} already exists`));
   expect(readFileSync(path, "utf8")).toBe("of somebody else");
   expect(readdirSync(join(path, ".."))).toEqual(["export.jsonl"]);
 });

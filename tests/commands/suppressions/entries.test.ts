@@ -97,8 +97,8 @@ describe("a list of suppressions is read", () => {
       "past what is over",
       '{"address":"jane@example.com","expiresAt":"2026-03-21T10:05:00Z"}\n{"address"\n',
       [
-        { line: 1, why: "it is over" },
-        { line: 2, why: "it is no line of JSON" },
+        { line: 1, why: "it has expired" },
+        { line: 2, why: "it is not a JSON object" },
       ],
     ],
   ];

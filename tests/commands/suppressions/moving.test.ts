@@ -64,6 +64,9 @@ test("each line of an import is counted, also those that the server skips", asyn
   ];
   await Bun.write(file, `EmailAddress,Reason,LastUpdateTime\n${rows.join("\n")}\n`);
   const imported = await run("import", file, "--json");
-  expect([imported.code, imported.stderr]).toEqual([0, "Left out 2 that came twice, or are bounces that have ended\n"]);
+  expect([imported.code, imported.stderr]).toEqual([
+    0,
+    "Left out 2 entries that occur twice, or are bounces that have expired\n",
+  ]);
   expect(JSON.parse(imported.stdout)).toEqual({ created: 1, existing: 0, leftOut: 2 });
 });

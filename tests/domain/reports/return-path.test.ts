@@ -61,7 +61,7 @@ describe("the return path of a message", async () => {
 });
 
 test("no inbox can have the name before the plus", () => {
-  expect(() => parseUsername("bounce")).toThrow("keeps for itself");
+  expect(() => parseUsername("bounce")).toThrow("is a reserved name");
 });
 
 test("a message whose id is older than 400 days gets no reports", () => {

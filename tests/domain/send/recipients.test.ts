@@ -91,7 +91,7 @@ describe("headers of the caller's own", () => {
 
   test("are named where they are wrong, once each, and at most twenty", () => {
     expect(readCustomHeaders({ "X-A": "1", "x-a": "2" }, undefined).faults).toEqual([
-      { pointer: "#/headers/x-a", detail: "must be given once, in whatever case" },
+      { pointer: "#/headers/x-a", detail: "must be given only once; upper and lower case are the same" },
     ]);
     const many = Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`X-${index}`, "a"]));
     expect(readCustomHeaders(many, undefined).faults).toHaveLength(1);

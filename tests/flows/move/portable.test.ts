@@ -106,9 +106,9 @@ for (const engine of enginesHere()) {
       await using target = await emptyTarget();
       const faults: [string, string[]][] = [
         ["its end is missing", lines.slice(0, -1)],
-        ["its checksum does not fit", lines.map((line) => line.replace("Hello", "Hallo"))],
+        ["its checksum does not match", lines.map((line) => line.replace("Hello", "Hallo"))],
         ["a line is not JSON", [...lines.slice(0, 3), "{", ...lines.slice(3)]],
-        ["it is no export of inboxd", lines.slice(1)],
+        ["it is not an export of inboxd", lines.slice(1)],
       ];
       for (const [why, damaged] of faults) {
         expect(String(await failureOf(importEverything(target, reader(damaged))))).toContain(why);

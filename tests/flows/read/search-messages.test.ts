@@ -33,7 +33,7 @@ test.skipIf(!enginesHere().includes("postgres"))(
       expect(refused).toBeInstanceOf(Refusal);
       expect(refused).toMatchObject({
         reason: "service_unavailable",
-        message: expect.stringContaining("it takes too long; ask for"),
+        message: expect.stringContaining("it takes too long; use rarer words"),
       });
       expect(await searchPage(deps, totals, terms, asked)).toMatchObject({ messages: [], total: 0 });
     } finally {

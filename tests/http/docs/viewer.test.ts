@@ -68,7 +68,7 @@ describe.skipIf(chromiumPath === undefined)("In a browser the page", () => {
     await page.click("#streamEvents button[type=submit]");
     const shown = await page.waitForSelector("#streamEvents output pre code");
     expect(await shown.textContent()).toMatch(
-      /^retry: 1000\n\nevent: ready\n[\s\S]*\n… It goes on: this page listens for 2 s\.$/,
+      /^retry: 1000\n\nevent: ready\n[\s\S]*\n… The stream continues, but this page reads only 2 s of it\.$/,
     );
     expect(faults).toEqual([]);
   });
@@ -83,7 +83,7 @@ describe.skipIf(chromiumPath === undefined)("In a browser the page", () => {
 
     await giveKey(page, world.apiKey);
     await page.click("#sendEmail button[type=submit]");
-    await page.click("#sendEmail .told a");
+    await page.click("#sendEmail .send-status a");
     await page.locator("#createInbox").waitFor();
     expect(faults).toEqual([]);
     expect((await world.api("/v1/inboxes")).body.total).toBe(0);
@@ -96,7 +96,7 @@ describe.skipIf(chromiumPath === undefined)("In a browser the page", () => {
     await giveKey(page, world.apiKey);
     await view(page, "deleteInbox");
     await page.click("#deleteInbox button[type=submit]");
-    await page.getByText("This can't be taken back.").waitFor();
+    await page.getByText("This cannot be undone.").waitFor();
     expect((await world.api(`/v1/inboxes/${inbox.id}`)).status).toBe(200);
     await page.click("#deleteInbox button[type=submit]");
     await page.locator("#deleteInbox output .status", { hasText: "204" }).waitFor();
@@ -114,7 +114,7 @@ describe.skipIf(chromiumPath === undefined)("In a browser the page", () => {
     expect(await code()).not.toContain(shared.apiKey);
     await page.fill("#createInbox-body", "{");
     await page.click("#createInbox button[type=submit]");
-    await page.locator("#createInbox .told", { hasText: "The body is not JSON" }).waitFor();
+    await page.locator("#createInbox .send-status", { hasText: "The body is not JSON" }).waitFor();
     expect((await shared.api("/v1/inboxes")).body.total).toBe(0);
   });
 
@@ -173,7 +173,7 @@ async function view(page: Page, id: string): Promise<void> {
 async function giveKey(page: Page, key: string): Promise<void> {
   await page.fill("#api-key", key);
   await page.press("#api-key", "Enter");
-  await page.locator("#key-told", { hasText: "Accepted" }).waitFor();
+  await page.locator("#key-status", { hasText: "Accepted" }).waitFor();
 }
 
 /** The answer that the page shows after one click. */

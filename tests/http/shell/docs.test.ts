@@ -80,7 +80,7 @@ describe("The document", () => {
     expect(parameters[0]).toMatchObject({ name: "limit", schema: { default: 50 } });
     const { properties } = (await document()).paths["/v1/boxes"].post.requestBody.content["application/json"].schema;
     expect(properties.fragile).not.toHaveProperty("default");
-    expect(properties.fragile.description).toEndWith("(unless given: true)");
+    expect(properties.fragile.description).toEndWith("(default: true)");
   });
 
   test("says which operations need a key, and which headers come back", async () => {

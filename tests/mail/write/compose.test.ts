@@ -240,7 +240,7 @@ describe("nothing is injected", () => {
       );
     }
     expect(() => composeMail({ ...plain, messageId: `a@b${poison}` })).toThrow(
-      "Cannot compose mail: its Message-ID is not one",
+      "Cannot compose mail: its Message-ID is invalid",
     );
   });
 

@@ -143,12 +143,12 @@ describe("a key that can't sign is refused with the reason", () => {
     ["words", "secret", "it is not a private key in PEM (PKCS#8 or PKCS#1)"],
     ["half a key", pem(rsa.privateKey, "pkcs8").slice(0, 500), "it is not a private key in PEM (PKCS#8 or PKCS#1)"],
     ["a public key", String(rsa.publicKey.export({ type: "spki", format: "pem" })), "it is a public key"],
-    ["an encrypted key", String(encrypted), "it is encrypted; give it without passphrase"],
-    ["a key of another kind", pem(ec, "pkcs8"), "it is of type ec; DKIM knows RSA and Ed25519"],
+    ["an encrypted key", String(encrypted), "it is encrypted; give it without a passphrase"],
+    ["a key of another kind", pem(ec, "pkcs8"), "it is of type ec; DKIM needs RSA or Ed25519"],
     [
       "a short key",
       pem(generateKeyPairSync("rsa", { modulusLength: 512 }).privateKey, "pkcs8"),
-      "it has 512 bits, and RSA needs 1024, better 2048",
+      "it has 512 bits; RSA needs at least 1024, better 2048",
     ],
   ];
   test.each(rows)("%s", (_says, privateKeyPem, message) => {

@@ -1,10 +1,10 @@
 import { splitAddress } from "../../../standards/address.ts";
 import type { Recipient } from "./entries.ts";
 
-/** How mail leaves the service, as far as it decides which recipients share an attempt. */
+/** The settings that decide which recipients of a mail share an attempt to send it. */
 export interface WaysOut {
   mailDomain: string;
-  /** True where each domain has servers of its own. False where one relay takes all mail. */
+  /** True if mail goes to the servers of each domain. False if one relay takes all mail. */
   isDirect: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface Destinations {
 /** The lane of a mail that goes to several domains through one relay. No domain has this name. */
 const anyDomain = "*";
 
-/** One destination for our own domain; for all others one for each domain, or a single one where a relay takes all mail. */
+/** One destination for our own domain. For other domains one destination each, or a single one if a relay takes all mail. */
 export function destinationsOf(recipients: readonly Recipient[], { mailDomain, isDirect }: WaysOut): Destinations {
   const own = mailDomain.toLowerCase();
   const laneOf = ({ address }: Recipient) => {

@@ -13,7 +13,7 @@ export function isDisplayName(text: string): boolean {
 
 /** The rule in words, for error messages. */
 export const displayNameRule =
-  "must be a name of 1 to 100 characters on one line, without @, < and > and without controls or marks of direction";
+  "must be a name of 1 to 100 characters on one line, without @, < and > and without control characters or direction marks";
 
 const longestName = 100;
 

@@ -21,7 +21,7 @@ export type AskedRecipients = Readonly<Partial<Record<RecipientType, string | re
 
 export interface RecipientRules {
   mailDomain: string;
-  /** How many different addresses a mail may have in all. */
+  /** The most different addresses of a mail, in all its fields. */
   max: number;
 }
 
@@ -50,7 +50,7 @@ export function readRecipients(asked: AskedRecipients, { mailDomain, max }: Reci
       faults.push({ pointer: "#/to", detail: "must have at least one entry" });
     }
     if (field.length > max) faults.push({ pointer: `#/${type}`, detail: `must have at most ${max} entries` });
-    // One more than the limit, so that a request with a million entries does not get as many faults.
+    // Reads one entry more than the limit, so that a request with a million entries does not get a million faults.
     for (const [index, entry] of field.slice(0, max + 1).entries()) read(entry, type, `#/${type}/${index}`);
   }
   const recipients = differentRecipients(given);
@@ -83,7 +83,7 @@ interface EntryPosition {
   mailDomain: string;
 }
 
-/** Adds the faults of an entry. Undefined if there are any. */
+/** Reads an entry, and adds its faults to `faults`. Undefined if it has any. */
 function readEntry(
   entry: AskedEntry,
   { type, pointer, mailDomain }: EntryPosition,

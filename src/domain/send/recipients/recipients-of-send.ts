@@ -39,7 +39,7 @@ export function recipientsOfSend(
   );
 }
 
-/** All addresses that a mail may go to, including our own. Empty if the request is to be refused, which the judgement explains. */
+/** All addresses that a mail may go to, including our own. Empty if the request will be refused; `judgeSend` then finds the reason. */
 export function addresseesOfSend(request: SendRequest, replied: Replied | undefined, mailDomain: string): string[] {
   const all = { mailDomain, recipientsMax: Number.MAX_SAFE_INTEGER, ownAddresses: [] };
   try {

@@ -29,7 +29,7 @@ export interface Replying {
 
 /**
  * The recipients of an answer whose caller names none. An answer to an inbound message goes to its Reply-To, else to its From; an
- * answer to our own goes to its `to` again. With `replyAll` it also goes to the other addressees, but never to our own addresses.
+ * answer to our own message goes to its `to` again. With `replyAll` it also goes to the other addressees, but never to our own addresses.
  */
 export function replyRecipients(answered: AnsweredMessage, replying: Replying): readonly Recipient[] {
   const { replyAll, callersCc, callersBcc } = replying;
@@ -47,18 +47,18 @@ export function replyRecipients(answered: AnsweredMessage, replying: Replying): 
   const cc = replyAll ? withoutOwn(callersCc, replying) : callersCc;
   const recipients = differentRecipients([...derived, ...cc, ...callersBcc]);
   if (recipients.length > replying.max) throw tooMany(recipients, replying);
-  // A mail to one addressee of Cc has it in To, because a mail needs somebody in To.
+  // If the only recipient is in Cc, it moves to To, because a mail needs a recipient in To.
   return recipients.length === 1 ? recipients.map((recipient) => ({ ...recipient, type: "to" })) : recipients;
 }
 
-/** The addresses that the message wants an answer at. Our own may be among them. */
+/** The addresses to which an answer to the message goes. Our own may be among them. */
 function addresseesOf({ direction, fromAddr, replyTo, to, isFromNobody }: AnsweredMessage): readonly string[] {
   if (direction === "outbound") return to;
   if (isFromNobody) return [];
   return (replyTo.length > 0 ? replyTo : [fromAddr]).filter((address) => address !== "");
 }
 
-/** Leaves out the names that a stranger gave to others, and addresses that cannot be written to. */
+/** Makes recipients without names, because strangers chose the names in the message. Leaves out invalid addresses. */
 function recipientsOf(addresses: readonly string[], type: RecipientType, { mailDomain }: Replying): Recipient[] {
   return addresses.flatMap((text) => {
     const address = parseSendAddress(text, mailDomain);
@@ -71,7 +71,7 @@ function withoutOwn(recipients: readonly Recipient[], { ownAddresses }: Replying
 }
 
 function noRecipient(): Refusal {
-  const why = 'the message names nobody else to answer; say in "to" whom the mail is for';
+  const why = 'the answered message names no other address to reply to; give the recipient in "to"';
   return new Refusal("no_recipient", `Cannot send: ${why}`);
 }
 

@@ -24,7 +24,9 @@ export async function read(response: Response, ms: number): Promise<Answered> {
   const whole = isText ? new TextDecoder().decode(bytes) : "";
   const json = /\bjson\b/.test(type) ? parsed(whole) : undefined;
   const said = json === undefined ? whole : JSON.stringify(json, null, 2);
-  const text = isEndless ? `${said}… It goes on: this page listens for ${listenedMs / 1000} s.` : said;
+  const text = isEndless
+    ? `${said}… The stream continues, but this page reads only ${listenedMs / 1000} s of it.`
+    : said;
   const shown =
     text.length > longestShown ? `${text.slice(0, longestShown)}\n… ${text.length - longestShown} more` : text;
   return {

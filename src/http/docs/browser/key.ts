@@ -5,14 +5,14 @@ export interface Key {
   headers(isNeeded: boolean): [string, string][];
   /** Shows why a key is needed, and focuses the field. */
   ask(why: string): void;
-  told(text: string): void;
+  show(text: string): void;
 }
 
 /** The field of the API key. The key is stored for this tab only, and sent to this server only. */
 export function keyField(changed: () => void): Key {
   const form = the<HTMLFormElement>("#key");
   const input = the<HTMLInputElement>("#api-key");
-  const told = the("#key-told");
+  const status = the("#key-status");
   const stored = kept(() => sessionStorage, "inboxd-api-key");
   input.value = stored.read();
   const take = () => {
@@ -23,7 +23,7 @@ export function keyField(changed: () => void): Key {
   input.addEventListener("change", take);
   // `read` takes the key too, so that a click into a form does not miss it.
   input.addEventListener("input", () => {
-    told.textContent = "";
+    status.textContent = "";
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -36,11 +36,11 @@ export function keyField(changed: () => void): Key {
     },
     headers: (isNeeded) => (isNeeded ? [["Authorization", `Bearer ${stored.read()}`]] : []),
     ask(why) {
-      told.textContent = why;
+      status.textContent = why;
       input.focus();
     },
-    told(text) {
-      told.textContent = text;
+    show(text) {
+      status.textContent = text;
     },
   };
 }

@@ -1,4 +1,4 @@
-/** A request as the form has it, without the key. */
+/** The request of a form, without the key. */
 export interface Draft {
   method: string;
   url: string;

@@ -8,7 +8,7 @@ export interface Entry {
   weight: number;
 }
 
-/** Finds entries that have all words, the best first. Words in a title count most, above all at its beginning. */
+/** Finds entries that have all words, the best first. Words in the title count most, and more at its beginning. */
 export function find(entries: readonly Entry[], query: string, limit: number): Entry[] {
   const words = query
     .toLowerCase()
@@ -25,7 +25,7 @@ export function find(entries: readonly Entry[], query: string, limit: number): E
 
 function scoreOf({ title, where, text, weight }: Entry, words: readonly string[]): number {
   const [inTitle, inWhere, inText] = [title.toLowerCase(), where.toLowerCase(), text.toLowerCase()];
-  // One word at least must be in the title or text. Otherwise each field of a matching operation would be found too.
+  // At least one word must be in the title or the text. Otherwise each field of a matching operation would be found too.
   if (!words.some((word) => inTitle.includes(word) || inText.includes(word))) return 0;
   let score = 0;
   for (const word of words) {

@@ -45,7 +45,7 @@ interface AllForms extends SampleLanguage {
 function oneForm(form: HTMLFormElement, deps: TryDeps, all: AllForms) {
   const request = requestForm(form, deps.base);
   const button = the<HTMLButtonElement>("button[type=submit]", form);
-  const status = the(".told", form);
+  const status = the(".send-status", form);
   const fault = form.querySelector<HTMLElement>(".fault");
   const label = button.textContent;
   const drawCode = sampleView(form, request.draft, all);
@@ -89,7 +89,7 @@ function oneForm(form: HTMLFormElement, deps: TryDeps, all: AllForms) {
     if (wrong !== undefined) return showStatus(wrong);
     if (request.isDangerous && !isAsked) {
       ask(true);
-      return showStatus("This can't be taken back.");
+      return showStatus("This cannot be undone.");
     }
     ask(false);
     await carryOut();

@@ -38,7 +38,7 @@ const forms = makeFormsWork({
 /** Fills the forms with values of the account, and shows whether the key is accepted. */
 async function meet(): Promise<void> {
   const { status, body } = await ask("v1/inboxes?limit=1").catch(() => ({ status: 0, body: undefined }));
-  key.told(status === 200 ? "Accepted" : status === 401 ? "Refused" : "");
+  key.show(status === 200 ? "Accepted" : status === 401 ? "Refused" : "");
   if (status !== 200) return;
   known.learn(body);
   await lookUp(["thread", "correspondent"], known, ask).catch(() => undefined);

@@ -68,7 +68,7 @@ export function makeDrawer(): void {
 
 const themes = ["system", "light", "dark"] as const;
 
-/** The button that changes the theme. The page has the system's until somebody presses it. */
+/** The button that changes the theme. Until it is pressed, the page has the theme of the system. */
 export function makeThemeButton(): void {
   const button = the("#theme");
   const stored = kept(() => localStorage, "inboxd-theme");

@@ -22,7 +22,7 @@ const InboxShape = named(
       id: Type.String({ description: "Id of the inbox", examples: [examples.inboxId] }),
       address: Type.String({ description: "Its email address", examples: [examples.address] }),
       externalId: nullable(Type.String({ examples: [examples.externalId] }), {
-        description: "Your own id of its owner, if you gave one",
+        description: "Your own id for its owner, if you gave one",
       }),
       createdAt: instant({ description: "When it was created", examples: [examples.inboxCreatedAt] }),
     },
@@ -40,7 +40,7 @@ const NewInbox = named(
           text({
             min: 1,
             max: 255,
-            description: "Your own id of its owner, echoed in events as `external_id`; need not be unique",
+            description: "Your own id for its owner, repeated in events as `external_id`; need not be unique",
             examples: [examples.externalId],
           }),
         ),
@@ -48,7 +48,7 @@ const NewInbox = named(
       username: Type.Optional(
         text({
           max: 255,
-          description: "3 to 30 of a-z, 0-9, dot and hyphen: the address before the @",
+          description: "The part of the address before the @: 3 to 30 of a-z, 0-9, dot and hyphen",
           examples: ["ada"],
         }),
       ),

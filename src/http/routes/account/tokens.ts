@@ -73,7 +73,7 @@ export function tokens(deps: TokenDeps) {
     operation({
       summary: "Create token",
       description:
-        "Creates a token for a browser, or for an agent with one task. It can only read: inboxes, mail and events of the account or of one inbox. What it does not reach is 404, what it may not do is 403. It expires by itself, and ends with the key that made it.",
+        "Creates a token for a browser, or for an agent with one task. It can only read: inboxes, mail and events of the account or of one inbox. A resource outside its reach gets 404; a request that it may not make gets 403. It expires by itself, and ends with the key that made it.",
       body: NewToken,
       bodyMayBeEmpty: true,
       answers: { 201: Token },

@@ -12,9 +12,9 @@ import { addressee } from "../mail/recipient-shape.ts";
 import { reportFields } from "../mail/report-shapes.ts";
 
 const ofInbox = {
-  inbox_id: Type.String({ description: "Inbox that it is about", examples: [examples.inboxId] }),
+  inbox_id: Type.String({ description: "The inbox that the event is about", examples: [examples.inboxId] }),
   external_id: nullable(Type.String({ examples: [examples.externalId] }), {
-    description: "Your own id of the inbox's owner, if it has one",
+    description: "Your own id for the inbox's owner, if it has one",
   }),
 };
 
@@ -58,7 +58,10 @@ const includedFields = {
     Type.String({ description: "With `extracted`: the text without quotes and signature" }),
   ),
   extracted_html: Type.Optional(
-    nullable(Type.String(), { description: "With `extracted`: the same of the HTML", examples: [null] }),
+    nullable(Type.String(), {
+      description: "With `extracted`: the HTML without quotes and signature",
+      examples: [null],
+    }),
   ),
   codes: Type.Optional(Type.Array(Code, { description: "With `extracted`: one-time codes, best first" })),
   links: Type.Optional(Type.Array(Link, { description: "With `extracted`: links, in order" })),
@@ -140,7 +143,7 @@ const MessageInShort = named(
       subject: Type.String({ description: "Empty if it has none", examples: [examples.subject] }),
       created_at: instant({ description: "When it was accepted for sending" }),
     },
-    { description: "The message of yours that it is about" },
+    { description: "Your message that the event is about" },
   ),
 );
 
@@ -274,8 +277,8 @@ const logged = [
     name: "WebhookDisabled",
     description: "A webhook endpoint was disabled: it gets no events until it is enabled",
     fields: {
-      inbox_id: nullable(Type.String(), { description: "Null: it is about no inbox", examples: [null] }),
-      external_id: nullable(Type.String(), { description: "Null: it is about no inbox", examples: [null] }),
+      inbox_id: nullable(Type.String(), { description: "Null: the event is about no inbox", examples: [null] }),
+      external_id: nullable(Type.String(), { description: "Null: the event is about no inbox", examples: [null] }),
       webhook: named(
         "DisabledWebhook",
         Type.Object(
@@ -328,7 +331,7 @@ export const Event = eventUnion(
   logged.map((event) => event.logged),
 );
 
-/** Sent to an endpoint when its owner asks for a test, and never in the log. */
+/** The event of a requested test. It is sent to the endpoint only, and is not in the log. */
 const webhookTest = eventOf("webhook.test", {
   name: "WebhookTest",
   description: "A test that you requested. It is not in the log and is not retried",

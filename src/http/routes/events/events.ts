@@ -30,7 +30,9 @@ const Delivery = named(
     {
       attempt: Type.Integer({ minimum: 1, description: "The number of the attempt", examples: [1] }),
       attemptedAt: instant({ description: "When the attempt was made", examples: ["2026-03-21T10:05:01.000Z"] }),
-      status: nullable(Type.Integer({ examples: [200] }), { description: "Null if nobody answered" }),
+      status: nullable(Type.Integer({ examples: [200] }), {
+        description: "Status of the answer; null if there was none",
+      }),
       latencyMs: nullable(Type.Integer({ examples: [42] }), {
         description: "How long it took; null until it is known",
       }),
@@ -124,7 +126,7 @@ export function events(deps: EventDeps) {
       async ({ account, query }) => {
         const { include, ...subscription } = await askedSubscription(deps, account, query);
         const after = await findPosition(deps, account.id, query.after ?? startName);
-        // A call that is not narrowed reads on until the page is full.
+        // A call that is not narrowed reads until the page is full.
         const isNarrowed =
           query.types !== undefined || query.automated !== undefined || (subscription.inboxIds?.length ?? 0) > 1;
         const lookAt = isNarrowed ? mostRead : undefined;
@@ -190,9 +192,9 @@ export function events(deps: EventDeps) {
 }
 
 function attemptAt(cursor: string, question: unknown): { lane: string; attempt: number } {
-  const place = cursorRow(cursor, question, "integer", "list deliveries");
-  if (place instanceof Refusal) throw place;
-  return { lane: place.id, attempt: Number(place.number) };
+  const last = cursorRow(cursor, question, "integer", "list deliveries");
+  if (last instanceof Refusal) throw last;
+  return { lane: last.id, attempt: Number(last.number) };
 }
 
 async function ownedEvent({ db }: EventDeps, accountId: string, id: string): Promise<string> {

@@ -39,7 +39,7 @@ const closeCodes = {
 
 const longestMessage = 4 << 10;
 const messagesAtOnce = { count: 30, withinMs: 10_000 };
-/** A client that has not answered two pings is gone. */
+/** A client that has not answered two pings is disconnected. */
 const mostPings = 2;
 
 /** Answers requests without an upgrade. shell/sockets.ts handles upgrades in front of the app. */
@@ -48,7 +48,7 @@ export function socketRoute() {
     api(socketPath, "Events").get(
       "",
       () => {
-        throw new Refusal("upgrade_required", "Cannot answer: only a WebSocket is spoken to here", {
+        throw new Refusal("upgrade_required", "Cannot answer: this path is only for WebSockets", {
           headers: { upgrade: "websocket", connection: "Upgrade" },
         });
       },
@@ -154,7 +154,7 @@ function subscriptions(deps: SocketDeps, account: Account, { socketNow, cutOff }
   }
 
   async function begin(after: string | undefined, first: Wanted): Promise<EventStream> {
-    const place = await startPosition(deps.streaming, account.id, after);
+    const position = await startPosition(deps.streaming, account.id, after);
     const outlet = {
       // As long as the client is fast, the kernel takes each message at once.
       hasRoom: () => socketNow()?.unsentBytes() === 0,
@@ -163,7 +163,7 @@ function subscriptions(deps: SocketDeps, account: Account, { socketNow, cutOff }
       cutOff,
       write: ({ json }: { json: string }) => socketNow()?.send(json),
     };
-    return streamEvents(deps.streaming, { accountId: account.id, after: place, wanted: first }, outlet);
+    return streamEvents(deps.streaming, { accountId: account.id, after: position, wanted: first }, outlet);
   }
 
   return {
@@ -226,7 +226,7 @@ async function wantedBy(deps: SocketDeps, account: Account, asked: SubscribeMess
   };
 }
 
-/** Adds a subscription to the one before. The last `automated` counts. */
+/** Adds a subscription to the previous ones. The last `automated` counts. */
 function merged(before: Wanted, more: Wanted, setsAutomated: boolean): Wanted {
   const wasNothing = before.types.length === 0;
   return {

@@ -27,7 +27,7 @@ export interface EventStreamDeps extends Deps {
   endsSoon(request: Request): void;
 }
 
-/** The size of a client's queue, and of the pieces of a larger frame. Bun takes one piece more. */
+/** The size of a client's queue, and of the pieces of a larger frame. Bun buffers one more piece. */
 const queueBytes = 16 << 10;
 /** How long a client waits before it reconnects. */
 const retryMs = 1_000;
@@ -74,13 +74,13 @@ export function eventStream(deps: EventStreamDeps) {
       query: StreamQuery,
       headers: {
         "Last-Event-ID": {
-          description: "Id of the last frame that you have. It wins over `after`",
+          description: "Id of the last frame that you have. It takes precedence over `after`",
           example: examples.eventId,
         },
       },
       answers: {
         200: Type.String({
-          description: "Frames, as long as you listen",
+          description: "Frames, until the stream ends",
           contentMediaType: "text/event-stream",
           examples: [`retry: 1000\n\nevent: ready\nid: ${examples.eventId}\ndata: {"after":"${examples.eventId}"}\n\n`],
         }),
@@ -203,18 +203,18 @@ interface FrameQueue {
   hasRoom(): boolean;
   /** Whether pieces of a large frame still wait. */
   isMidFrame(): boolean;
-  /** Bytes that wait here, beside those that the kernel has taken. */
+  /** Bytes that wait in this queue, without those that Bun has taken. */
   unsentBytes(): number;
   takenBytes(): number;
   isOpen(): boolean;
-  /** Ends the body behind what is queued. */
+  /** Ends the body after the queued bytes. */
   close(): void;
-  /** Drops what is written from now on. */
+  /** Drops the rest of a large frame, and all later writes. */
   stop(): void;
 }
 
 interface QueueListener {
-  /** Called whenever the client has taken something. */
+  /** Called whenever bytes of the queue were taken. */
   onRoom(): void;
   onCancel(): void;
 }

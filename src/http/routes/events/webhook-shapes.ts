@@ -6,7 +6,7 @@ import { named } from "../../document/schema.ts";
 import { instant, nextCursor, nullable, oneOf, pageQuery, text } from "../../shell/models.ts";
 import { cursorParameter } from "../../shell/parameters.ts";
 
-/** The default time in which the old secret signs too. */
+/** The default time for which the old secret also signs. */
 export const defaultOverlapSeconds = 86_400;
 
 export const webhookUrl = text({
@@ -43,7 +43,9 @@ export const WebhookTestResult = named(
   Type.Object(
     {
       delivered: Type.Boolean({ description: "Whether it was answered with 2xx", examples: [true] }),
-      status: nullable(Type.Integer({ examples: [200] }), { description: "Null if nobody answered" }),
+      status: nullable(Type.Integer({ examples: [200] }), {
+        description: "Status of the answer; null if there was none",
+      }),
       latencyMs: Type.Integer({ minimum: 0, description: "How long it took", examples: [42] }),
       error: nullable(Type.String({ examples: ["connection refused"] }), {
         description: "Null if it was delivered",
@@ -65,7 +67,7 @@ const endpointFields = {
   id: Type.String({ description: "Id of the endpoint", examples: [examples.webhookId] }),
   url: nullable(Type.String({ examples: [examples.webhookUrl] }), {
     description:
-      "Where its events go. Null for a default endpoint that has a secret but no URL yet; the list leaves it out",
+      "URL to which its events are posted. Null for a default endpoint that has a secret but no URL yet; the list leaves it out",
   }),
   description: nullable(Type.String({ examples: ["Order desk"] }), { description: "Your own description" }),
   eventTypes: Type.Array(Type.String({ examples: ["message.received"] }), {
@@ -81,7 +83,7 @@ const endpointFields = {
     examples: [false],
   }),
   include: Type.Array(Type.String({ examples: ["extracted"] }), {
-    description: "Groups of fields that its `message` has beside the usual ones",
+    description: "Groups of fields that its `message` has in addition to the usual ones",
     examples: [["extracted"]],
   }),
   isDefault: Type.Boolean({
@@ -93,13 +95,16 @@ const endpointFields = {
     examples: [examples.secret.slice(-4)],
   }),
   createdAt: instant({ description: "When it was created", examples: [examples.inboxCreatedAt] }),
-  disabledAt: nullable(instant(), { description: "When it was disabled; it gets no events since", examples: [null] }),
+  disabledAt: nullable(instant(), {
+    description: "When it was disabled; it has got no events since then",
+    examples: [null],
+  }),
   disabledReason: nullable(oneOf(["gone", "failing", "manual"]), {
     description: "`gone`: it answered 410; `failing`: all deliveries failed for days; `manual`: a request disabled it",
     examples: [null],
   }),
   failingSince: nullable(instant(), {
-    description: "The first failed attempt since the last 2xx answer",
+    description: "Time of the first failed attempt since the last 2xx answer",
     examples: [null],
   }),
 };
@@ -154,7 +159,7 @@ const wanted = {
   include: Type.Optional(
     Type.Array(oneOf(includeWords), {
       maxItems: 50,
-      description: "Groups of fields that its `message` gets beside the usual ones",
+      description: "Groups of fields that its `message` gets in addition to the usual ones",
       examples: [["extracted"]],
     }),
   ),
@@ -207,7 +212,9 @@ export const EndpointDeliveryPage = named(
               lastAttemptAt: nullable(instant({ examples: ["2026-03-21T10:05:01.000Z"] }), {
                 description: "When the last attempt was made",
               }),
-              lastStatus: nullable(Type.Integer({ examples: [200] }), { description: "Null if nobody answered" }),
+              lastStatus: nullable(Type.Integer({ examples: [200] }), {
+                description: "Status of the last answer; null if there was none",
+              }),
               lastError: nullable(Type.String({ examples: ["answered 500"] }), {
                 description: "Null if it was delivered",
                 examples: [null],

@@ -33,7 +33,7 @@ const webhookFields = {
   }),
   createdAt: nullable(instant({ examples: [examples.inboxCreatedAt] }), { description: "When it was first set" }),
   disabledAt: nullable(instant(), {
-    description: "When the receiver answered 410; nothing is delivered since",
+    description: "When the receiver answered 410; nothing has been delivered since then",
     examples: [null],
   }),
 };
@@ -41,7 +41,7 @@ const webhookFields = {
 const WebhookShape = named(
   "Webhook",
   Type.Object(webhookFields, {
-    description: "Where the account's events go. All fields are null if none was ever set",
+    description: "Where the account's events go. All fields are null if no webhook was ever set",
   }),
 );
 
@@ -71,7 +71,7 @@ export function webhook(deps: WebhookDeps) {
       async ({ account }) => toWebhook(await findEndpoint(deps.db.api, { accountId: account.id, isDefault: true })),
       operation({
         summary: "Get webhook",
-        description: "Where the account's events go. Every field is null if none was ever set.",
+        description: "Where the account's events go. All fields are null if no webhook was ever set.",
         answers: { 200: WebhookShape },
       }),
     )

@@ -92,10 +92,10 @@ async function permittedAttachment(deps: AttachmentDeps, request: Request, named
   const link = { messageId: named.message_id, filename: named.filename, expires: parameters.get("expires"), signature };
   const verdict = await deps.links.judge(link, deps.now());
   if (verdict === "forged") {
-    throw new Refusal("invalid_signature", "Cannot download attachment: the signature of the address is wrong");
+    throw new Refusal("invalid_signature", "Cannot download attachment: the signature of the URL is wrong");
   }
   if (verdict === "expired") {
-    throw new Refusal("link_expired", "Cannot download attachment: the address has expired; the message has a new one");
+    throw new Refusal("link_expired", "Cannot download attachment: the URL has expired; the message has a new one");
   }
   return storedAttachment(deps, named);
 }

@@ -46,7 +46,7 @@ export const Automated = named(
     {
       kind: oneOf(automatedKinds, {
         description:
-          "The first that fits: a report of a mail server, of a reader, or of a complaint; an automatic reply; mail of a list, or to many; a notification of a service",
+          "The first kind that fits: a report of a mail server, of a reader's program, or of a complaint; an automatic reply; mail of a list; mail to many; a notification of a service",
         examples: ["notification"],
       }),
       reasons: Type.Array(Type.String({ examples: ["auto-submitted"] }), {
@@ -245,7 +245,7 @@ function shown(message: ShownMessage, attachments: LinkedAttachment[]) {
   };
 }
 
-/** The addresses of a message, in the order of the contract. An inbound one has no recipients of ours. */
+/** The addresses of a message, in the order of the contract. An inbound message has no stored recipients. */
 function addressing({ toAddrs: to, recipients }: ShownMessage) {
   if (recipients === null) return { to, bcc: [], recipients: [] };
   const hidden = recipients.filter(({ type }) => type === "bcc");

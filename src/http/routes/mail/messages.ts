@@ -60,9 +60,9 @@ const MessagesParameters = Type.Object({
       'invoice "order 4711" -draft',
     ),
   ),
-  from: Type.Optional(wordsParameter("The same, only in the sender's address and name", examples.sender)),
-  to: Type.Optional(wordsParameter("The same, only in the recipients' addresses", examples.address)),
-  subject: Type.Optional(wordsParameter("The same, only in the subject", "invoice")),
+  from: Type.Optional(wordsParameter("As `q`, but only in the sender's address and name", examples.sender)),
+  to: Type.Optional(wordsParameter("As `q`, but only in the recipients' addresses", examples.address)),
+  subject: Type.Optional(wordsParameter("As `q`, but only in the subject", "invoice")),
   has_attachment: Type.Optional(
     Type.Boolean({ description: "Only messages with attachments (`true`) or without (`false`)" }),
   ),
@@ -146,7 +146,7 @@ export function messages(deps: MessagesDeps) {
       operation({
         summary: "List messages",
         description:
-          "Newest first. A page costs the same at any `offset`. `cursor` continues after a page and neither skips nor repeats a message while mail arrives. A page ends early at about 8 MiB of bodies. A body over 256 KiB is cut (`truncated`), and at most 50 attachments of a message are shown; the single message has everything. All filters apply together. The `total` of a search is exact up to 10,000, which means that many or more.",
+          "Newest first. A page costs the same at any `offset`. `cursor` continues after a page and neither skips nor repeats a message while mail arrives. A page ends early at about 8 MiB of bodies. A body over 256 KiB is cut (`truncated`), and at most 50 attachments of a message are shown; the single message has everything. All filters apply together. The `total` of a search is exact below 10,000; 10,000 means 10,000 or more.",
         path: inboxPath,
         query: MessagesParameters,
         whenRefused: whetherThere((accountId, id) => ownedTotals(deps, accountId, id)),
@@ -156,7 +156,7 @@ export function messages(deps: MessagesDeps) {
             Type.Object(
               {
                 data: Type.Array(ListedMessage, { description: "Messages, newest first" }),
-                total: totalCount("How many messages there are in all; for a search 10,000 means that many or more"),
+                total: totalCount("How many messages there are in all; for a search, 10,000 means 10,000 or more"),
                 nextCursor: nextCursor(),
               },
               { description: "A page of messages, and how many there are in all" },

@@ -25,7 +25,7 @@ export const Failure = named(
       }),
       type: nullable(oneOf([...bounceTypes, "suppressed"], { examples: ["hard"] }), {
         description:
-          "The kind of failure, as for bounces. `hard`: no such address; `soft`: not now; `block`: because of our server or the content; `unknown`. `suppressed`: the recipient is suppressed. Null if no server answered",
+          "The kind of failure, as for bounces. `hard`: no such address; `soft`: a temporary fault; `block`: our server or the content was rejected; `unknown`: no known cause. `suppressed`: the recipient is suppressed. Null if no server answered",
       }),
     },
     { description: "Why a message could not be delivered" },

@@ -11,7 +11,7 @@ const diagnostic = "smtp; 550 5.1.1 User unknown";
 export const reportFields = {
   type: nullable(oneOf(bounceTypes, { examples: ["hard"] }), {
     description:
-      "For a bounce. `hard`: no such address; `soft`: not now; `block`: because of our server or the content; `unknown`",
+      "For a bounce. `hard`: no such address; `soft`: a temporary fault; `block`: our server or the content was rejected; `unknown`: no known cause",
   }),
   code: nullable(Type.Integer({ examples: [550] }), {
     description: "The code of the SMTP reply in it, if there is one",
@@ -40,7 +40,7 @@ export const Delivery = named(
   Type.Object(
     {
       state: oneOf(reportKinds, {
-        description: "The last of `delayed`, `delivered`, `bounced`, `complained` that was reported, in this order",
+        description: "The worst reported state. From best to worst: `delayed`, `delivered`, `bounced`, `complained`",
         examples: ["bounced"],
       }),
       type: reportFields.type,

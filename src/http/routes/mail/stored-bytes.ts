@@ -70,7 +70,7 @@ export function lengthAlone(sizeBytes: number): ReadableStream {
   });
 }
 
-/** Headers for bytes of a stranger: no type sniffing, no scripts, no caching by proxies, no referrer. */
+/** Headers for a stranger's bytes: they forbid type sniffing, scripts, caching by proxies, and sending a referrer. */
 export const untrustedHeaders = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "sandbox",

@@ -115,7 +115,7 @@ function coreFields(mailDomain: string) {
   };
 }
 
-/** The second half. */
+/** The second half of the fields. */
 function furtherFields(mailDomain: string) {
   return {
     cc: Type.Optional(
@@ -178,7 +178,7 @@ function furtherFields(mailDomain: string) {
 
 export type NewEmail = Static<ReturnType<typeof newEmail>>;
 
-/** A requested email, with its attachments as they were named. */
+/** A requested email, with its attachments as the caller gave them. */
 export interface ReadEmail {
   mail: Omit<SendRequest, "account" | "inboxId" | "idempotencyKey">;
   attachments: readonly AskedAttachment[] | undefined;
@@ -236,6 +236,6 @@ function requestedMail(
 /** The address as SMTP has it. The schema has checked it. */
 function wireAddress(address: string, mailDomain: string): string {
   const parsed = parseSendAddress(address, mailDomain);
-  if (parsed === undefined) throw new Error("Cannot send: an address passed its schema and is none");
+  if (parsed === undefined) throw new Error("Cannot send: an address that passed its schema cannot be parsed");
   return parsed;
 }

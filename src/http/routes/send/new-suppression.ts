@@ -74,7 +74,7 @@ export function newSuppression(mailDomain: string) {
                   Type.Optional(instantText({ description: "When it began. Default: now" })),
                 ),
               },
-              { description: "One of many" },
+              { description: "One suppression of the list" },
             ),
             { minItems: 1, maxItems: mostAtOnce, description: "Many at once, in place of the other fields" },
           ),
@@ -98,7 +98,7 @@ export function faultsOfNew({ now }: Deps) {
       const missing = one.address === undefined ? [{ pointer: "#/address", detail: 'is required without "data"' }] : [];
       return [...missing, ...fieldFaults(one, "#", now())];
     }
-    const beside = Object.keys(one).map((name) => ({ pointer: `#/${name}`, detail: 'must not stand beside "data"' }));
+    const beside = Object.keys(one).map((name) => ({ pointer: `#/${name}`, detail: 'cannot be combined with "data"' }));
     const items = Array.isArray(data) ? data : [];
     return [...beside, ...items.flatMap((item, index) => fieldFaults(item ?? {}, `#/data/${index}`, now()))];
   };

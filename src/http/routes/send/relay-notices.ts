@@ -20,7 +20,7 @@ import { operation } from "../../shell/operation.ts";
 
 export interface RelayNoticesDeps {
   isDraining(): boolean;
-  /** Undefined if the route does not exist. */
+  /** Undefined without RELAY_NOTICES: the path is then 404. */
   relay: { provider: NoticeSource["provider"]; prove: ProveNotices } | undefined;
   takeNotices: TakeNotices;
   observe: NoticeObserver;
@@ -35,14 +35,15 @@ const GenericNotice = Type.Object(
     }),
     type: Type.Optional(
       oneOf(bounceTypes, {
-        description: "For a bounce. Without it `diagnostic` decides, and also instead of `hard` if it contradicts that",
+        description:
+          "The type of a bounce. Without it, the server's reply decides. `hard` is checked against that reply, which wins if they contradict",
       }),
     ),
     code: Type.Optional(Type.Integer({ minimum: 200, maximum: 599, description: "Code of the server's reply" })),
     enhanced_code: Type.Optional(
       text({
         pattern: "^[245]\\.\\d{1,3}\\.\\d{1,3}$",
-        error: "must be an enhanced code as 5.1.1",
+        error: "must be an enhanced status code such as 5.1.1",
         description: "Enhanced code of the server's reply",
       }),
     ),
@@ -172,7 +173,9 @@ function judgeAll(list: readonly unknown[]) {
   const judged = judgeList(list.map((one) => (isOfOtherKind(one) ? placeholder : one)));
   const faults = judged.flatMap((fields, index) => faultsOf(fields, `/${index}`));
   if (faults.length === 0) return judged.map((one, index) => (isOfOtherKind(list[index]) ? undefined : one));
-  throw new Refusal("validation_error", "Cannot take notices: a notice names no message, or no instant", { faults });
+  throw new Refusal("validation_error", "Cannot take notices: a notice has no id of a message, or a wrong time", {
+    faults,
+  });
 }
 
 const placeholder = { kind: "delivered", return_path: "-" };

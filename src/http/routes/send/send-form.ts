@@ -19,14 +19,14 @@ export const sendFormBody = {
   },
 };
 
-/** Limit of all texts of a form together. */
+/** The most bytes of all texts of a form together. */
 const mostTextBytes = 2_000_000;
 
 const lists = ["to", "cc", "bcc", "labels"];
 const flags = ["includeQuote", "ignoreLoop", "replyAll", "includeAttachments"];
 
 /**
- * Reads a send that comes as a form. Returns the value that the same send has in JSON, for the same validation. Files
+ * Reads a send request in a form. Returns the value that the same request has in JSON, for the same validation. Files
  * are stored as they arrive.
  */
 export async function readSendForm(
@@ -54,14 +54,14 @@ export async function readSendForm(
       return;
     }
     if (part.filename !== undefined) {
-      throw broken('a file in it is called neither "attachments" nor "inline:" with a content id');
+      throw broken('the name of a file part must be "attachments", or "inline:" and a content id');
     }
     texts.set(part.name, [...(texts.get(part.name) ?? []), textOf(bytes)]);
   });
 
   if (message === undefined)
     return Object.fromEntries(Array.from(texts, ([name, values]) => [name, jsonValue(name, values)]));
-  if (texts.size > 0) throw broken('beside "message" it has further texts');
+  if (texts.size > 0) throw broken('it has further texts in addition to "message"');
   return message.value;
 }
 
@@ -70,7 +70,7 @@ function contentIdOf(name: string): string | undefined {
 }
 
 function takeContentId(taken: Set<string>, contentId: string): void {
-  const why = !isContentId(contentId) ? "is none" : taken.has(contentId) ? "is there twice" : undefined;
+  const why = !isContentId(contentId) ? "is not valid" : taken.has(contentId) ? "is used twice" : undefined;
   if (why !== undefined) throw broken(`the content id of an "inline:" file ${why}`);
   taken.add(contentId);
 }
@@ -96,12 +96,12 @@ function textOf(bytes: Uint8Array): string {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The JSON value of a field. A field that cannot be a text stays one, and the schema refuses it. */
+/** The JSON value of a field. A text that does not fit its field stays a text, and the schema refuses it. */
 function jsonValue(name: string, values: readonly string[]): unknown {
   const [only = "", ...others] = values;
   if (others.length > 0) {
     if (lists.includes(name)) return values;
-    throw new Refusal("invalid_form", "Cannot read form: a field that has one value is there twice");
+    throw new Refusal("invalid_form", "Cannot read form: a field that has only one value is given twice");
   }
   if (flags.includes(name) && (only === "true" || only === "false")) return only === "true";
   return only;

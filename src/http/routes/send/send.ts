@@ -155,7 +155,7 @@ export function send(deps: SendDeps) {
     );
 }
 
-const limitHeaders = { RateLimit: "What is left of each limit", "RateLimit-Policy": "The limits of the inbox" };
+const limitHeaders = { RateLimit: "What remains of each limit", "RateLimit-Policy": "The limits of the inbox" };
 
 /** Preferences are a list, and each may have parameters (RFC 7240). */
 function prefersNoWait(request: Request): boolean {
@@ -185,7 +185,7 @@ async function firstAttempts(
 
 /** Remembers the accounts of inboxes: each send needs them, and they change only when an inbox is deleted. */
 interface InboxOwners {
-  /** Throws if the account has no such inbox. A remembered inbox may be deleted. */
+  /** Throws if the account has no such inbox. A remembered inbox may have been deleted meanwhile. */
   check(accountId: string, inboxId: string): Promise<void>;
   forget(inboxId: string): void;
 }

@@ -46,12 +46,12 @@ const Suppression = named(
       messageId: nullable(Type.String({ examples: [examples.answerId] }), {
         description: "The message that caused it; null if none did",
       }),
-      createdAt: instant({ description: "When its first message was received or sent" }),
+      createdAt: instant({ description: "When it began" }),
       expiresAt: nullable(instant({ examples: [examples.suppressedUntil] }), {
         description: "When it ends; null: never",
       }),
     },
-    { description: "A suppression: an address that nothing is sent to" },
+    { description: "A suppression: an address that gets no mail" },
   ),
 );
 
@@ -85,22 +85,22 @@ const Query = Type.Object({
   address: Type.Optional(
     parameter((given) => parseSendAddress(given) !== undefined, {
       error: "must be one email address",
-      description: "Only of this address",
+      description: "Only suppressions of this address",
       examples: [examples.sender],
     }),
   ),
   inbox_id: alsoNamed(
     "inboxId",
-    Type.Optional(text({ description: "Only those of this inbox", examples: [examples.inboxId] })),
+    Type.Optional(text({ description: "Only suppressions of this inbox", examples: [examples.inboxId] })),
   ),
-  reason: Type.Optional(oneOf(suppressionReasons, { description: "Only of this reason" })),
+  reason: Type.Optional(oneOf(suppressionReasons, { description: "Only suppressions with this reason" })),
   limit: pageQuery().limit,
   cursor: Type.Optional(cursorParameter()),
 });
 
 const path = idPath("suppression");
 
-/** The suppressions of an account: addresses that nothing is sent to. */
+/** The suppressions of an account: addresses that get no mail. */
 export function suppressions(deps: SuppressingDeps) {
   return [collection(deps), suppression(deps)];
 }
@@ -112,9 +112,9 @@ function collection(deps: SuppressingDeps) {
       async ({ account, query: { address, inbox_id: inboxId, reason, limit, cursor } }) => {
         if (inboxId !== undefined) await ownedInbox(deps, account.id, inboxId);
         const question = ["suppressions", account.id, address, inboxId, reason];
-        const place = cursor === undefined ? undefined : cursorRow(cursor, question, "none", "list suppressions");
-        if (place instanceof Refusal) throw place;
-        const asked = { accountId: account.id, inboxId, reason, limit, before: place?.id, question };
+        const last = cursor === undefined ? undefined : cursorRow(cursor, question, "none", "list suppressions");
+        if (last instanceof Refusal) throw last;
+        const asked = { accountId: account.id, inboxId, reason, limit, before: last?.id, question };
         const page = await pageSuppressions(deps, { ...asked, address: address && wireAddress(address) });
         return { data: page.data.map(toSuppression), nextCursor: page.nextCursor };
       },

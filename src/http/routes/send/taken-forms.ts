@@ -9,7 +9,7 @@ import { faultsBesideForm } from "./attachment-fields.ts";
 import type { ReadEmail } from "./new-email.ts";
 import { readSendForm } from "./send-form.ts";
 
-/** Sends with files: those of a form, and those that a request names. */
+/** Sends mail with files, which are in a form or are named in a request. */
 export function takenForms(deps: SendingWithFiles) {
   /** The files of requests that are forms, until they are sent or refused. */
   const formsTaken = new WeakMap<Request, FormFiles>();
@@ -49,5 +49,5 @@ export function takenForms(deps: SendingWithFiles) {
   return { take, send };
 }
 
-/** The room for the text of a form, beside its files. */
+/** The most bytes of a form in addition to its files. */
 const roomForText = 4_000_000;

@@ -120,12 +120,12 @@ export function uploads(deps: UploadDeps) {
   }
 }
 
-/** The type of the file. curl calls every body a URL-encoded form by default; then the type comes from the name. */
+/** The type of the file. By default curl labels every body as a URL-encoded form; then the type comes from the name. */
 function typeOf(request: Request, filename: string): string {
   if (isForm(request)) {
     throw new Refusal(
       "unsupported_media_type",
-      `Cannot upload file: the body must be the file itself and no form, as by curl --data-binary @FILE ".../v1/uploads?filename=NAME"`,
+      `Cannot upload file: the body must be the file itself, not a form, for example with curl --data-binary @FILE ".../v1/uploads?filename=NAME"`,
     );
   }
   const said = mediaTypeOfField(request.headers.get("content-type") ?? "");

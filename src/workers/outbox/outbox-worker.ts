@@ -1,6 +1,6 @@
 import { DatabaseUnavailable, type Db } from "../../database/db.ts";
 import type { ClaimedItem } from "../../store/outbox/claims.ts";
-import { releaseItems } from "../../store/outbox/outbox.ts";
+import { releaseItems } from "../../store/outbox/outbox-rows.ts";
 import { type Alarm, alarm } from "./alarm.ts";
 import { type DueRows, dueRows } from "./due-rows.ts";
 import { type InHand, rowsInHand } from "./in-hand.ts";

@@ -3,10 +3,10 @@ import pino from "pino";
 import type { ClaimedItem } from "../../../src/store/outbox/claims.ts";
 import { type DeliverySettlement, settleDeliveries } from "../../../src/store/outbox/delivery-settlements.ts";
 import { kinds } from "../../../src/store/outbox/kinds.ts";
-import { claimReady, insertOutboxItems } from "../../../src/store/outbox/outbox.ts";
+import { claimReady, insertOutboxItems } from "../../../src/store/outbox/outbox-rows.ts";
 import type { Job } from "../../../src/workers/outbox/job.ts";
 import type { Lanes } from "../../../src/workers/outbox/lanes.ts";
-import { outboxWorker } from "../../../src/workers/outbox/outbox.ts";
+import { outboxWorker } from "../../../src/workers/outbox/outbox-worker.ts";
 import { enginesHere } from "../../support/engines.ts";
 import { setUpEngine } from "../../support/set-up-engine.ts";
 

@@ -23,7 +23,7 @@ export async function claimReady(db: Db, claim: Claim): Promise<Claimed<ClaimedI
 export interface Promotion {
   kind: Kind;
   now: Date;
-  /** The rows that this process has in hand: its clock may have jumped past its own leases. */
+  /** The rows that this process still works on. They are skipped, because its clock may have jumped past their leases. */
   inHand: readonly string[];
   leaseMs: number;
   limit: number;
@@ -32,8 +32,9 @@ export interface Promotion {
 }
 
 /**
- * Makes rows ready that are due: retries, and claims of a process that died. An attempt without a known result is written to the log of
- * deliveries, so that the log has no gap, or to the row of a mail, which it may have sent. Returns how many rows there were.
+ * Makes rows ready that are due: retries, and claims of a process that died. An attempt without a known result is recorded, since it may
+ * have been carried out: a delivery in the log of deliveries, so that the log has no gap, and any other in its row. Returns how many rows
+ * there were.
  */
 export async function markDueReady(db: Db, promotion: Promotion): Promise<number> {
   const { kind, now, inHand, leaseMs, limit, onlyClaimer } = promotion;
@@ -110,7 +111,7 @@ export async function markLanesReady(
   return row?.count ?? 0;
 }
 
-/** Finds when the next row is due that is not ready. */
+/** Finds the earliest due time among the rows that are not ready. */
 export async function findNextDueAt(db: Db, kind: OutboxKind): Promise<Date | undefined> {
   const [row] = await query<{ dueAt: Date }>(
     db,
@@ -121,7 +122,7 @@ export async function findNextDueAt(db: Db, kind: OutboxKind): Promise<Date | un
 
 export type OutboxDepth = Pick<OutboxItem, "kind" | "state"> & { count: number; oldestAt: Date };
 
-/** Counts the rows of the outbox by kind and state, where there are any. */
+/** Counts the rows of the outbox by kind and state. Kinds and states without rows are left out. */
 export function listOutboxDepths(db: Db): Promise<OutboxDepth[]> {
   return query<OutboxDepth>(
     db,

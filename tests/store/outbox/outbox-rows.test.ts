@@ -13,7 +13,7 @@ import {
   markLanesReady,
   releaseItems,
   renewLeases,
-} from "../../../src/store/outbox/outbox.ts";
+} from "../../../src/store/outbox/outbox-rows.ts";
 import { settleRelays } from "../../../src/store/send/relaying.ts";
 import { enginesHere } from "../../support/engines.ts";
 import { setUpEngine } from "../../support/set-up-engine.ts";
