@@ -327,6 +327,7 @@ ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_account_id_accounts_id_fk" FOREI
 ALTER TABLE "endpoints" ADD CONSTRAINT "endpoints_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE no action ON UPDATE no action;
 CREATE INDEX "api_keys_account" ON "api_keys" USING btree ("account_id");
 CREATE INDEX "cold_sends_day" ON "cold_sends" USING btree ("sent_on");
+CREATE INDEX "deliveries_lane" ON "deliveries" USING btree ("lane","attempted_at");
 CREATE INDEX "endpoints_account" ON "endpoints" USING btree ("account_id");
 CREATE UNIQUE INDEX "endpoints_lane" ON "endpoints" USING btree ((case when "is_default" then "account_id" else "id" end));
 CREATE INDEX "events_account" ON "events" USING btree ("account_id","written_by","id");

@@ -6,6 +6,7 @@ import type { Deps } from "../flows/deps.ts";
 import { rotateWebhookSecret, setWebhookUrl, unsetWebhook, webhookWithUrl } from "../flows/events/manage-webhook.ts";
 import { redeliverEvent } from "../flows/events/redeliver-event.ts";
 import { testWebhook } from "../flows/events/test-webhook.ts";
+import { shownWebhook } from "../flows/read/shown-webhook.ts";
 import { listAccounts, listApiKeys } from "../store/account/accounts.ts";
 import { findEndpoint } from "../store/events/endpoints.ts";
 import { findEvent } from "../store/events/events.ts";
@@ -65,13 +66,7 @@ const operations = {
   },
   async "webhook show"(deps: Deps, { account }: Arguments) {
     const { id } = await accountNamed(deps, account);
-    const webhook = await findEndpoint(deps.db.api, { accountId: id, isDefault: true });
-    return {
-      url: webhook?.url ?? null,
-      secretLast4: webhook?.secret.slice(-4) ?? null,
-      createdAt: webhook?.createdAt.toISOString() ?? null,
-      disabledAt: webhook?.disabledAt?.toISOString() ?? null,
-    };
+    return shownWebhook(await findEndpoint(deps.db.api, { accountId: id, isDefault: true }));
   },
   async "webhook test"(deps: AdminDeps, { account }: Arguments) {
     return testWebhook(deps, (await accountNamed(deps, account)).id);

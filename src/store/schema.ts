@@ -548,7 +548,11 @@ export const deliveries = pgTable(
     error: text(),
     response: text(),
   },
-  (table) => [primaryKey({ columns: [table.eventId, table.lane, table.attempt] })],
+  (table) => [
+    primaryKey({ columns: [table.eventId, table.lane, table.attempt] }),
+    // Finds the last attempt at an endpoint.
+    index("deliveries_lane").on(table.lane, table.attemptedAt),
+  ],
 );
 
 /**

@@ -1470,6 +1470,11 @@ export interface components {
              * @example whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD4VOGAZ0ExAm=
              */
             secret?: string;
+            /**
+             * @description The last attempt to deliver an event; null if there was none
+             * @example null
+             */
+            lastDelivery: components["schemas"]["LastDelivery"] | null;
         };
         /** @description The inbox, with the field names of events */
         DeletedInboxOfEvent: {
@@ -1998,6 +2003,27 @@ export interface components {
              * @example 1
              */
             total: number;
+        };
+        /** @description The last attempt to deliver an event to an endpoint */
+        LastDelivery: {
+            /**
+             * @description Id of the event
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When the attempt was made
+             * @example 2026-03-21T10:05:01.000Z
+             */
+            at: string;
+            /** @description Null if nobody answered */
+            status: number | null;
+            /**
+             * @description Null if it was delivered
+             * @example null
+             */
+            error: string | null;
         };
         /** @description A link of a mail */
         Link: {
@@ -4317,6 +4343,8 @@ export interface components {
              * @example null
              */
             disabledAt: string | null;
+            /** @description The last attempt to deliver an event; null if there was none */
+            lastDelivery: components["schemas"]["LastDelivery"] | null;
         };
         /** @description Where events go */
         WebhookAddress: {
@@ -4464,6 +4492,8 @@ export interface components {
              * @example null
              */
             failingSince: string | null;
+            /** @description The last attempt to deliver an event; null if there was none */
+            lastDelivery: components["schemas"]["LastDelivery"] | null;
         };
         /** @description The changes. Missing fields stay as they are */
         WebhookEndpointChange: {
@@ -4591,6 +4621,11 @@ export interface components {
              * @example whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD4VOGAZ0ExAm=
              */
             secret?: string;
+            /**
+             * @description The last attempt to deliver an event; null if there was none
+             * @example null
+             */
+            lastDelivery: components["schemas"]["LastDelivery"] | null;
         };
     };
     responses: never;
@@ -7853,7 +7888,13 @@ export interface operations {
                      *       "url": "https://example.com/hooks/inboxd",
                      *       "secretLast4": "xAm=",
                      *       "createdAt": "2026-03-20T09:00:00.000Z",
-                     *       "disabledAt": null
+                     *       "disabledAt": null,
+                     *       "lastDelivery": {
+                     *         "event_id": "evt_01km7xnw70ejr8hy7ppemk397f",
+                     *         "at": "2026-03-21T10:05:01.000Z",
+                     *         "status": 200,
+                     *         "error": null
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Webhook"];
@@ -7981,7 +8022,8 @@ export interface operations {
                      *       "secretLast4": "xAm=",
                      *       "createdAt": "2026-03-20T09:00:00.000Z",
                      *       "disabledAt": null,
-                     *       "secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD4VOGAZ0ExAm="
+                     *       "secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD4VOGAZ0ExAm=",
+                     *       "lastDelivery": null
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookWithSecret"];
@@ -8491,7 +8533,13 @@ export interface operations {
                      *           "createdAt": "2026-03-20T09:00:00.000Z",
                      *           "disabledAt": null,
                      *           "disabledReason": null,
-                     *           "failingSince": null
+                     *           "failingSince": null,
+                     *           "lastDelivery": {
+                     *             "event_id": "evt_01km7xnw70ejr8hy7ppemk397f",
+                     *             "at": "2026-03-21T10:05:01.000Z",
+                     *             "status": 200,
+                     *             "error": null
+                     *           }
                      *         }
                      *       ]
                      *     }
@@ -8657,7 +8705,8 @@ export interface operations {
                      *       "disabledAt": null,
                      *       "disabledReason": null,
                      *       "failingSince": null,
-                     *       "secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD4VOGAZ0ExAm="
+                     *       "secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD4VOGAZ0ExAm=",
+                     *       "lastDelivery": null
                      *     }
                      */
                     "application/json": components["schemas"]["CreatedWebhookEndpoint"];
@@ -8847,7 +8896,13 @@ export interface operations {
                      *       "createdAt": "2026-03-20T09:00:00.000Z",
                      *       "disabledAt": null,
                      *       "disabledReason": null,
-                     *       "failingSince": null
+                     *       "failingSince": null,
+                     *       "lastDelivery": {
+                     *         "event_id": "evt_01km7xnw70ejr8hy7ppemk397f",
+                     *         "at": "2026-03-21T10:05:01.000Z",
+                     *         "status": 200,
+                     *         "error": null
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -9145,7 +9200,13 @@ export interface operations {
                      *       "createdAt": "2026-03-20T09:00:00.000Z",
                      *       "disabledAt": null,
                      *       "disabledReason": null,
-                     *       "failingSince": null
+                     *       "failingSince": null,
+                     *       "lastDelivery": {
+                     *         "event_id": "evt_01km7xnw70ejr8hy7ppemk397f",
+                     *         "at": "2026-03-21T10:05:01.000Z",
+                     *         "status": 200,
+                     *         "error": null
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];

@@ -58,5 +58,11 @@ export function shownEndpoint(endpoint: Endpoint, calendar: Calendar): object {
     disabled: fullTime(endpoint.disabledAt, calendar),
     reason: endpoint.disabledReason,
     failingSince: fullTime(endpoint.failingSince, calendar),
+    lastDelivery: shownLastDelivery(endpoint.lastDelivery, calendar),
   };
+}
+
+/** The last attempt in one line; undefined if there was none. */
+export function shownLastDelivery(last: Endpoint["lastDelivery"], calendar: Calendar): string | undefined {
+  return last === null ? undefined : `${fullTime(last.at, calendar)}: ${last.error ?? "delivered"}, ${last.event_id}`;
 }

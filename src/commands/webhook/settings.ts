@@ -9,6 +9,7 @@ import {
   ofEndpoint,
   removeEndpoint,
   shownEndpoint,
+  shownLastDelivery,
   webhookUrl,
 } from "./endpoint.ts";
 
@@ -24,8 +25,13 @@ export function settingCommands(webhook: Command): void {
         : endpointClient(target).webhooks.get(endpoint),
     (made, calendar) => {
       if ("id" in made) return shownEndpoint(made, calendar);
-      const { createdAt, disabledAt, ...webhook } = made;
-      return { ...webhook, createdAt: fullTime(createdAt, calendar), disabledAt: fullTime(disabledAt, calendar) };
+      const { createdAt, disabledAt, lastDelivery, ...webhook } = made;
+      return {
+        ...webhook,
+        createdAt: fullTime(createdAt, calendar),
+        disabledAt: fullTime(disabledAt, calendar),
+        lastDelivery: shownLastDelivery(lastDelivery, calendar),
+      };
     },
   );
   reporting(

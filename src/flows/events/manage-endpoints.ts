@@ -23,6 +23,7 @@ import {
   markEndpointSecretRotated,
   removeDeliveriesInLine,
   removeEndpoint,
+  type TriedEndpoint,
 } from "../../store/events/endpoints.ts";
 import { insertEvents } from "../../store/events/fan-out.ts";
 import type { Deps } from "../deps.ts";
@@ -43,7 +44,7 @@ export interface NewEndpoint {
 }
 
 export interface CreatedEndpoint {
-  endpoint: Endpoint;
+  endpoint: TriedEndpoint;
   /** Shown once; undefined if an earlier request with the key made the endpoint. */
   secret: string | undefined;
 }
@@ -77,7 +78,7 @@ export async function createEndpoint(deps: EndpointDeps, request: NewEndpoint): 
     refuseOverLimit(await countEndpoints(tx, accountId), deps.webhooksPerAccount);
     await paceRequest(tx, accountId, "create_webhook");
     await insertEndpoint(tx, endpoint);
-    return { endpoint, secret };
+    return { endpoint: { ...endpoint, lastDelivery: null }, secret };
   });
 }
 
@@ -90,7 +91,7 @@ function keyUseOf(
   return { accountId, operation: "create_webhook", key: idempotencyKey, fingerprint, subjectId: id, createdAt };
 }
 
-async function replayed(tx: Db, accountId: string, id: string): Promise<Endpoint> {
+async function replayed(tx: Db, accountId: string, id: string): Promise<TriedEndpoint> {
   const endpoint = await findEndpoint(tx, { accountId, id });
   if (endpoint !== undefined) return endpoint;
   throw new Refusal("not_found", "Cannot replay: the webhook that this key made is deleted", {
@@ -118,7 +119,7 @@ export async function changeEndpoint(
   deps: EndpointDeps,
   { accountId, id }: Pick<Endpoint, "accountId" | "id">,
   change: EndpointChange,
-): Promise<Endpoint> {
+): Promise<TriedEndpoint> {
   if (change.url !== undefined) refuseBadUrl(deps, change.url, "change webhook endpoint");
   const at = deps.now();
   const { endpoint, hasDeliveries, isNowDisabled } = await transaction(deps.db.api, async (tx) => {

@@ -11,6 +11,7 @@ import {
   markEndpointChanged,
   markEndpointSecretRotated,
   removeEndpoint,
+  type TriedEndpoint,
 } from "../../store/events/endpoints.ts";
 import type { Deps } from "../deps.ts";
 
@@ -43,7 +44,7 @@ export async function setWebhookUrl(
   deps: WebhookSettingsDeps,
   accountId: string,
   url: string,
-): Promise<{ webhook: Endpoint; secret: string | undefined }> {
+): Promise<{ webhook: TriedEndpoint; secret: string | undefined }> {
   refuseBadUrl(deps, url, "set webhook");
   const made = newDefaultEndpoint(deps, { accountId, url: null, secret: newWebhookSecret(deps.randomBytes) });
   return transaction(deps.db.api, async (tx) => {

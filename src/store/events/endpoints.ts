@@ -2,9 +2,14 @@ import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
 import { assigned, selected } from "../columns.ts";
 import { insertRow, recordSet } from "../rows.ts";
-import { endpoints } from "../schema.ts";
+import { type deliveries, endpoints } from "../schema.ts";
 
 export type Endpoint = typeof endpoints.$inferSelect;
+
+/** An endpoint with the last attempt to deliver to it, which is null before the first one. */
+export type TriedEndpoint = Endpoint & { lastDelivery: LastDelivery | null };
+
+export type LastDelivery = Pick<typeof deliveries.$inferSelect, "eventId" | "attemptedAt" | "status" | "error">;
 
 /** Names one endpoint of an account: by its id, or the default one. */
 export type EndpointName = Pick<Endpoint, "accountId"> & (Pick<Endpoint, "id"> | { isDefault: true });
@@ -18,27 +23,43 @@ export function laneOf({ isDefault, accountId, id }: Pick<Endpoint, "isDefault" 
   return isDefault ? accountId : id;
 }
 
+const triedFields = sql`${endpointFields}, last.event_id as "lastEventId", last.attempted_at as "lastAttemptedAt",
+  last.status as "lastStatus", last.error as "lastError"`;
+
+/**
+ * Joins the last attempt at an endpoint `w`: one look-up in the index `deliveries_lane`. Attempts before the endpoint was created are those
+ * of an earlier default endpoint, which had the same lane.
+ */
+const lastAttempt = sql`left join lateral (
+  select d.event_id, d.attempted_at, d.status, d.error from deliveries d
+  where d.lane = ${endpointLane} and d.attempted_at >= w.created_at order by d.attempted_at desc limit 1
+) last on true`;
+
 /** Lists the endpoints that have an address, the oldest first. */
-export function listEndpoints(db: Db, accountId: string): Promise<Endpoint[]> {
-  return query<Endpoint>(
+export async function listEndpoints(db: Db, accountId: string): Promise<TriedEndpoint[]> {
+  const rows = await query<TriedRow>(
     db,
-    sql`select ${endpointFields} from endpoints w where w.account_id = ${accountId} and w.url is not null
+    sql`select ${triedFields} from endpoints w ${lastAttempt} where w.account_id = ${accountId} and w.url is not null
         order by w.created_at, w.is_default desc, w.id`,
   );
+  return rows.map(triedEndpoint);
 }
 
-export async function findEndpoint(db: Db, name: EndpointName): Promise<Endpoint | undefined> {
-  const [endpoint] = await query<Endpoint>(db, sql`select ${endpointFields} from endpoints w where ${isNamed(name)}`);
-  return endpoint;
+export async function findEndpoint(db: Db, name: EndpointName): Promise<TriedEndpoint | undefined> {
+  const [row] = await query<TriedRow>(
+    db,
+    sql`select ${triedFields} from endpoints w ${lastAttempt} where ${isNamed(name)}`,
+  );
+  return row && triedEndpoint(row);
 }
 
 /** Finds an endpoint and locks it until the end of the transaction. */
-export async function lockEndpoint(tx: Db, name: EndpointName): Promise<Endpoint | undefined> {
-  const [endpoint] = await query<Endpoint>(
+export async function lockEndpoint(tx: Db, name: EndpointName): Promise<TriedEndpoint | undefined> {
+  const [row] = await query<TriedRow>(
     tx,
-    sql`select ${endpointFields} from endpoints w where ${isNamed(name)} for update`,
+    sql`select ${triedFields} from endpoints w ${lastAttempt} where ${isNamed(name)} for update of w`,
   );
-  return endpoint;
+  return row && triedEndpoint(row);
 }
 
 /** The count is exact as long as every transaction that adds an endpoint locks the account first. */
@@ -110,6 +131,19 @@ export async function removeDeliveriesInLine(db: Db, lane: string, limit: number
         delete from outbox where subject_id = any(array(select subject_id from chosen)) and state || '' <> 'running' returning 1`,
   );
   return removed.length;
+}
+
+type TriedRow = Endpoint & {
+  lastEventId: string | null;
+  lastAttemptedAt: Date | null;
+  lastStatus: number | null;
+  lastError: string | null;
+};
+
+function triedEndpoint({ lastEventId, lastAttemptedAt, lastStatus, lastError, ...endpoint }: TriedRow): TriedEndpoint {
+  if (lastEventId === null || lastAttemptedAt === null) return { ...endpoint, lastDelivery: null };
+  const lastDelivery = { eventId: lastEventId, attemptedAt: lastAttemptedAt, status: lastStatus, error: lastError };
+  return { ...endpoint, lastDelivery };
 }
 
 function isNamed({ accountId, ...name }: EndpointName) {

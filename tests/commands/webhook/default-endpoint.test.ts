@@ -68,6 +68,10 @@ test("an event's attempts are listed, and it is delivered once more when asked f
   let deliveries: { attempt: number; status: number }[] = [];
   while (deliveries.length < 2) deliveries = await made("deliveries", event);
   expect(deliveries).toMatchObject([1, 2].map((attempt) => ({ attempt, status: 200, error: null })));
+  expect((await made("show")).lastDelivery).toMatchObject({ event_id: event, status: 200, error: null });
+  expect((await webhook("show")).stdout).toMatch(
+    new RegExp(`^lastDelivery +\\d+ \\w{3} .*: delivered, ${event}$`, "m"),
+  );
   const { stdout } = await webhook("deliveries", event);
   expect(stdout).toMatch(/^attempt +time +status +ms +error\n1 +\S.*? +200 +\d+ +-\n2 +\S.*? +200 +\d+ +-\n$/);
 });
@@ -87,7 +91,8 @@ test("another account's events are as unknown as none", async () => {
 
 test("a webhook is deleted with its secret, and its address is printed", async () => {
   expect(await made("delete")).toEqual({ url: receiver.url, deleted: true });
-  expect(await made("show")).toEqual({ url: null, secretLast4: null, createdAt: null, disabledAt: null });
+  const nothing = { url: null, secretLast4: null, createdAt: null, disabledAt: null, lastDelivery: null };
+  expect(await made("show")).toEqual(nothing);
   expect((await webhook("delete")).code).toBe(1);
   expect((await made("set", receiver.url)).secret).toStartWith("whsec_");
 });

@@ -109,14 +109,41 @@ const endpointFields = {
   }),
 };
 
+const LastDelivery = named(
+  "LastDelivery",
+  Type.Object(
+    {
+      event_id: Type.String({ description: "Id of the event", examples: [examples.eventId] }),
+      at: instant({ description: "When the attempt was made", examples: ["2026-03-21T10:05:01.000Z"] }),
+      status: nullable(Type.Integer({ examples: [200] }), { description: "Null if nobody answered" }),
+      error: nullable(Type.String({ examples: ["answered 500"] }), {
+        description: "Null if it was delivered",
+        examples: [null],
+      }),
+    },
+    { description: "The last attempt to deliver an event to an endpoint" },
+  ),
+);
+
+const aboutLast = { description: "The last attempt to deliver an event; null if there was none" };
+
+/** It stands behind the fields that were there before it, also behind a secret. */
+export const lastDelivery = nullable(LastDelivery, aboutLast);
+
+/** The same in an answer that usually shows a new endpoint. */
+export const lastDeliveryOfNew = nullable(LastDelivery, { ...aboutLast, examples: [null] });
+
 const aboutEndpoint = { description: "A webhook endpoint: where events of an account go, and which events events" };
 
-export const WebhookEndpoint = named("WebhookEndpoint", Type.Object(endpointFields, aboutEndpoint));
+export const WebhookEndpoint = named(
+  "WebhookEndpoint",
+  Type.Object({ ...endpointFields, lastDelivery }, aboutEndpoint),
+);
 
 export const CreatedWebhookEndpoint = named(
   "CreatedWebhookEndpoint",
   Type.Object(
-    { ...endpointFields, secret: Type.Optional(webhookSecret) },
+    { ...endpointFields, secret: Type.Optional(webhookSecret), lastDelivery: lastDeliveryOfNew },
     { description: "The endpoint, and its secret if it was created just now" },
   ),
 );

@@ -6,7 +6,8 @@ import {
   type WebhookSettingsDeps,
 } from "../../../flows/events/manage-webhook.ts";
 import { testWebhook } from "../../../flows/events/test-webhook.ts";
-import { type Endpoint, findEndpoint } from "../../../store/events/endpoints.ts";
+import { shownWebhook } from "../../../flows/read/shown-webhook.ts";
+import { findEndpoint } from "../../../store/events/endpoints.ts";
 import type { WebhookClient } from "../../../webhook/client.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
@@ -15,6 +16,8 @@ import { instant, nothing, nullable } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
 import {
   defaultOverlapSeconds,
+  lastDelivery,
+  lastDeliveryOfNew,
   SecretRotation,
   WebhookSecret,
   WebhookTestResult,
@@ -40,15 +43,16 @@ const webhookFields = {
 
 const WebhookShape = named(
   "Webhook",
-  Type.Object(webhookFields, {
-    description: "Where the account's events go. All fields are null if no webhook was ever set",
-  }),
+  Type.Object(
+    { ...webhookFields, lastDelivery },
+    { description: "Where the account's events go. All fields are null if no webhook was ever set" },
+  ),
 );
 
 const WebhookWithSecret = named(
   "WebhookWithSecret",
   Type.Object(
-    { ...webhookFields, secret: Type.Optional(webhookSecret) },
+    { ...webhookFields, secret: Type.Optional(webhookSecret), lastDelivery: lastDeliveryOfNew },
     { description: "The webhook, and its secret if it was created just now" },
   ),
 );
@@ -68,7 +72,7 @@ export function webhook(deps: WebhookDeps) {
   return api("/v1/webhook", "Webhooks")
     .get(
       "",
-      async ({ account }) => toWebhook(await findEndpoint(deps.db.api, { accountId: account.id, isDefault: true })),
+      async ({ account }) => shownWebhook(await findEndpoint(deps.db.api, { accountId: account.id, isDefault: true })),
       operation({
         summary: "Get webhook",
         description: "Where the account's events go. All fields are null if no webhook was ever set.",
@@ -79,7 +83,8 @@ export function webhook(deps: WebhookDeps) {
       "",
       async ({ account, body }) => {
         const set = await setWebhookUrl(deps, account.id, body.url);
-        return { ...toWebhook(set.webhook), ...(set.secret !== undefined && { secret: set.secret }) };
+        const { lastDelivery, ...webhook } = shownWebhook(set.webhook);
+        return { ...webhook, ...(set.secret !== undefined && { secret: set.secret }), lastDelivery };
       },
       operation({
         summary: "Set webhook",
@@ -134,13 +139,4 @@ export function webhook(deps: WebhookDeps) {
         refuses: ["no_webhook_url", "rate_limit_exceeded"],
       }),
     );
-}
-
-function toWebhook(found: Endpoint | undefined) {
-  return {
-    url: found?.url ?? null,
-    secretLast4: found?.secret.slice(-4) ?? null,
-    createdAt: found?.createdAt.toISOString() ?? null,
-    disabledAt: found?.disabledAt?.toISOString() ?? null,
-  };
 }

@@ -11,7 +11,8 @@ import {
 import { recoverEvents } from "../../../flows/events/recover-events.ts";
 import { testEndpoint } from "../../../flows/events/test-webhook.ts";
 import { pageEndpointDeliveries } from "../../../flows/read/page-endpoint-deliveries.ts";
-import { type Endpoint, findEndpoint, listEndpoints } from "../../../store/events/endpoints.ts";
+import { shownLastDelivery } from "../../../flows/read/shown-webhook.ts";
+import { findEndpoint, listEndpoints, type TriedEndpoint } from "../../../store/events/endpoints.ts";
 import type { WebhookClient } from "../../../webhook/client.ts";
 import { api } from "../../shell/app.ts";
 import { whetherThere } from "../../shell/described-operation.ts";
@@ -68,7 +69,8 @@ function collection(deps: WebhooksDeps) {
         set.status = 201;
         set.headers.location = `/v1/webhooks/${endpoint.id}`;
         if (secret === undefined) set.headers["idempotent-replayed"] = "true";
-        return { ...toEndpoint(endpoint), ...(secret !== undefined && { secret }) };
+        const { lastDelivery, ...shown } = toEndpoint(endpoint);
+        return { ...shown, ...(secret !== undefined && { secret }), lastDelivery };
       },
       operation({
         summary: "Create webhook endpoint",
@@ -218,13 +220,13 @@ export async function ownedEndpoint(
   { db }: Pick<WebhooksDeps, "db">,
   accountId: string,
   id: string,
-): Promise<Endpoint> {
+): Promise<TriedEndpoint> {
   const endpoint = isId("whk", id) ? await findEndpoint(db.api, { accountId, id }) : undefined;
   if (endpoint === undefined) throw notFound("webhook");
   return endpoint;
 }
 
-function toEndpoint(endpoint: Endpoint) {
+function toEndpoint(endpoint: TriedEndpoint) {
   return {
     id: endpoint.id,
     url: endpoint.url,
@@ -239,5 +241,6 @@ function toEndpoint(endpoint: Endpoint) {
     disabledAt: endpoint.disabledAt?.toISOString() ?? null,
     disabledReason: endpoint.disabledReason,
     failingSince: endpoint.failingSince?.toISOString() ?? null,
+    lastDelivery: shownLastDelivery(endpoint.lastDelivery),
   };
 }

@@ -21,7 +21,7 @@ for (const engine of enginesHere()) {
       const { status, body } = await door.ask(await account(), "GET", "/v1/webhook");
       expect({ status, body }).toEqual({
         status: 200,
-        body: { url: null, secretLast4: null, createdAt: null, disabledAt: null },
+        body: { url: null, secretLast4: null, createdAt: null, disabledAt: null, lastDelivery: null },
       });
     });
 
@@ -36,6 +36,7 @@ for (const engine of enginesHere()) {
         secretLast4: secret.slice(-4),
         createdAt: "2026-03-21T10:05:00.000Z",
         disabledAt: null,
+        lastDelivery: null,
       });
       const second = await door.ask(id, "PUT", "/v1/webhook", { url: `${url}/2` });
       expect(second.body).toEqual({ ...shape, url: `${url}/2` });

@@ -71,7 +71,9 @@ for (const engine of enginesHere()) {
         disabledAt: null,
         disabledReason: null,
         failingSince: null,
+        lastDelivery: null,
       });
+      expect(Object.keys(body).slice(-2)).toEqual(["secret", "lastDelivery"]);
       expect(await list(id)).toEqual([shown]);
       expect((await door.ask(id, "GET", `/v1/webhooks/${shown.id}`)).body).toEqual(shown);
 
@@ -162,6 +164,7 @@ for (const engine of enginesHere()) {
         secretLast4: rotated.secret.slice(-4),
         createdAt: "2026-03-21T10:05:00.000Z",
         disabledAt: "2026-03-21T10:05:00.000Z",
+        lastDelivery: null,
       });
       await door.ask(id, "PUT", "/v1/webhook", { url });
       expect(await list(id)).toMatchObject([{ url, description: "Mine", disabledAt: null, disabledReason: null }]);
@@ -281,6 +284,49 @@ for (const engine of enginesHere()) {
 
       const { body: ofEvent } = await door.ask(id, "GET", `/v1/events/${pending}/deliveries`);
       expect(ofEvent.data).toMatchObject([{ attempt: 1, status: 503, webhookId }]);
+    });
+
+    test("show their last attempt, of whichever event it was", async () => {
+      const { inbox, id } = await begin();
+      const [well, badly] = [await receiver(), await receiver()];
+      badly.behave(answer(503, { "retry-after": "60" }));
+      await door.setWebhook(id, well.url);
+      const { id: webhookId } = await create(id, { url: badly.url });
+      await create(id, { eventTypes: ["inbox.deleted"] });
+      const lasts = async () => (await list(id)).map(({ lastDelivery }: { lastDelivery: unknown }) => lastDelivery);
+      expect(await lasts()).toEqual([null, null, null]);
+      await door.start();
+      await door.receive(inbox);
+      await Promise.all([well.request(1), badly.request(1)]);
+      await door.rested();
+      door.clock.pass(30_000);
+      await door.receive(inbox);
+      await Promise.all([well.request(2), badly.request(2)]);
+      await door.rested();
+      const [first, second] = (await door.events(inbox.id)).slice(-2).map((event) => event.id);
+      const delivered = { event_id: second, at: "2026-03-21T10:05:30.000Z", status: 200, error: null };
+      expect(await lasts()).toEqual([
+        delivered,
+        { event_id: second, at: "2026-03-21T10:05:30.000Z", status: 503, error: "answered 503" },
+        null,
+      ]);
+      expect((await door.ask(id, "GET", "/v1/webhook")).body.lastDelivery).toEqual(delivered);
+
+      // The retry of the older event is the last attempt.
+      await badly.close();
+      door.clock.pass(30_000);
+      const retried = { event_id: first, at: "2026-03-21T10:06:00.000Z", status: null, error: "connection refused" };
+      await door.rested();
+      expect((await lasts())[1]).toEqual(retried);
+      const path = `/v1/webhooks/${webhookId}`;
+      expect((await door.ask(id, "GET", path)).body.lastDelivery).toEqual(retried);
+      expect((await door.ask(id, "PATCH", path, { disabled: true })).body.lastDelivery).toEqual(retried);
+
+      // A new default endpoint has no attempts, although its line is that of the one before.
+      door.clock.pass(1000);
+      await door.ask(id, "DELETE", "/v1/webhook");
+      const { body: again } = await door.ask(id, "PUT", "/v1/webhook", { url: well.url });
+      expect([Object.keys(again).slice(-2), again.lastDelivery]).toEqual([["secret", "lastDelivery"], null]);
     });
 
     test("examine 1,000 events for one page, and return a cursor", async () => {
