@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Inboxd, InboxdError, type StreamOptions } from "../../sdk/typescript/src/inboxd.ts";
+import { untilLogShowsAll } from "../support/log-horizon.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 let world: World;
@@ -51,6 +52,24 @@ test("suppressions are added, listed page by page, and deleted", async () => {
   }
   expect(addresses.toSorted()).toEqual(data.map(({ address }) => address));
   expect((await inboxd.suppressions.list().page()).data).toEqual([]);
+});
+
+test("the log is read backwards, page by page, and each event is got by its id", async () => {
+  const { id, address } = await inboxd.inboxes.create();
+  for (const subject of ["One", "Two", "Three"]) await world.deliver(`Subject: ${subject}\r\n\r\nHello\r\n`, address);
+  const db = world.service.deps.db.api;
+  for (const types of [undefined, ["message.received"]]) {
+    await untilLogShowsAll(db);
+    const seen: string[] = [];
+    for await (const event of inboxd.events.list({ order: "desc", inbox_id: id, types, limit: 2 })) {
+      expect(await inboxd.events.get(event.event_id)).toEqual(event);
+      if (event.event === "message.received") seen.push(event.message.subject);
+    }
+    expect(seen).toEqual(["Three", "Two", "One"]);
+  }
+  const [event] = (await inboxd.events.list({ inbox_id: id }).page()).data;
+  const more = await inboxd.events.get(event?.event_id ?? "", { include: ["automated"] });
+  expect(more).toMatchObject({ event_id: event?.event_id, message: { automated: null } });
 });
 
 test("headers of the client go with every request, those of streams too", async () => {

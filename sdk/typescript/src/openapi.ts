@@ -565,7 +565,7 @@ export interface paths {
         };
         /**
          * List events
-         * @description In the order in which they were written. No event ever appears before one that you have seen: pass the last `event_id` as `after` to get new ones. Each has the fields of a delivery, with newly signed URLs, except `delivered_at` and `attempt`; the list of its deliveries has the attempts. A page ends early at about 8 MiB. With `types`, `automated` or several inboxes one call reads at most 10,000 events: it may return fewer than `limit`, or none, although `hasMore` is true. Pass `last` as `after` to continue.
+         * @description In the order in which they were written. No event ever appears before one that you have seen: pass the last `event_id` as `after` to get new ones. Each has the fields of a delivery, with newly signed URLs, except `delivered_at` and `attempt`; the list of its deliveries has the attempts. A page ends early at about 8 MiB. With `types`, `automated` or several inboxes one call reads at most 10,000 events: it may return fewer than `limit`, or none, although `hasMore` is true. Pass `last` as `after` to continue. `order=desc` begins with the newest events, and `before` continues it in the same way.
          */
         get: operations["listEvents"];
         put?: never;
@@ -588,6 +588,26 @@ export interface paths {
          * @description Server-sent events: the events of the log in order, as soon as they are written, each exactly once. First comes `retry`, then a frame `ready` with the id after which the stream begins. Each event is a frame with its type, its id, and the payload of a webhook in one line of `data`. Every 15 s comes a comment with the time, and, if events were skipped that you did not subscribe to, a frame with only an id. A frame `end` says why the stream ends (`shutting_down`, `unauthorized`, `slow`, `expired`). Reconnect with the last id as `Last-Event-ID`, as browsers do by themselves: the stream continues there, after a second or after a week. An id that the log does not have is 404. Browsers cannot set headers of a stream, so they pass a token as `token`.
          */
         get: operations["streamEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/events/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get event
+         * @description One event as the log shows it, with newly signed URLs. An event is kept for as long as it is in the log; the events of a deleted inbox are gone, except that it was created and deleted.
+         */
+        get: operations["getEvent"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1617,14 +1637,14 @@ export interface components {
         Event: components["schemas"]["MessageReceived"] | components["schemas"]["MessageSent"] | components["schemas"]["MessageFailed"] | components["schemas"]["InboxCreated"] | components["schemas"]["InboxDeleted"] | components["schemas"]["WebhookDisabled"] | components["schemas"]["MessageDelayed"] | components["schemas"]["MessageDelivered"] | components["schemas"]["MessageBounced"] | components["schemas"]["MessageComplained"] | components["schemas"]["SuppressionAdded"];
         /** @description A page of events, and whether there are more after it */
         EventPage: {
-            /** @description Events, oldest first */
+            /** @description Events, oldest first; with `order=desc` newest first */
             data: components["schemas"]["Event"][];
             /**
              * @description Whether there are more after this page
              * @example false
              */
             hasMore: boolean;
-            /** @description With `types`, `automated` or several inboxes: the last event that was read, to be passed as `after`; null if there was none */
+            /** @description With `types`, `automated` or several inboxes: the last event that was read, to be passed as `after`, or with `order=desc` as `before`; null if there was none */
             last?: string | null;
         };
         /** @description The message, with the field names of events */
@@ -9943,6 +9963,10 @@ export interface operations {
                 automated?: "true" | "false";
                 /** @description Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag) */
                 include?: string;
+                /** @description `desc`: newest first. Without it: oldest first */
+                order?: "asc" | "desc";
+                /** @description With `order=desc`: id of the last event that you have. Without it: the newest events */
+                before?: string;
             };
             header?: never;
             path?: never;
@@ -10232,6 +10256,185 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getEvent: {
+        parameters: {
+            query?: {
+                /** @description Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag) */
+                include?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the event
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An event of any type. `event` is its type */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "event": "message.received",
+                     *       "event_id": "evt_01km7xnw70ejr8hy7ppemk397f",
+                     *       "occurred_at": "2026-03-21T10:05:00.000Z",
+                     *       "inbox_id": "inb_01km57j4m0eh7awf6pjemv292z",
+                     *       "external_id": "user-7",
+                     *       "thread_id": "thr_01km7xnw70ejr8hy7ppemk390m",
+                     *       "message": {
+                     *         "id": "msg_01km7xnw70ejr8hy7ppemk391e",
+                     *         "rfc_message_id": "<CAF1@mail.example.com>",
+                     *         "from": "jane@example.com",
+                     *         "to": "ada@inbox.localhost",
+                     *         "cc": [
+                     *           "joe@example.com"
+                     *         ],
+                     *         "subject": "Your order",
+                     *         "body_text": "Where is it?",
+                     *         "attachments": [
+                     *           {
+                     *             "filename": "invoice.pdf",
+                     *             "contentType": "application/pdf",
+                     *             "sizeBytes": 48213,
+                     *             "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3",
+                     *             "id": "att_01km7xnw70ejr8hy7ppemk3951",
+                     *             "contentId": null,
+                     *             "inline": false,
+                     *             "expiresAt": "2026-03-21T10:20:00.000Z"
+                     *           }
+                     *         ],
+                     *         "received_at": "2026-03-21T10:05:00.000Z",
+                     *         "body_html": null,
+                     *         "from_name": "Ada Lovelace",
+                     *         "reply_to": "jane@example.com",
+                     *         "extracted_text": "text",
+                     *         "extracted_html": null,
+                     *         "codes": [
+                     *           {
+                     *             "code": "482913",
+                     *             "text": "482 913",
+                     *             "domain": null,
+                     *             "source": "text"
+                     *           }
+                     *         ],
+                     *         "links": [
+                     *           {
+                     *             "url": "https://example.com/verify?token=4f1c",
+                     *             "text": "Verify your address",
+                     *             "kind": "verify",
+                     *             "misleading": false
+                     *           }
+                     *         ],
+                     *         "automated": null,
+                     *         "to_list": [
+                     *           "ada@inbox.localhost"
+                     *         ],
+                     *         "tag": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Event"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {

@@ -9,6 +9,7 @@ export interface PagePosition {
   offset?: number | undefined;
   cursor?: string | undefined;
   after?: string | undefined;
+  before?: string | undefined;
 }
 
 /** Fetches the page at a position. */
@@ -61,18 +62,18 @@ export function listByOffset<Item extends Identified, Page extends { data: Item[
   });
 }
 
-/** Pages of the log, each behind the last event that the service examined for the page before. */
+/** Pages of the log, each after the last event that the service examined for the page before. Newest first that is `before` it. */
 export function listByPosition<
   Item extends { event_id: string },
   Page extends { data: Item[]; hasMore: boolean; last?: string | null },
->(fetchPage: FetchPage<Page>): List<Item, Page> {
+>(fetchPage: FetchPage<Page>, { order }: { order?: "asc" | "desc" | undefined } = {}): List<Item, Page> {
   return listed(fetchPage, async function* () {
     let page = await fetchPage({});
     yield page;
     while (page.hasMore) {
-      const after = page.last ?? page.data.at(-1)?.event_id;
-      if (after === undefined) return;
-      page = await fetchPage({ after });
+      const last = page.last ?? page.data.at(-1)?.event_id;
+      if (last === undefined) return;
+      page = await fetchPage(order === "desc" ? { before: last } : { after: last });
       yield page;
     }
   });

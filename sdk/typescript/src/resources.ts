@@ -164,8 +164,9 @@ export const uploads = (request: Requester): Uploads => ({
 });
 
 export interface Events {
-  /** Oldest first. */
+  /** Oldest first; with `order: "desc"` newest first. */
   list(query?: QueryAt<"/v1/events">, options?: CallOptions): List<InboxdEvent, Schemas["EventPage"]>;
+  get(id: string, query?: QueryAt<"/v1/events/{id}">, options?: CallOptions): Promise<InboxdEvent>;
   /** Each event as it happens, once and in order; see `StreamOptions`. */
   stream(options?: StreamOptions): AsyncGenerator<InboxdEvent, void, undefined>;
   deliveries(
@@ -178,7 +179,8 @@ export interface Events {
 
 export const events = (request: Requester, caller: Caller): Events => ({
   list: (query = {}, options) =>
-    listByPosition((position) => request("GET", "/v1/events", { query: { ...query, ...position }, ...options })),
+    listByPosition((position) => request("GET", "/v1/events", { query: { ...query, ...position }, ...options }), query),
+  get: (id, query = {}, options) => request("GET", "/v1/events/{id}", { path: { id }, query, ...options }),
   stream: (options = {}) => streamEvents(caller, options),
   deliveries: (id, query = {}, options) =>
     listByCursor((position) =>

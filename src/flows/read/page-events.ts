@@ -1,8 +1,10 @@
 import type { Db } from "../../database/db.ts";
+import { notFound } from "../../domain/errors.ts";
 import type { IncludeWord } from "../../domain/events/subscription.ts";
+import { isId } from "../../domain/ids.ts";
 import { rowsOfPage, shownAttachmentBytes } from "../../domain/page-budget.ts";
 import { utf8Length } from "../../standards/text.ts";
-import { type EventPage, type ListedEvent, listEvents } from "../../store/events/events.ts";
+import { type EventPage, type ListedEvent, listEvents, listEventsByIds } from "../../store/events/events.ts";
 import { listAttachments } from "../../store/mail/attachments.ts";
 import { listBodyTexts } from "../../store/mail/bodies.ts";
 import { listIncluded } from "../../store/mail/included.ts";
@@ -13,6 +15,19 @@ export interface PayloadPage {
   hasMore: boolean;
   /** The event after which the next page begins, also if no event was wanted; null if the log has no more events. */
   last: string | null;
+}
+
+/** One event, as the log shows it. */
+export async function openEvent(
+  deps: PayloadDeps & { db: Db; now: () => Date },
+  { accountId, id }: Pick<ListedEvent, "accountId" | "id">,
+  include: readonly IncludeWord[],
+): Promise<EventPayload> {
+  const found = isId("evt", id) ? await listEventsByIds(deps.db, [id]) : [];
+  const mine = found.filter((event) => event.accountId === accountId);
+  const [payload] = await listedPayloads(deps, mine, include);
+  if (payload === undefined) throw notFound("event");
+  return payload;
 }
 
 /** A page of the log: as many events as it has room for, and whether there are more. */

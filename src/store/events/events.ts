@@ -8,10 +8,13 @@ import { contentFields, contentJoins, type EventContent, isOfMessage, type Nulla
 /** An event of the log. A long text is left out, with its size in octets instead. */
 export type ListedEvent = EventContent & { id: string; accountId: string };
 
+/** Where a page begins: after a position, oldest first; or before one, newest first. Without `before` it begins at the end of the log. */
+export type LogDirection = { order: "asc"; after: LogPosition } | { order: "desc"; before: LogPosition | undefined };
+
 /** A page of the log. */
 export interface EventPage extends Subscription {
   accountId: string;
-  after: LogPosition;
+  from: LogDirection;
   limit: number;
   /** The most events to read, including those that the subscription filters out. Undefined: reads until the page is full. */
   lookAt: number | undefined;
@@ -45,9 +48,9 @@ export async function findLogPosition(db: Db, accountId: string, id: string): Pr
 }
 
 /**
- * Lists the log in the order of positions. Transactions commit in another order than they begin, so an event with an earlier position
- * may appear later, and a reader that has passed it would miss it. So the list ends before the position of the oldest transaction that
- * still runs: the log is complete up to there.
+ * Lists the log in the order of positions, or backwards. Transactions commit in another order than they begin, so an event with an
+ * earlier position may appear later, and a reader that has passed it would miss it. So the list ends before the position of the oldest
+ * transaction that still runs: the log is complete up to there. Backwards it begins there, so both directions have the same events.
  */
 export async function listEvents(db: Db, page: EventPage): Promise<ListedEvents> {
   const { lookAt, limit } = page;
@@ -59,10 +62,10 @@ export async function listEvents(db: Db, page: EventPage): Promise<ListedEvents>
         left join (
           select e.id, e.account_id as "accountId", e.written_by, ${contentFields} from (
             select e.* from (${inOrder(page)}) e where ${isWanted(page)} and ${isShown}
-            order by e.written_by, e.id limit ${limit}
+            order by ${positions("e", page)} limit ${limit}
           ) e ${contentJoins} where m.id is not null or not ${isOfMessage}
         ) found on true
-        order by found.written_by, found.id`,
+        order by ${positions("found", page)}`,
   );
   const [first] = rows;
   const events = rows.filter((row): row is ListedEvent & (typeof rows)[number] => row.id !== null);
@@ -79,7 +82,7 @@ export function listEventsByIds(db: Db, ids: readonly string[]): Promise<ListedE
   );
 }
 
-/** The events of the account or of the inboxes, in order, from one index scan each. */
+/** The events of the account or of the inboxes, in the direction of the page, from one index scan each. */
 function inOrder(page: EventPage): SQL {
   const { inboxIds, lookAt } = page;
   const bound = lookAt === undefined ? sql`` : sql`limit ${lookAt}`;
@@ -87,18 +90,32 @@ function inOrder(page: EventPage): SQL {
   const [only, ...others] = inboxIds;
   if (others.length === 0) return sql`${ofIndex(sql`e.inbox_id = ${only}`, page)} ${bound}`;
   return sql`select e.* from unnest(${arrayOf("text", inboxIds)}) as asked (id)
-    cross join lateral (${ofIndex(sql`e.inbox_id = asked.id collate "C"`, page)} ${bound}) e order by e.written_by, e.id ${bound}`;
+    cross join lateral (${ofIndex(sql`e.inbox_id = asked.id collate "C"`, page)} ${bound}) e
+    order by ${positions("e", page)} ${bound}`;
 }
 
-function ofIndex(mine: SQL, { after }: EventPage): SQL {
-  return sql`select e.* from events e where ${mine} and e.written_by < event_log_horizon()
-    and (e.written_by, e.id) > (${after.writtenBy}::xid8, ${after.id}::text collate "C")
-    order by e.written_by, e.id`;
+function ofIndex(mine: SQL, page: EventPage): SQL {
+  return sql`select e.* from events e where ${mine} and e.written_by < event_log_horizon() ${beyond(page.from)}
+    order by ${positions("e", page)}`;
+}
+
+function beyond(from: LogDirection): SQL {
+  if (from.order === "asc") return sql`and (e.written_by, e.id) > ${valuesOf(from.after)}`;
+  return from.before === undefined ? sql`` : sql`and (e.written_by, e.id) < ${valuesOf(from.before)}`;
+}
+
+function valuesOf({ writtenBy, id }: LogPosition): SQL {
+  return sql`(${writtenBy}::xid8, ${id}::text collate "C")`;
+}
+
+/** The columns to sort by, in the direction of the page. */
+function positions(of: "e" | "found", { from: { order } }: EventPage): SQL {
+  return sql.raw(`${of}.written_by ${order}, ${of}.id ${order}`);
 }
 
 function lastLookedAt(page: EventPage): SQL {
   return sql`select e.id, e.number from (
-      select e.id, row_number() over (order by e.written_by, e.id) as number from (${inOrder(page)}) e
+      select e.id, row_number() over (order by ${positions("e", page)}) as number from (${inOrder(page)}) e
     ) e order by e.number desc limit 1`;
 }
 

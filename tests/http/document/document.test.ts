@@ -71,6 +71,7 @@ describe("The document of the service", () => {
       "Webhooks: testWebhookEndpoint",
       "Events: listEvents",
       "Events: streamEvents",
+      "Events: getEvent",
       "Events: listDeliveries",
       "Events: redeliverEvent",
       "Outbox: listOutboxItems",

@@ -7,8 +7,8 @@ import type { Deps } from "../../../flows/deps.ts";
 import { findPosition } from "../../../flows/events/find-position.ts";
 import { redeliverEvent } from "../../../flows/events/redeliver-event.ts";
 import type { AttachmentLinks } from "../../../flows/read/attachment-links.ts";
-import { pageEvents } from "../../../flows/read/page-events.ts";
-import { findEvent } from "../../../store/events/events.ts";
+import { openEvent, pageEvents } from "../../../flows/read/page-events.ts";
+import { findEvent, type LogDirection } from "../../../store/events/events.ts";
 import { listDeliveries } from "../../../store/outbox/deliveries.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
@@ -16,9 +16,9 @@ import { api } from "../../shell/app.ts";
 import { whetherThere } from "../../shell/described-operation.ts";
 import { idPath, instant, nextCursor, nullable, oneOf, pageQuery, text } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
-import { cursorParameter, cursorRow } from "../../shell/parameters.ts";
+import { cursorParameter, cursorRow, wrongParameter } from "../../shell/parameters.ts";
 import { Event } from "./event-shapes.ts";
-import { askedSubscription, subscriptionQuery } from "./subscription-query.ts";
+import { askedSubscription, includedBy, subscriptionQuery } from "./subscription-query.ts";
 
 export interface EventDeps extends Deps {
   links: Pick<AttachmentLinks, "attachmentUrl">;
@@ -89,12 +89,12 @@ const EventPage = named(
   "EventPage",
   Type.Object(
     {
-      data: Type.Array(Event, { description: "Events, oldest first" }),
+      data: Type.Array(Event, { description: "Events, oldest first; with `order=desc` newest first" }),
       hasMore: Type.Boolean({ description: "Whether there are more after this page", examples: [false] }),
       last: Type.Optional(
         nullable(Type.String({ examples: [examples.eventId] }), {
           description:
-            "With `types`, `automated` or several inboxes: the last event that was read, to be passed as `after`; null if there was none",
+            "With `types`, `automated` or several inboxes: the last event that was read, to be passed as `after`, or with `order=desc` as `before`; null if there was none",
         }),
       ),
     },
@@ -108,6 +108,19 @@ const EventQuery = Type.Object({
   ),
   limit: pageQuery().limit,
   ...subscriptionQuery,
+  order: Type.Optional(
+    oneOf(["asc", "desc"], {
+      description: "`desc`: newest first. Without it: oldest first",
+      default: "asc",
+      examples: ["desc"],
+    }),
+  ),
+  before: Type.Optional(
+    text({
+      description: "With `order=desc`: id of the last event that you have. Without it: the newest events",
+      examples: [examples.eventId],
+    }),
+  ),
 });
 
 const eventPath = idPath("event");
@@ -124,23 +137,38 @@ export function events(deps: EventDeps) {
     .get(
       "",
       async ({ account, query }) => {
+        refuseOtherDirection(query);
         const { include, ...subscription } = await askedSubscription(deps, account, query);
-        const after = await findPosition(deps, account.id, query.after ?? startName);
+        const from = await askedDirection(deps, account.id, query);
         // A call that is not narrowed reads until the page is full.
         const isNarrowed =
           query.types !== undefined || query.automated !== undefined || (subscription.inboxIds?.length ?? 0) > 1;
         const lookAt = isNarrowed ? mostRead : undefined;
-        const page = { ...subscription, accountId: account.id, after, limit: query.limit, lookAt };
+        const page = { ...subscription, accountId: account.id, from, limit: query.limit, lookAt };
         const { events, hasMore, last } = await pageEvents({ ...deps, db: db.api }, page, include);
         return { data: events, hasMore, ...(isNarrowed && { last }) };
       },
       operation({
         summary: "List events",
         description:
-          "In the order in which they were written. No event ever appears before one that you have seen: pass the last `event_id` as `after` to get new ones. Each has the fields of a delivery, with newly signed URLs, except `delivered_at` and `attempt`; the list of its deliveries has the attempts. A page ends early at about 8 MiB. With `types`, `automated` or several inboxes one call reads at most 10,000 events: it may return fewer than `limit`, or none, although `hasMore` is true. Pass `last` as `after` to continue.",
+          "In the order in which they were written. No event ever appears before one that you have seen: pass the last `event_id` as `after` to get new ones. Each has the fields of a delivery, with newly signed URLs, except `delivered_at` and `attempt`; the list of its deliveries has the attempts. A page ends early at about 8 MiB. With `types`, `automated` or several inboxes one call reads at most 10,000 events: it may return fewer than `limit`, or none, although `hasMore` is true. Pass `last` as `after` to continue. `order=desc` begins with the newest events, and `before` continues it in the same way.",
         query: EventQuery,
         answers: { 200: EventPage },
         refuses: ["not_found"],
+      }),
+    )
+    .get(
+      "/:id",
+      ({ account, params, query: { include } }) =>
+        openEvent({ ...deps, db: db.api }, { accountId: account.id, id: params.id }, includedBy(include)),
+      operation({
+        summary: "Get event",
+        description:
+          "One event as the log shows it, with newly signed URLs. An event is kept for as long as it is in the log; the events of a deleted inbox are gone, except that it was created and deleted.",
+        path: eventPath,
+        whenRefused: isThere,
+        query: Type.Object({ include: subscriptionQuery.include }),
+        answers: { 200: Event },
       }),
     )
     .get(
@@ -189,6 +217,28 @@ export function events(deps: EventDeps) {
         refuses: ["no_webhook_url", "rate_limit_exceeded"],
       }),
     );
+}
+
+interface DirectionWords {
+  order?: "asc" | "desc";
+  after?: string;
+  before?: string;
+}
+
+function refuseOtherDirection({ order, after, before }: DirectionWords): void {
+  if (order === "desc" && after !== undefined)
+    throw wrongParameter("after", 'must not be given with "order" of "desc": use "before"', "list events");
+  if (order !== "desc" && before !== undefined)
+    throw wrongParameter("before", 'must be given with "order" of "desc"', "list events");
+}
+
+async function askedDirection(
+  deps: EventDeps,
+  accountId: string,
+  { order, after, before }: DirectionWords,
+): Promise<LogDirection> {
+  if (order !== "desc") return { order: "asc", after: await findPosition(deps, accountId, after ?? startName) };
+  return { order, before: before === undefined ? undefined : await findPosition(deps, accountId, before) };
 }
 
 function attemptAt(cursor: string, question: unknown): { lane: string; attempt: number } {

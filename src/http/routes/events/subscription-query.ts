@@ -71,8 +71,13 @@ export async function askedSubscription(
     types: types === undefined ? defaultEventTypes : wordsOf(types),
     inboxIds: reachedInboxes(account, named),
     automated: automated === undefined ? undefined : automated === "true",
-    include: include === undefined ? [] : inOrder(wordsOf(include)),
+    include: includedBy(include),
   };
+}
+
+/** The words of an `include` parameter. */
+export function includedBy(include: string | undefined): IncludeWord[] {
+  return include === undefined ? [] : inOrder(wordsOf(include));
 }
 
 async function ownedInboxes(deps: Deps, accountId: string, list: string): Promise<string[]> {

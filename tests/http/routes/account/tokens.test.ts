@@ -76,7 +76,7 @@ describe("A token", () => {
 
   test("of the account reads all of it", async () => {
     const apiKey = await token();
-    const { messageId, threadId, file } = await mailOf(bob);
+    const { messageId, threadId, eventId, file } = await mailOf(bob);
     const inboxes = await world.api("/v1/inboxes", { apiKey });
     expect(inboxes.body.total).toBe(2);
     for (const path of [
@@ -87,6 +87,7 @@ describe("A token", () => {
       `/v1/messages/${messageId}`,
       `/v1/messages/${messageId}/raw`,
       `/v1/events?inbox_id=${ada.id}`,
+      `/v1/events/${eventId}`,
       file,
     ])
       expect([path, (await world.api(path, { apiKey })).status]).toEqual([path, 200]);
@@ -101,7 +102,7 @@ describe("A token", () => {
     expect(inboxes.body).toMatchObject({ data: [{ id: ada.id }], total: 1 });
     const events = await world.api("/v1/events", { apiKey });
     expect(events.body.data.map((event: { inbox_id: string }) => event.inbox_id)).toEqual([ada.id]);
-    const paths = ({ messageId, threadId, file }: typeof own, inbox: WorldInbox) => [
+    const paths = ({ messageId, threadId, eventId, file }: typeof own, inbox: WorldInbox) => [
       [`/v1/inboxes/${inbox.id}`, "inbox"],
       [`/v1/inboxes/${inbox.id}/messages`, "inbox"],
       [`/v1/inboxes/${inbox.id}/threads`, "inbox"],
@@ -109,6 +110,7 @@ describe("A token", () => {
       [`/v1/messages/${messageId}`, "message"],
       [`/v1/messages/${messageId}/raw`, "message"],
       [`/v1/events?inbox_id=${inbox.id}`, "inbox"],
+      [`/v1/events/${eventId}`, "event"],
       [file, "attachment"],
     ];
     for (const [path = ""] of paths(own, ada))

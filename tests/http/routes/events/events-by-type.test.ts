@@ -231,6 +231,19 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
     expect([first.data, first.hasMore]).toEqual([[], true]);
     const second = await page(first.last);
     expect(second.data.map(({ message }: Told) => message.subject)).toEqual(["Behind all of them"]);
+    const back = async (before: string): Promise<Told> =>
+      (
+        await world().api(`/v1/events?types=inbox.created&inbox_id=${inbox.id}&order=desc&limit=100${before}`, {
+          apiKey: key,
+        })
+      ).body;
+    const newest = await back("");
+    expect([newest.data.length, newest.hasMore, newest.last]).toEqual([100, true, newest.data.at(-1).event_id]);
+    const seldom = async (before: string): Promise<Told> =>
+      (await world().api(`/v1/events?types=inbox.deleted&order=desc${before}`, { apiKey: key })).body;
+    const passed = await seldom("");
+    expect([passed.data, passed.hasMore]).toEqual([[], true]);
+    expect(await seldom(`&before=${passed.last}`)).toMatchObject({ data: [], hasMore: false });
     // Requests without filters are not affected.
     const { body } = await world().api("/v1/events?limit=1", { apiKey: key });
     expect([body.data.length, body.hasMore]).toEqual([1, false]);

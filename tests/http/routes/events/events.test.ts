@@ -52,6 +52,79 @@ for (const engine of enginesHere()) {
       expect((await list(id, `?limit=2${after}`)).body).toEqual({ data: [], hasMore: false });
     });
 
+    test("is read backwards page by page, from the newest event to the first", async () => {
+      const { inbox, id } = await begin();
+      const other = await door.newInbox(id);
+      for (const subject of ["1", "2", "3", "4", "5"]) await door.receive(subject === "2" ? other : inbox, { subject });
+      const read = async (words: string) => {
+        const seen: string[] = [];
+        for (let before = ""; ; ) {
+          const { status, body } = await list(id, `?order=desc&limit=2${words}${before}`);
+          expect([status, body.data.length > 0]).toEqual([200, true]);
+          seen.push(...subjects(body));
+          if (!body.hasMore) return seen;
+          before = `&before=${body.last ?? body.data.at(-1).event_id}`;
+        }
+      };
+      expect(await read("")).toEqual(["5", "4", "3", "2", "1"]);
+      expect(await read("&types=message.received")).toEqual(["5", "4", "3", "2", "1"]);
+      expect(await read(`&inbox_id=${inbox.id}`)).toEqual(["5", "4", "3", "1"]);
+      expect(await read(`&inbox_id=${inbox.id},${other.id}`)).toEqual(["5", "4", "3", "2", "1"]);
+      const { body: forward } = await list(id);
+      const { body: backward } = await list(id, "?order=desc");
+      expect(backward).toEqual({ data: forward.data.toReversed(), hasMore: false });
+      const [first] = forward.data;
+      expect((await list(id, `?order=desc&before=${first.event_id}`)).body).toEqual({ data: [], hasMore: false });
+      expect((await list(id, "?order=asc")).body).toEqual(forward);
+    });
+
+    test.each([
+      [
+        "after",
+        "order=desc&after=",
+        'Cannot list events: "after" must not be given with "order" of "desc": use "before"',
+      ],
+      ["before", "before=", 'Cannot list events: "before" must be given with "order" of "desc"'],
+      ["before", "order=asc&before=", 'Cannot list events: "before" must be given with "order" of "desc"'],
+      ["order", "order=up&before=", undefined],
+    ])("refuses %s in %s", async (parameter, words, detail) => {
+      const { inbox, id } = await begin();
+      await door.receive(inbox);
+      const [event] = await door.events(inbox.id);
+      const { status, body } = await list(id, `?${words}${event?.id}`);
+      expect([status, body.code, body.errors[0].parameter]).toEqual([400, "invalid_query", parameter]);
+      if (detail !== undefined) expect(body.detail).toBe(detail);
+    });
+
+    test("has each event by its id, as in the list", async () => {
+      const { inbox, id } = await begin();
+      await door.receive(inbox, { subject: "one" });
+      await door.receive(inbox, { subject: "other" });
+      const get = (eventId: string, words = "") => door.ask(id, "GET", `/v1/events/${eventId}${words}`);
+      for (const words of ["", "include=html,automated"]) {
+        for (const shown of (await list(id, `?${words}`)).body.data) {
+          const { status, body } = await get(shown.event_id, `?${words}`);
+          expect([status, JSON.stringify(body)]).toEqual([200, JSON.stringify(shown)]);
+        }
+      }
+      const [event] = await door.events(inbox.id);
+      const wrong = await get(event?.id ?? "", "?include=soul");
+      expect([wrong.status, wrong.body.code]).toEqual([400, "invalid_query"]);
+
+      const stranger = await door.newInbox();
+      await door.receive(stranger);
+      const [theirs] = await door.events(stranger.id);
+      await deleteInbox(door.deps, id, inbox.id);
+      const unknown = "evt_01jpw7z1x2e9a8r5k3m0t6vqhd";
+      for (const other of [theirs?.id ?? "", event?.id ?? "", unknown, "evt_1", `${unknown}?include=soul`]) {
+        const { status, body } = await get(other);
+        expect([other, status, body.code, body.resource]).toEqual([other, 404, "not_found", "event"]);
+      }
+      const { body: created } = await list(id, "?types=inbox.deleted");
+      const [deleted] = created.data;
+      expect((await get(deleted.event_id)).body).toEqual(deleted);
+    });
+
     test("shows an event like a delivery, with fresh links and without fields of the delivery", async () => {
       const { inbox, id } = await begin();
       const bytes = new Uint8Array(3);
@@ -102,10 +175,11 @@ for (const engine of enginesHere()) {
       await written.promise;
       await door.receive(inbox, { subject: "quick" });
       const before = (await door.askNow(id, "GET", "/v1/events")).body;
+      const backwards = (await door.askNow(id, "GET", "/v1/events?order=desc")).body;
       mayCommit.resolve();
       await slow;
       const after = (await list(id)).body;
-      expect(subjects(before)).toEqual(["model"]);
+      expect([subjects(before), subjects(backwards)]).toEqual([["model"], ["model"]]);
       expect(subjects(after)).toEqual(["model", "model", "quick"]);
     });
 
