@@ -64,7 +64,10 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   threads: ["inboxd threads ada --unread"],
   thread: ["inboxd thread thr_01jpw7z1x2e9a8r5k3m0t6vqhe"],
   mark: ["inboxd mark thr_01jpw7z1x2e9a8r5k3m0t6vqhe --up-to msg_01jpw7z1x2e9a8r5k3m0t6vqhd"],
-  events: ["inboxd events --inbox ada", "inboxd events --after evt_01jpw7z1x2e9a8r5k3m0t6vqhd --json"],
+  events: [
+    "inboxd events --last 10 --types '*'",
+    "inboxd events --inbox ada --after evt_01jpw7z1x2e9a8r5k3m0t6vqhd --json",
+  ],
   outbox: ["inboxd outbox list"],
   "outbox list": ["inboxd outbox list", "inboxd outbox list --kind relay --state waiting"],
   "outbox retry": ["inboxd outbox retry evt_01jpw7z1x2e9a8r5k3m0t6vqhm.whk_01jpw7z1x2e9a8r5k3m0t6vqhn"],

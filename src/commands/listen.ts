@@ -26,7 +26,7 @@ interface ListenOptions extends ServerOptions {
 export function listenCommand(program: Command): void {
   ofServer(program.command("listen"))
     .description(
-      "show events of a running server as they happen, or forward them in order, from where the last run ended",
+      "forward events as they happen to a receiver on this machine, from where the last run ended, or show them; tail is for a pipe, events lists past ones",
     )
     .option("--forward-to <url>", "POST each event to this address instead of printing it")
     .addOption(

@@ -11,7 +11,9 @@ interface TailOptions extends ServerOptions, SubscriptionOptions {
 /** Prints the stream of events, for use in a pipe. */
 export function tailCommand(program: Command): void {
   ofSubscription(ofServer(program.command("tail")))
-    .description("print events of a running server as they happen, one line of JSON each; resumes after its restarts")
+    .description(
+      "print events as they happen, one line of JSON each, for a pipe; listen forwards them, events lists past ones",
+    )
     .option("--after <position>", "an event's id, or start for the whole log (default: from now on)")
     .action(tail);
 }

@@ -126,12 +126,27 @@ test("events are listed in order, and filtered by inbox", async () => {
   expect(ofOther.data.map((event: { inbox_id: string }) => event.inbox_id)).toEqual([other.id]);
 });
 
+test("the newest events are listed, oldest first, of the types that are asked for", async () => {
+  const { body } = await world.api("/v1/events?types=*");
+  const newest = await listed("events", "--last", "3", "--types", "*");
+  expect(newest).toEqual({ data: body.data.slice(-3), hasMore: false });
+  const { body: created } = await world.api("/v1/events?types=inbox.created");
+  expect((await listed("events", "--last", "100", "--types", "inbox.created")).data).toEqual(created.data);
+  expect((await listed("events", "--limit", "1", "--types", "inbox.created")).data).toEqual(created.data.slice(0, 1));
+  for (const words of [["0"], ["101"], ["x"], ["2", "--after", "start"], ["2", "--limit", "3"]])
+    expect([words, await run("events", "--last", ...words)]).toEqual([
+      words,
+      expect.objectContaining({ code: 2, stdout: "" }),
+    ]);
+});
+
 describe("An incomplete list prints on stderr the option that continues it", () => {
   const pages: readonly [words: string[], option: RegExp][] = [
     [["messages", "ada"], /^There is more: (--cursor) (\S+)\n$/],
     [["threads", "ada"], /^There is more: (--offset) (1)\n$/],
     [["inbox", "list"], /^There is more: (--offset) (1)\n$/],
     [["events"], /^There is more: (--after) (evt_\w{26})\n$/],
+    [["events", "--types", "*"], /^There is more: (--after) (evt_\w{26})\n$/],
   ];
 
   test.each(pages)("%p", async (words, says) => {
