@@ -105,11 +105,15 @@ describe("On a running server, the demo", () => {
       const { code, report } = await demo();
       expect([code, report.ok]).toEqual([0, true]);
       expect(report.steps.map(({ step }) => step).filter((step) => step === "event in the log")).toHaveLength(3);
-      expect(await webhooksOf()).toEqual(before);
+      expect(withoutLast(await webhooksOf())).toEqual(withoutLast(before));
       for (const id of further) await world.api(`/v1/webhooks/${id}`, { method: "DELETE" });
     },
     longMs,
   );
+
+  /** The webhooks without their last deliveries, which the demo's mail adds. */
+  const withoutLast = (webhooks: unknown) =>
+    JSON.parse(JSON.stringify(webhooks, (name, value) => (name === "lastDelivery" ? null : value)));
 
   const another = (url: string) => world.api("/v1/webhooks", { method: "POST", body: { url } });
 

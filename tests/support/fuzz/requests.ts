@@ -67,7 +67,7 @@ function goodDraft(operation: ShownOperation, known: Known, apiKey: string, chan
         .filter((each) => each.in === "path")
         .map(({ name, example }) => [name, realPath(operation, name, known, chance) ?? String(example)]),
     ),
-    query: withPlace(
+    query: agreeingQuery(
       given("query", 0.3).map((each) => [each.name, String(known.named(each.name) ?? textFor(each))]),
       operation,
       known,
@@ -82,13 +82,24 @@ function goodDraft(operation: ShownOperation, known: Known, apiKey: string, chan
   };
 }
 
+/** Rules between two parameters are in no schema either. */
+function agreeingQuery(query: [string, string][], { operationId }: ShownOperation, known: Known): [string, string][] {
+  if (operationId === "listEvents") return agreeingDirection(query);
+  return operationId === "waitForMail" ? agreeingWait(query, known) : query;
+}
+
+/** The log goes on with `after`, or newest first with `before`. */
+function agreeingDirection(query: [string, string][]): [string, string][] {
+  const isDescending = query.some(([name, value]) => name === "order" && value === "desc");
+  return query.filter(([name]) => name !== (isDescending ? "after" : "before"));
+}
+
 /** A wait begins after a message or at an instant, and returns at once here, so that it delays no other request. */
-function withPlace(query: [string, string][], { operationId }: ShownOperation, known: Known): [string, string][] {
-  if (operationId !== "waitForMail") return query;
+function agreeingWait(query: [string, string][], known: Known): [string, string][] {
   const message = known.named("messageId");
-  const isBehind = message !== undefined && query.some(([name]) => name === "after");
-  const others = query.filter(([name]) => !["after", "timeout", ...(isBehind ? ["since"] : [])].includes(name));
-  return [...others, ...(isBehind ? [["after", String(message)] as [string, string]] : []), ["timeout", "0"]];
+  const isAfter = message !== undefined && query.some(([name]) => name === "after");
+  const others = query.filter(([name]) => !["after", "timeout", ...(isAfter ? ["since"] : [])].includes(name));
+  return [...others, ...(isAfter ? [["after", String(message)] as [string, string]] : []), ["timeout", "0"]];
 }
 
 /** Rules between two fields are in no schema. */
