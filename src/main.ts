@@ -35,32 +35,15 @@ import { version } from "./version.ts";
 
 const exitCodes = { done: 0, failed: 1, usage: 2, inUse: 3 } as const;
 
-const commands: readonly Register[] = [
-  serveCommand,
-  upkeepCommands,
-  accountCommands,
-  consoleCommand,
-  webhookCommands,
-  tokenCommand,
-  inboxCommands,
-  sendCommand,
-  messageCommands,
-  waitCommand,
-  threadCommands,
-  eventCommands,
-  outboxCommands,
-  suppressionCommands,
-  portableCommands,
-  demoCommand,
-  listenCommand,
-  tailCommand,
-  mcpCommand,
-  skillCommand,
-  healthcheckCommand,
-  doctorCommand,
-  dnsCommand,
-  systemdCommand,
-  completionCommand,
+/** The commands, in the groups and the order of the help. */
+const groups: readonly [heading: string, commands: readonly Register[]][] = [
+  ["Service:", [serveCommand, upkeepCommands, healthcheckCommand, doctorCommand, dnsCommand, systemdCommand]],
+  ["Accounts and keys:", [accountCommands, tokenCommand, consoleCommand]],
+  ["Mail:", [inboxCommands, sendCommand, messageCommands, waitCommand, threadCommands]],
+  ["Events:", [eventCommands, tailCommand, listenCommand, webhookCommands]],
+  ["Outgoing mail:", [outboxCommands, suppressionCommands]],
+  ["Data:", [portableCommands]],
+  ["Agents, shells and a demo:", [mcpCommand, skillCommand, completionCommand, demoCommand]],
 ];
 
 process.exit(await run());
@@ -70,8 +53,11 @@ async function run(): Promise<number> {
     .description("Real email addresses for users, workspaces and software agents")
     .version(version, "-V, --version")
     .exitOverride()
-    .showHelpAfterError();
-  for (const register of commands) register(program);
+    .showHelpAfterError("(--help shows the commands and options)");
+  for (const [heading, commands] of groups) {
+    program.commandsGroup(heading);
+    for (const register of commands) register(program);
+  }
   addExamples(program);
   addHelpCommands(program);
   try {
