@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, normalize } from "node:path";
 import { filesIn, sourcesIn } from "../scripts/sources.ts";
 import { statusOf } from "../src/domain/errors.ts";
+import { eventTypes } from "../src/domain/events/event-types.ts";
 import { webhookHeaders, webhookSigner } from "../src/standards/signature.ts";
 import { makeDatabase } from "./support/database.ts";
 import {
@@ -278,4 +279,14 @@ test("the service carries every page for its users, and an index of them for lan
   // The page for browsers is HTML as before.
   expect((await world.fetch("/docs", { apiKey: null })).headers.get("content-type")).toBe("text/html; charset=utf-8");
   expect((await world.fetch("/docs/viewer.js", { apiKey: null })).status).toBe(200);
+});
+
+test("the guide to events has a row for each type of event", () => {
+  const rows = textOf(guideOf("events"))
+    .split("\n")
+    .filter((line) => line.startsWith("| `"));
+  const named = new Set(
+    rows.flatMap((row) => Array.from(row.matchAll(/`([a-z]+\.[a-z]+)`/g), ([, type = ""]) => type)),
+  );
+  expect(eventTypes.filter((type) => !named.has(type))).toEqual([]);
 });
