@@ -121,7 +121,12 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
     const code = await place.end("SIGTERM");
     if (code !== 0) ledger.violation("stop", `${place.name} ended with code ${code}`);
   }
-  const db = await openDatabase({ url: postgres?.url("postgres"), dataDir: join(directory, "data-0") });
+  const db = await openDatabase({
+    url: postgres?.url("postgres"),
+    dataDir: join(directory, "data-0"),
+    // The checks read whole tables, which takes longer than the service's time limits after ten minutes of work.
+    timeouts: { statementMs: 300_000, deadlineMs: 300_000 },
+  });
   try {
     await checkRows(ledger, db, relayLeaseMs);
     await checkLimits(ledger, db);
