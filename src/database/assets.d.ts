@@ -1,4 +1,4 @@
-/** Files in the compiled program; the import is the path of the file. */
+/** Files that are part of the compiled program. The import is the path of the file. */
 declare module "*.tar.zst" {
   const path: string;
   export default path;

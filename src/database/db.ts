@@ -31,23 +31,23 @@ export { arrayOf, jsonb, shownInstant } from "./wire.ts";
 /** The database, on either engine. */
 export interface Database {
   engine: "postgres" | "embedded";
-  /** Separate pools, so that a flood of mail cannot starve the API, and many API callers cannot starve the workers. */
+  /** The pools of the API, of incoming mail and of the workers. They are separate, so that a flood in one does not starve the others. */
   api: Db;
   mail: Db;
   work: Db;
-  /** Calls back for each notification on a channel. Reconnects for ever when the connection is lost. */
+  /** Calls `onNotify` for each notification on a channel, until the returned function is called. Reconnects if the connection is lost. */
   listen(
     channel: string,
     onNotify: (payload: string) => void,
     onState?: (connected: boolean) => void,
   ): Promise<() => Promise<void>>;
-  /** Runs work on its own connection, and throws if it takes longer than `promptlyMs`. */
+  /** Runs work, and throws if it takes longer than `promptlyMs`. With a server, it has its own connection. */
   promptly(work: (own: Db) => Promise<unknown>): Promise<void>;
-  /** Runs work without time-outs on its own connection: migrations, exports. */
+  /** Runs long work, such as a migration or an export, on its own connection without time-outs. */
   maintain<T>(work: (own: Db) => Promise<T>): Promise<T>;
-  /** When a commit last reached the disk, by `performance.now()`. Undefined if unknown, as with a server. */
+  /** When a commit last reached the disk, by `performance.now()`. Undefined if it is not known, as always with a server. */
   committedMs(): number | undefined;
-  /** The use of each pool by name; the embedded database has one for all. */
+  /** The use of each pool, by its name. The embedded database has one pool for all. */
   usage(): Readonly<Record<string, PoolUsage>>;
   close(): Promise<void>;
 }
@@ -68,7 +68,7 @@ const usualConnections = { api: 10, mail: 6, work: 6 };
 /** The most connections of one process: its pools, one for prompt work, one for maintenance, and three that listen. */
 export const mostConnections = Object.values(usualConnections).reduce((sum, size) => sum + size, 5);
 
-/** The server's limits are shorter than the deadline, so that usually the server reports the time-out. */
+/** The default time-outs. The server's limits are shorter than the deadline, so that usually the server reports the time-out. */
 const usualTimeouts: Timeouts = {
   connectMs: 3_000,
   acquireMs: 5_000,
@@ -80,15 +80,15 @@ const usualTimeouts: Timeouts = {
 };
 
 /**
- * Workers and mail run short statements on tables that may be empty now and have 100,000 rows a minute later. One plan must fit both, so it
- * uses indexes: a claim took 5 ms, and 70 ms with the planner's choice.
+ * Settings that make the planner use indexes. Workers and mail run short statements on tables that may be empty now and have 100,000 rows a
+ * minute later, and one plan must fit both. A claim took 5 ms with these settings, and 70 ms with the planner's choice.
  */
 const byIndex = { enable_seqscan: "off", enable_bitmapscan: "off", plan_cache_mode: "force_generic_plan" };
 
-/** A batch of mails, which names its rows by key, must not scan a whole table for a join either. */
+/** Settings for batches of mails, which find their rows by key: these must not scan a whole table for a join either. */
 const rowByRow = { ...byIndex, enable_hashjoin: "off", enable_mergejoin: "off" };
 
-/** The settings of all our sessions. */
+/** The names of all settings that our sessions use. */
 export const settingNames = Object.keys(sessionSettings({ ...usualTimeouts, settings: rowByRow }));
 
 export function openDatabase(options: DatabaseOptions): Promise<Database> {
@@ -180,12 +180,12 @@ async function takeDirectory(dataDir: string): Promise<DirectoryLock> {
     const lock = lockDirectory(dataDir);
     if (found !== "lost") return lock;
     lock.release();
-    // A new database here would look like a successful start, and like the loss of all mail.
+    // Do not make a new database here: the start would seem to succeed, and all mail would seem to be lost.
     throw new Error(
       `Cannot open ${clusterIn(dataDir)}: it is gone, though ${dataDir} was in use before; restore it from a backup, or set DATA_DIR to an empty directory to start a new one`,
     );
   } catch (error) {
-    // Errors of the operating system have a code but no advice, which is added here.
+    // An error with a code is from the operating system, and has no advice for the operator, which is added here.
     if (!(error instanceof Error && "code" in error)) throw error;
     throw new Error(
       `Cannot use DATA_DIR ${dataDir}: ${error.message}; let the user that runs inboxd own it, or set DATA_DIR elsewhere`,
@@ -209,7 +209,7 @@ async function judgeServer(db: Db, warn: (warning: string) => void = () => undef
   if (server.encoding !== "UTF8") {
     throw new Error(`Cannot use this database: its encoding is ${server.encoding}; UTF8 is required to store all mail`);
   }
-  // A reply of 250 promises that the mail is on disk, which is not so with these settings.
+  // The SMTP reply 250 promises that the mail is on disk. That is not true if one of these settings is off.
   for (const name of ["synchronous_commit", "fsync"] as const) {
     if (server[name] !== "off") continue;
     warn(`${name} is off in the database: mail that was acknowledged can be lost when its machine fails`);

@@ -2,7 +2,7 @@ import { Database as LockFile } from "bun:sqlite";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 
-/** Another process has the data directory; the command line exits with code 3. */
+/** Thrown if another process uses the data directory. The command line then exits with code 3. */
 export class DataDirectoryInUse extends Error {
   constructor(dataDir: string) {
     super(`Cannot open ${dataDir}: another process is using it`);
@@ -15,7 +15,7 @@ export interface DirectoryLock {
   release(): void;
 }
 
-/** Whether any process has ever locked the data directory: the lock's file stays. */
+/** Whether any process has ever locked the data directory, which the lock file shows, because it is never removed. */
 export function hasLock(dataDir: string): boolean {
   return existsSync(join(dataDir, lockName));
 }

@@ -2,19 +2,19 @@ import { sql } from "drizzle-orm";
 import { type Db, query } from "./session.ts";
 
 interface Care {
-  /** The number of flushes between two checks. */
+  /** The number of flushes to the disk between two checks of the write-ahead log. */
   flushesBetweenLooks: number;
-  /** The growth of the log after which a checkpoint is made. It limits the replay after a crash, and the size of `pg_wal`. */
+  /** The growth of the log after which tables are vacuumed and a checkpoint is made. It limits the replay after a crash, and `pg_wal`. */
   mostUncheckpointedBytes: number;
-  /** Larger indexes wait for a quiet moment: a megabyte blocks the database for one or two milliseconds. */
+  /** The size above which the vacuum of a table's indexes waits for a quiet moment: each megabyte blocks the database for 1 to 2 ms. */
   mostIndexBytes: number;
-  /** A moment counts as quiet after this long without a commit. */
+  /** The time without a commit after which a moment counts as quiet. */
   quietMs: number;
-  /** A table that has waited for a quiet moment for this many rounds waits no longer. */
+  /** The most vacuums for which the indexes of a table wait for a quiet moment. After them they are vacuumed anyway. */
   mostRoundsUnquiet: number;
 }
 
-/** The checks come about once a second under full load, and never when idle. */
+/** The default values. With them, checks come about once a second under full load, and never when the database is idle. */
 const usualCare: Care = {
   flushesBetweenLooks: 256,
   mostUncheckpointedBytes: 32 * 1024 * 1024,
@@ -32,15 +32,16 @@ export const careSettings = [
 ];
 
 /**
- * Does the work of a server's background processes, which the embedded engine lacks: without checkpoints its log grows for ever, and
- * without vacuum its tables do. Flushes of commits drive it, so an idle database has no work. Returns the function to call at each flush.
+ * Does the work of a server's background processes, which the embedded engine lacks: without checkpoints its log would grow for ever, and
+ * without vacuum its tables would. Returns a function that must be called at each flush of a commit. It starts the checks, so that an idle
+ * database has no work.
  *
- * Each of its statements blocks the database. So a table is vacuumed soon, while it has few new pages. The vacuum leaves out the indexes
+ * Each of these statements blocks the database. So a table is vacuumed soon, while it has few new pages. The vacuum leaves out the indexes
  * until they have many dead entries, because it would have to read each index as a whole.
  */
 export function careFor(db: () => Db, change: Partial<Care> = {}): () => void {
   const care = { ...usualCare, ...change };
-  /** Tables with large indexes that hold many dead entries, and for how many rounds they have waited. */
+  /** The tables whose large indexes wait for a quiet moment, each with the number of vacuums that it has waited. */
   const worn = new Map<string, number>();
   let flushes = 0;
   let busy = false;
@@ -52,7 +53,7 @@ export function careFor(db: () => Db, change: Partial<Care> = {}): () => void {
       sql`select (pg_current_wal_insert_lsn() - redo_lsn)::int8 as "grownBytes" from pg_control_checkpoint()`,
     );
     if (log === undefined || log.grownBytes < care.mostUncheckpointedBytes) return;
-    // Without this the statistics may be a second old.
+    // Without this, the statistics of changed rows may be a second old.
     await query(db(), sql`select pg_stat_force_next_flush()`);
     try {
       for (const table of await changedTables(db())) await sweep(table);
@@ -84,7 +85,7 @@ export function careFor(db: () => Db, change: Partial<Care> = {}): () => void {
 
   function start(work: () => Promise<void>): void {
     busy = true;
-    // The next statement meets the same error, and its caller handles it.
+    // Errors are ignored here: the next statement of a caller meets the same error, and the caller handles it.
     work()
       .catch(() => undefined)
       .finally(() => {
@@ -118,9 +119,9 @@ interface ChangedTable {
   isStale: boolean;
 }
 
-/** The tables with changes since their last vacuum; TOAST is vacuumed with its table. */
+/** Lists the tables with many changes since their last vacuum. A TOAST table is vacuumed with its table. */
 function changedTables(db: Db): Promise<ChangedTable[]> {
-  // Few pages are enough, so that a small table that changes all the time, such as the outbox, is vacuumed with its indexes at each check.
+  // A fifth of the pages is enough, so that a small table that always changes, such as the outbox, is vacuumed with its indexes each time.
   const worn = (of: string) =>
     sql.raw(`${of}.relpages - ${of}.relallvisible > least(0.2 * ${of}.relpages, ${mostWornPages})`);
   return query<ChangedTable>(
@@ -133,5 +134,5 @@ function changedTables(db: Db): Promise<ChangedTable[]> {
   );
 }
 
-/** 64 MB, which a vacuum reads in 20 to 80 ms. */
+/** The number of pages with dead rows above which a table is always worn: 64 MB, which a vacuum reads in 20 to 80 ms. */
 const mostWornPages = 8_192;

@@ -4,9 +4,10 @@ import { dirname, join } from "node:path";
 import { hasLock } from "./directory-lock.ts";
 import packed from "./embedded-cluster.tar.zst" with { type: "file" };
 
-/** Whether a data directory has a database. `lost`: it has only the lock of one. */
+/** Whether a data directory has a database. `lost`: it has a lock file, so it had a database once, which is gone. */
 export function findCluster(dataDir: string): "there" | "none" | "lost" {
-  // In this order, because a first start at the same time makes the unfinished directory, then the lock, and then renames the directory.
+  // The checks have this order because another first start, at the same time, makes the unfinished directory, then the lock, and then
+  // renames the directory.
   const wasUsed = hasLock(dataDir);
   const isBegun = existsSync(unfinishedOf(clusterIn(dataDir)));
   if (existsSync(clusterIn(dataDir))) return "there";
@@ -22,7 +23,7 @@ export async function reserveCluster(dataDir: string): Promise<ReturnType<typeof
   if (found !== "none") return found;
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   try {
-    // Not `recursive`: that checks what exists, and fails if another start has just renamed it.
+    // Not `recursive`, which looks at the existing directory again, and fails if another start has just renamed it.
     mkdirSync(unfinishedOf(clusterIn(dataDir)), { mode: 0o700 });
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
@@ -38,12 +39,12 @@ export async function reserveCluster(dataDir: string): Promise<ReturnType<typeof
 export async function makeCluster(directory: string): Promise<void> {
   const unfinished = unfinishedOf(directory);
   if (existsSync(directory)) {
-    // Another start was faster and left this.
+    // Another start has made the cluster, and this start's unfinished directory is left over.
     rmSync(unfinished, { recursive: true, force: true });
     return;
   }
   mkdirSync(unfinished, { recursive: true });
-  // The directory is emptied and not removed: it shows that this data directory has lost nothing.
+  // The directory is emptied and not removed, because without it the data directory would count as `lost`.
   for (const name of readdirSync(unfinished)) rmSync(join(unfinished, name), { recursive: true });
   await new Bun.Archive(Bun.zstdDecompressSync(await Bun.file(packed).bytes())).extract(unfinished);
   chmodSync(unfinished, 0o700);

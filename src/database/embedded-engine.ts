@@ -8,12 +8,12 @@ import { careSettings } from "./embedded-care.ts";
 import { DatabaseUnavailable, diskFull } from "./unavailable.ts";
 import { readers } from "./wire.ts";
 
-/** PGlite without its look-up of all array types at each start: `readers` reads arrays. */
+/** PGlite without its look-up of all array types at each start, which is not needed, because `readers` (wire.ts) reads arrays. */
 export class Engine extends PGlite {
   override async _initArrayTypes(): Promise<void> {}
 }
 
-/** The engine could not start on its directory. `words` is its own message. */
+/** Thrown if the engine cannot start on its directory. `words` is the engine's own message. */
 export class EngineNotStarted extends DatabaseUnavailable {
   readonly words: string;
 
@@ -39,7 +39,7 @@ export function cureOf(words: string, directory: string): string {
   return `it is damaged, or another program's (${words}); put a backup in its place, or set DATA_DIR to an empty directory`;
 }
 
-/** A path in the directory that this process may not read and write; the engine's message often hides it. */
+/** Finds a path in the directory that this process may not read and write. The engine's message often does not name it. */
 function closedTo(directory: string): string | undefined {
   let looked = directory;
   try {
@@ -72,7 +72,7 @@ export async function startEngine(directory: string, onFlush: () => void): Promi
     ],
     pgliteWasmModule: await compiled(),
     fsBundle: Bun.file(fileSystem),
-    // Never used, since the cluster exists; without it the engine would look for the real one beside its source.
+    // An empty module, which is never used, since the cluster exists. Without it, the engine would look for the real one beside its source.
     initdbWasmModule: new WebAssembly.Module(emptyModule),
     parsers: readers,
     serializers: { 17: (bytes) => bytes },
@@ -82,7 +82,7 @@ export async function startEngine(directory: string, onFlush: () => void): Promi
     await engine.waitReady;
   } catch (error) {
     abandon(engine);
-    // Its file system throws values that are not an Error, and have no message.
+    // The engine's file system throws values that are not an Error and have no message.
     throw new EngineNotStarted(lastWords(said) ?? (error instanceof Error ? error.message : "a file can't be used"));
   } finally {
     isStarting = false;
@@ -98,7 +98,7 @@ const shortPendingList = "gin_pending_list_limit=512kB";
 
 const settings = ["wal_sync_method=fsync", "shared_buffers=64MB", shortPendingList, ...careSettings];
 
-/** The engine's last error and its detail. `2026-11-22 13:44:04.989 UTC [42] FATAL:  …` */
+/** Finds the last error of the engine and its detail in lines such as `2026-11-22 13:44:04.989 UTC [42] FATAL:  …`. */
 function lastWords(said: readonly string[]): string | undefined {
   const complaint = said.findLastIndex((line) => /(?:FATAL|PANIC): |^postgres: /.test(line));
   if (complaint === -1) return undefined;
@@ -107,8 +107,8 @@ function lastWords(said: readonly string[]): string | undefined {
 }
 
 /**
- * Adds a flush to the engine's file system, which has none. It must exist before the engine starts, because a start may recover and
- * checkpoint. Also keeps a function that clears the engine's alarm.
+ * Makes the engine's file system, and adds the flush to the disk that it lacks. This is done before the engine starts, because a start may
+ * recover and checkpoint. It also keeps a function that clears the engine's alarm.
  */
 function filesThatReachTheDisk(directory: string, onFlush: () => void): NodeFS {
   const files = new NodeFS(directory);
@@ -145,7 +145,7 @@ function flushDirectory(path: string): void {
 
 let compiledProgram: Promise<WebAssembly.Module> | undefined;
 
-/** Compiled once for all starts of the engine. */
+/** Returns the engine's program, which is compiled once for all starts. */
 export function compiled(): Promise<WebAssembly.Module> {
   compiledProgram ??= Bun.file(program).arrayBuffer().then(WebAssembly.compile);
   return compiledProgram;
@@ -163,7 +163,7 @@ interface EngineImports {
 
 const realTime = 0;
 
-/** Closes the files of an engine that has failed, and clears its alarm: the engine itself cannot be closed. */
+/** Closes the files of an engine that has failed, and clears its alarm, because such an engine cannot close itself. */
 export function abandon(engine: Engine): void {
   if (engine.closed) return;
   alarms.get(engine)?.();
@@ -188,7 +188,7 @@ interface NodeFiles {
   realPath(node: object): string;
 }
 
-/** Undefined if the engine ended before it had a file system. */
+/** The engine's open files; none if the engine ended before it had a file system. */
 function openFilesOf({ Module }: { Module?: PGlite["Module"] }): readonly (OpenFile | null | undefined)[] {
   return (Module?.FS as unknown as { streams: (OpenFile | null)[] } | undefined)?.streams ?? [];
 }

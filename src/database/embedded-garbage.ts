@@ -1,21 +1,21 @@
 import { edenGC } from "bun:jsc";
 
-/** A row of the engine's client. */
+/** A row as the engine's client returns it. */
 interface Row {
   /** The octets on the wire. */
   length: number;
   fields: readonly unknown[];
 }
 
-/** A row is copied twice and then decoded to text. */
+/** How many times the octets of a row are in memory: the row is copied twice, and then decoded to text. */
 const copies = 3;
-/** The memory of a field: a buffer, a view of it and a string. */
+/** The memory in bytes that a field needs in addition to its octets: for a buffer, a view of it and a string. */
 const fieldBytes = 250;
 const mostBytes = 8 << 20;
 
 /**
- * Counts the garbage of rows, and collects it early. The collector otherwise waits until there is about as much garbage as memory in
- * use, which includes the engine's, so a long read would leave hundreds of megabytes.
+ * Returns a function that counts the garbage that a row leaves, and that has it collected after every 8 MB. Otherwise the collector would
+ * wait until there is about as much garbage as memory in use, which includes the engine's: hundreds of megabytes in a long read.
  */
 export function garbageOfRows(collect: () => unknown = edenGC): (row: Row) => void {
   let bytes = 0;
@@ -23,7 +23,7 @@ export function garbageOfRows(collect: () => unknown = edenGC): (row: Row) => vo
     bytes += length * copies + fields.length * fieldBytes;
     if (bytes < mostBytes) return;
     bytes = 0;
-    // Collects later, after the caller has used the rows.
+    // Not at once, because the caller still uses the rows.
     setImmediate(collect);
   };
 }

@@ -7,7 +7,7 @@ export interface RestartingEngine {
   forNext(): Promise<Engine>;
   /** The engine in use, or the one that is starting; undefined between a failure and the next start. */
   current(): Promise<Engine> | undefined;
-  /** Reports that the engine has failed: it is not used again. */
+  /** Reports that this engine has failed. It is closed, and not used again. */
   giveUp(failed: Promise<Engine>): void;
 }
 
@@ -19,7 +19,7 @@ export function restartingEngine(start: () => Promise<Engine>, pauseMs: number):
 
   return {
     forNext() {
-      // A full disk fails each start. Without a pause, each attempt would block the process for a second.
+      // While the disk is full, each start fails. Without a pause, each of them would block the process for a second.
       if (engine === undefined && performance.now() < failedAt + pauseMs) {
         return heardByUsers(
           Promise.reject(new DatabaseUnavailable("the embedded engine has just failed", failure?.sqlState)),
@@ -30,12 +30,12 @@ export function restartingEngine(start: () => Promise<Engine>, pauseMs: number):
     },
     current: () => engine,
     giveUp(failed) {
-      // A rejection during the pause is not a failure of the engine: otherwise each caller would restart the pause, for ever.
+      // `failed` may be a rejection from the pause, which is not a failure of the engine: it must not begin the pause again.
       if (failed !== engine) return;
       engine = undefined;
       failedAt = performance.now();
       failure = undefined;
-      // The engine is not used again after this: the numbers of its closed files will soon belong to other files.
+      // The engine must not be used after this, because its file descriptors are closed and soon belong to other files.
       failed.then(abandon, (error: unknown) => {
         if (error instanceof EngineNotStarted) failure = error;
       });
@@ -43,7 +43,7 @@ export function restartingEngine(start: () => Promise<Engine>, pauseMs: number):
   };
 }
 
-/** Marks a rejection as handled: the callers of the engine get it. */
+/** Marks a rejection as handled, because the callers of the engine handle it. */
 function heardByUsers(engine: Promise<Engine>): Promise<Engine> {
   engine.catch(() => undefined);
   return engine;

@@ -2,15 +2,15 @@ import { garbageOfRows } from "./embedded-garbage.ts";
 import { readers, type WireValue } from "./wire.ts";
 
 /**
- * Prepared statements of the embedded engine: planning is ten times as slow there as on a server, and the engine's own `query` parses
- * and plans for each call. This uses the extended query protocol (PostgreSQL, chapter 55.2.3): Parse once, then Bind, Describe, Execute
- * and Sync in one round trip.
+ * Prepared statements of the embedded engine. There, planning takes ten times as long as on a server, and the engine's own `query` parses
+ * and plans at each call. This uses the extended query protocol (PostgreSQL, chapter 55.2.3): Parse once for each text, then Bind,
+ * Describe, Execute and Sync in one round trip for each call.
  */
 export interface PreparedStatements {
   run(text: string, values: readonly WireValue[]): Promise<object[]>;
 }
 
-/** The most prepared statements, more than the service has: a text that depends on its parameters must not fill the engine's memory. */
+/** The most prepared statements. The service has fewer texts; if one depends on its parameters, this limits the engine's memory. */
 const mostStatements = 500;
 
 /** The part of the engine that is used here. */
@@ -22,7 +22,7 @@ interface Engine {
 export function preparedStatements(engine: Engine): PreparedStatements {
   const countGarbage = garbageOfRows();
   const names = new Map<string, string>();
-  /** Names of statements to close. Closing one that does not exist is no error. */
+  /** The names of statements to close with the next call. Closing a statement that does not exist is no error. */
   let abandoned: string[] = [];
   let made = 0;
 
@@ -49,7 +49,7 @@ export function preparedStatements(engine: Engine): PreparedStatements {
           names.set(text, name);
           return rowsOf(answer as readonly ServerMessage[], countGarbage);
         } catch (error) {
-          // It is unknown whether it was parsed, and a change of the schema may have made its plan invalid.
+          // The statement is forgotten: it may not have been parsed, or a change of the schema may have made its plan invalid.
           forget(text, name);
           throw error;
         }
@@ -87,7 +87,7 @@ function rowsOf(messages: readonly ServerMessage[], countGarbage: (row: DataRow)
   return rows;
 }
 
-/** Text is sent as text, bytes in binary form. */
+/** Makes the Bind message: text values are sent as text, bytes in binary form. */
 function bind(name: string, values: readonly WireValue[]): Uint8Array {
   const parts = [cString(""), cString(name), int16(values.length)];
   for (const value of values) parts.push(int16(value instanceof Uint8Array ? 1 : 0));

@@ -6,9 +6,9 @@ import { restartingEngine } from "./embedded-restart.ts";
 import { type PreparedStatements, preparedStatements } from "./embedded-statements.ts";
 import type { Connection } from "./runner.ts";
 
-/** The Postgres inside this process, on one directory. */
+/** The embedded database: a Postgres inside this process, on one directory. */
 export interface Embedded {
-  /** Returns its only session. After a failure of the engine it is a new one, which first recovers from the disk. */
+  /** Returns a session. It ends if the engine fails. The next session then uses a new engine, which first recovers from the disk. */
   connect(): Connection;
   listen(channel: string, onNotify: (payload: string) => void): Promise<() => Promise<void>>;
   close(): Promise<void>;
@@ -96,7 +96,10 @@ export async function openEmbedded(
 
 const longestTurnMs = 5;
 
-/** Yields to the event loop: the engine answers synchronously, so a series of statements would block sockets and timers. */
+/**
+ * Returns a function that lets the event loop run if it has not for `longestTurnMs`. The engine answers synchronously, so a series of
+ * statements would otherwise block sockets and timers.
+ */
 function pausesForOthers(): () => Promise<void> {
   let lastAt = performance.now();
   return async () => {

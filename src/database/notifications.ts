@@ -2,12 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { connectPostgres, type PostgresOptions } from "./postgres.ts";
 
 const retryMs = 250;
-/** The interval at which a quiet connection is checked, since a peer that vanished sends nothing. */
+/** The interval at which a connection is checked, because a lost connection looks the same as one without notifications. */
 const aliveCheckMs = 15_000;
 
 /**
- * Listens on a channel over its own connection, and reconnects for ever. Notifications are lost while it is disconnected: they only wake
- * a listener. After each connection it calls `onState(true)`, so that the caller looks for missed work.
+ * Listens on a channel over its own connection, and reconnects for ever. Notifications are lost while it is disconnected. So it calls
+ * `onState(true)` after each connection, and the caller looks for missed work then.
  */
 export async function listenPostgres(
   options: PostgresOptions,

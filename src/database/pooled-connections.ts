@@ -8,24 +8,24 @@ export interface PoolOptions {
   connect: () => Connection;
   /** How long a caller waits for a free connection. */
   acquireMs: number;
-  /** A connection past this age is replaced when it is released. */
+  /** The age of a connection after which it is closed when it is released. */
   lifetimeMs: number;
-  /** How many single statements may share a connection when all are taken. */
+  /** How many single statements may share a connection when all connections are taken. */
   sharedBy?: number;
 }
 
-/** The use of a pool now. */
+/** How many connections of a pool are in use now. */
 export interface PoolUsage {
   /** The most connections that it opens. */
   size: number;
   taken: number;
-  /** Callers that wait for a connection. */
+  /** The number of callers that wait for a connection. */
   waiting: number;
 }
 
-/** The connections of a pool. Each caller of `acquire` releases its connection, also a dead one. */
+/** The connections of a pool. Each caller of `acquire` must release its connection, even if the connection is lost. */
 export interface PooledConnections {
-  /** Returns a free connection, alone or shared, or the promise of one. */
+  /** Returns a connection, or a promise if the caller has to wait for one. If `alone` is true, no other caller shares it. */
   acquire(alone: boolean): Pooled | Promise<Pooled>;
   release(pooled: Pooled): void;
   usage(): PoolUsage;
@@ -42,8 +42,8 @@ export interface Pooled {
 const longestDrainMs = 5_000;
 
 /**
- * A transaction has a connection to itself. A single statement takes a free connection too. If there is none and nothing waits, it shares
- * a connection with a few others, which are sent together and answered in order.
+ * A transaction has a connection to itself. A single statement takes a free connection too. If there is none and no other caller waits, it
+ * shares a connection with up to `sharedBy - 1` other single statements, which are sent without waiting and answered in order.
  */
 export function pooledConnections(options: PoolOptions): PooledConnections {
   const { size, connect, acquireMs, lifetimeMs, sharedBy = 1 } = options;
@@ -75,7 +75,7 @@ export function pooledConnections(options: PoolOptions): PooledConnections {
     return pooled;
   }
 
-  /** Takes the connection that was released last: its caches are warm, and the others stay idle. */
+  /** Takes the idle connection that was released last, because its caches are warm. Undefined if none is idle. */
   function takeIdle(): Pooled | undefined {
     for (let pooled = idle.pop(); pooled; pooled = idle.pop()) {
       if (pooled.connection.isOpen) return pooled;
@@ -91,7 +91,7 @@ export function pooledConnections(options: PoolOptions): PooledConnections {
     return least;
   }
 
-  /** Lifetimes differ by up to a third, so that connections that were made together do not end together. */
+  /** Opens a connection. Lifetimes differ by up to a third, so that connections that were made together do not end together. */
   function open(): Pooled {
     const lifetime = lifetimeMs * (1 - (made++ % 8) / 24);
     return { connection: connect(), users: 0, retiresAt: performance.now() + lifetime };
@@ -118,7 +118,7 @@ export function pooledConnections(options: PoolOptions): PooledConnections {
     }
   }
 
-  /** Serves in order: statements do not overtake a transaction, which needs a connection to itself. */
+  /** Lets the first waiting statements share this connection. It stops at a transaction, so that statements do not overtake it. */
   function admitCompanions(pooled: Pooled): void {
     while (pooled.users < sharedBy && line.firstWish?.alone === false) {
       pooled.users++;

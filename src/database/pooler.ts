@@ -4,9 +4,9 @@ import { DatabaseUnavailable, StatementFailed } from "./unavailable.ts";
 
 /**
  * Refuses a pooler that gives a session of the server to another client after each transaction: prepared statements, settings and listened
- * channels would be lost, or belong to another client. Each of the two pools has one connection. A mark that the first one sets in its
- * session must stay there, and the second one must not find it. Most poolers reuse the session that was released last, so one check is
- * nearly always enough. With a round robin several are needed, and other clients may come between.
+ * channels would be lost, or belong to another client. It uses one connection of each of the two pools. A mark that the first one sets in
+ * its session must stay there, and the second one must not find it. Most poolers reuse the session that was released last, so one check is
+ * nearly always enough. A pooler that takes its sessions in turn needs several checks, and other clients may use a session in between.
  */
 export async function refuseSharedSessions(one: Db, other: Db): Promise<void> {
   try {
@@ -15,14 +15,14 @@ export async function refuseSharedSessions(one: Db, other: Db): Promise<void> {
         one,
         sql`select set_config('inboxd.session', clock_timestamp() || ' ' || random(), false) as mark`,
       );
-      // One after the other, because concurrent statements would get different sessions.
+      // One statement after the other, because concurrent ones would get different sessions.
       for (let time = 0; time < times; time++) {
         if ((await answer(other, findMark)) === mark) throw new Error(refusal);
       }
       if ((await answer(one, findMark)) !== mark) throw new Error(refusal);
     }
   } catch (error) {
-    // A statement that was just prepared is missing, or its name is taken.
+    // These errors also show a shared session: a statement that was just prepared is missing, or its name is taken.
     if (error instanceof StatementFailed && ["26000", "42P05"].includes(error.sqlState)) throw new Error(refusal);
     throw error;
   }
@@ -38,7 +38,7 @@ async function answer(db: Db, text: SQL): Promise<string | null> {
   return row?.mark ?? null;
 }
 
-/** Adds advice to the error of a pooler that refuses session settings: its message names only the first of them. */
+/** Adds advice to the error of a pooler that refuses session settings. It names all settings, because the error names only the first. */
 export function withPoolerCure(error: unknown, settings: readonly string[]): unknown {
   if (!(error instanceof DatabaseUnavailable && error.message.includes("unsupported startup parameter"))) return error;
   const ignored = settings.filter((name) => !handedOn.includes(name)).join(",");

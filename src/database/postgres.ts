@@ -9,7 +9,7 @@ export interface PostgresOptions {
   url: string;
   /** The time-out for connecting. */
   connectMs: number;
-  /** A connection is dropped after this long without an answer: a frozen server reports no time-out. 0 = never. */
+  /** The longest time without an answer. After it the connection is dropped, because a frozen server reports no time-out. 0 = no limit. */
   deadlineMs: number;
   /** The server's limits, shorter than the deadline, so that usually the server reports the time-out. 0 = none. */
   statementMs: number;
@@ -42,7 +42,7 @@ interface Hooks {
   onNotify?: (payload: string) => void;
 }
 
-/** One connection, by its own driver with a pool of one (`max: 1`; pool.ts says why). It connects at its first statement. */
+/** Makes a connection, which connects at its first statement. It has a driver of its own with a pool of one (pool.ts gives the reason). */
 export function connectPostgres(options: PostgresOptions, { onClose, onNotify }: Hooks = {}): Connection {
   let isOpen = true;
   let hasAnswered = false;
@@ -60,7 +60,7 @@ export function connectPostgres(options: PostgresOptions, { onClose, onNotify }:
     ...(onNotify && { onnotify: (_channel: string, payload: string) => onNotify(payload) }),
     onclose() {
       isOpen = false;
-      // Otherwise the driver would run waiting statements on a new connection, outside of their transaction.
+      // Without this, the driver would run waiting statements on a new connection, outside of their transaction.
       driver.sever();
       onClose?.();
     },
@@ -79,7 +79,7 @@ export function connectPostgres(options: PostgresOptions, { onClose, onNotify }:
     return answer;
   }
 
-  /** Passes bytes without a type. The driver would declare them as `bytea`, but they may also be an array; the server infers the type. */
+  /** Passes bytes without a type, so that the server infers it. The driver would declare them as `bytea`, but they may also be an array. */
   function untyped(value: WireValue): WireParameter {
     return value instanceof Uint8Array ? driver.typed(value as Uint8Array<ArrayBuffer>, 0) : value;
   }
@@ -122,7 +122,7 @@ export function sessionSettings(options: Omit<PostgresOptions, "url">) {
     statement_timeout: options.statementMs,
     lock_timeout: options.lockMs,
     idle_in_transaction_session_timeout: options.idleInTransactionMs,
-    // Compiling a statement takes a second; ours take milliseconds, also if the planner expects more.
+    // Compiling a statement takes a second. Our statements take milliseconds, even if the planner expects more.
     jit: "off",
     ...options.settings,
   };
@@ -148,12 +148,12 @@ type WireParameter = string | null | postgres.Parameter;
 
 const prepared = { prepare: true, simple: false };
 
-/** Makes the driver use `wire.ts` for values, like the other engine. */
+/** Makes the driver read and write values by `wire.ts`, as the embedded engine does. */
 function useOurWireFormat({ options }: Driver): void {
   const { parsers, serializers } = options as unknown as Record<"parsers" | "serializers", Record<string, unknown>>;
   for (const type of Object.keys(parsers)) delete parsers[type];
   for (const type of Object.keys(serializers)) delete serializers[type];
   Object.assign(parsers, readers);
-  // Also from our patch: reads the values of a row without a decoder call for each.
+  // An option of our patch (`patches/`): the values of a row are decoded with one call, instead of one for each value.
   Object.assign(options, { rows_at_once: true });
 }

@@ -1,7 +1,7 @@
 import { asStoreError, DatabaseUnavailable, leavesConnectionWhole } from "./unavailable.ts";
 import type { WireValue } from "./wire.ts";
 
-/** One session with an engine, which answers in order. A session that is not open never opens again. */
+/** One session with an engine, which answers statements in order. Once it is not open, it never opens again. */
 export interface Connection {
   readonly isOpen: boolean;
   /** Whether it has answered a statement before, which proves that it is connected. */
@@ -10,7 +10,7 @@ export interface Connection {
   run(text: string, values: WireValue[]): Promise<object[]>;
   /** Runs one or more statements without parameters; returns the command tag of the last. */
   script(text: string): Promise<string>;
-  /** Ends it at once: running statements fail, and the server rolls back. */
+  /** Ends the session at once: its running statements fail, and the server rolls its transaction back. */
   sever(): void;
   close(): Promise<void>;
 }
@@ -80,7 +80,7 @@ export async function inTransaction<T>(connection: Connection, work: (runner: Ru
   }
 }
 
-/** Runs one step on a connection, severs the connection if its state is in doubt, and throws the store's errors. */
+/** Runs one step on a connection. If it fails, throws a store error, and severs the connection unless it can run another statement. */
 export async function attempt<T>(connection: Connection, step: () => Promise<T>): Promise<T> {
   try {
     if (!connection.isOpen) throw new DatabaseUnavailable("the connection was lost");

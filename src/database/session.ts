@@ -1,6 +1,6 @@
 /**
  * Statements over a `Runner` of either engine. They use only the `sql` templates of Drizzle. Its query builder would be a second language
- * for SQL, rendered at each call, and its sessions put the statement's parameters, people's mail, into error messages.
+ * for SQL, rendered at each call, and its sessions put the parameters of a statement, which may be people's mail, into error messages.
  */
 import { fillPlaceholders, is, Name, noopEncoder, Param, Placeholder, SQL, StringChunk } from "drizzle-orm";
 import type { Runner } from "./runner.ts";
@@ -16,8 +16,8 @@ export async function query<Row extends object = Record<string, unknown>>(db: Db
 }
 
 /**
- * The same for a statement that changes only in its placeholders. It is rendered once. `query` renders at each call, and rendering a long
- * statement takes longer than running it.
+ * Renders a statement once, and returns a function that runs it with values for its placeholders. `query` renders at each call, which takes
+ * longer than running the statement if it is long.
  */
 export function statement<Row extends object>(
   template: SQL,
@@ -64,7 +64,7 @@ function rendered(statement: SQL): Rendered {
   return { text, params };
 }
 
-/** Whether a chunk is a value. An array is not, because `arrayOf` gives it a type. `undefined` is not: it would leave a gap in the text. */
+/** Whether a chunk is a value. An array is not: `arrayOf` must give it a type. `undefined` is not: it is a mistake of the caller. */
 function isValue(chunk: unknown): boolean {
   if (chunk === null) return true;
   if (typeof chunk === "object") return chunk instanceof Date || chunk instanceof Uint8Array;

@@ -1,4 +1,7 @@
-/** The database is away, or too busy to answer in time. Neither a bug nor the caller's fault: the doors answer 503 and 451. */
+/**
+ * Thrown if the database cannot be reached, or is too busy to answer in time. It is neither a bug nor the caller's fault: the HTTP API
+ * answers with 503, and SMTP with 451.
+ */
 export class DatabaseUnavailable extends Error {
   /** The SQLSTATE of the server, if it sent one. */
   readonly sqlState: string | undefined;
@@ -13,17 +16,17 @@ export class DatabaseUnavailable extends Error {
   }
 }
 
-/** The database has not answered in time. It may be busy, locked, frozen or disconnected. */
+/** Thrown if the database has not answered in time. It may be busy, locked, frozen or disconnected. */
 export class DatabaseSlow extends DatabaseUnavailable {}
 
-/** SQLSTATEs with a message of their own. */
+/** The SQLSTATEs for which callers have messages of their own. */
 export const diskFull = "53100";
 export const readOnly = "25006";
 export const missingFile = "58P01";
 
 /**
- * A statement that the database refused. It drops the details of the engines' errors, such as parameters and rows: those are people's mail
- * and secrets, and errors are logged.
+ * Thrown if the database refused a statement. It leaves out the details of the engine's error, such as parameters and rows, because errors
+ * are logged, and those may be people's mail and secrets.
  */
 export class StatementFailed extends Error {
   readonly sqlState: string;
@@ -44,8 +47,8 @@ export function violates(error: unknown, constraint: string): boolean {
 }
 
 /**
- * Whether a statement exceeded a limit, of time (57014) or of the engine (class 54): the database is available, and a retry would fail in
- * the same way.
+ * Whether a statement exceeded a limit, of time (SQLSTATE 57014) or of the engine (class 54). The database is available then, but a retry
+ * would fail in the same way.
  */
 export function askedTooMuch(error: unknown): boolean {
   const failed = error instanceof DatabaseUnavailable || error instanceof StatementFailed;
@@ -66,11 +69,11 @@ export function isLockConflict(error: unknown): boolean {
 const lockNotAvailable = "55P03";
 const deadlockDetected = "40P01";
 
-/** Translates an error of an engine or its driver. */
+/** Makes a `DatabaseUnavailable` or `StatementFailed` of an error of an engine or its driver. Returns any other error as it is. */
 export function asStoreError(thrown: unknown): unknown {
   if (!isEngineError(thrown)) return thrown;
   const { code, message } = thrown;
-  // Only the server's own errors have a severity. EPIPE looks like a SQLSTATE, too.
+  // The code is a SQLSTATE only if the error has a severity, as the server's own errors have. EPIPE only looks like a SQLSTATE.
   const sqlState = severityOf(thrown) === undefined ? undefined : code;
   if (sqlState === undefined) {
     if (!meansLostConnection(code)) return thrown;
@@ -83,7 +86,7 @@ export function asStoreError(thrown: unknown): unknown {
     );
   }
   if (meansAway(sqlState)) return new DatabaseUnavailable(message, sqlState);
-  // Class 22, data exceptions, quotes the value in the message itself.
+  // The messages of class 22 (data exceptions) quote the value, so they are replaced.
   const shown = sqlState.startsWith("22") ? "a value does not fit its type" : message;
   const constraint = thrown.constraint_name ?? thrown.constraint;
   return new StatementFailed(`Cannot run a statement: ${shown} (${sqlState})`, sqlState, constraint);
@@ -98,22 +101,22 @@ function meansAway(sqlState: string): boolean {
   return /^(08...|53...|57P..|57014|55P03|25006|25P03|40...|58...)$/.test(sqlState);
 }
 
-/** Whether a code of the driver (CONNECTION_CLOSED, CONNECT_TIMEOUT …) or of the socket (ECONNREFUSED, ENOENT …) is a lost connection. */
+/** Whether an error code of the driver (CONNECT_TIMEOUT …) or of the socket (ECONNREFUSED …) means that the connection was lost. */
 function meansLostConnection(code: string): boolean {
   return /^CONNECT|^E[A-Z_]+$/.test(code);
 }
 
-/** Whether an open connection was lost, so that its statements have no answer. */
+/** Whether an error code means that an open connection was lost, so that its statements may have been executed without an answer. */
 function meansLostStatement(code: string): boolean {
   return /^CONNECTION_|^(?:ECONNRESET|EPIPE)$/.test(code);
 }
 
-/** Whether the connection can run another statement after this error: only after an ERROR of the server. */
+/** Whether the connection can run another statement after this error: only after the server's ERROR, unless the server is read-only. */
 export function leavesConnectionWhole(thrown: unknown): boolean {
   return isEngineError(thrown) && severityOf(thrown) === "ERROR" && thrown.code !== readOnly;
 }
 
-/** The severity in English, or in the server's language: a pooler sends only the latter field. */
+/** The severity of an error: in English, or in the server's language if the error has only that field, as a pooler's errors do. */
 function severityOf({ severity, severity_local }: EngineError): string | undefined {
   return severity ?? severity_local;
 }

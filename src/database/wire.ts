@@ -1,7 +1,7 @@
 /**
- * Writes and reads values, the same for both engines. A parameter is sent as text, and the server infers its type. Bytes are sent in
- * binary form, which avoids hex and a copy as a string. A column is read by its type. The engines' own converters are not used: they
- * differ for `date`, `bigint` and arrays.
+ * Writes and reads values in the same way for both engines. A parameter is sent as text, and the server infers its type. Bytes are sent in
+ * binary form, which avoids hex and a copy as a string. A column is read by its type. The engines' own converters are not used, because
+ * they differ for `date`, `bigint` and arrays.
  */
 import { type SQL, sql } from "drizzle-orm";
 
@@ -41,7 +41,7 @@ interface ElementOf {
   jsonb: object;
 }
 
-/** A JavaScript value as a parameter of a statement. */
+/** Changes a JavaScript value to the form in which a parameter of a statement is sent. */
 export function toWire(value: unknown): WireValue {
   if (typeof value === "string") return value;
   if (value === null || value === undefined) return null;
@@ -83,31 +83,31 @@ function readBoolean(text: string): boolean {
   return text === "t";
 }
 
-/** Reads `\x` and two hex digits a byte. A server sends this form only at the first run of a statement (`patches/`). */
+/** Reads bytes as text: `\x`, then two hex digits a byte. A server sends this form only at the first run of a statement (`patches/`). */
 function readBytes(text: string): Uint8Array {
   return Uint8Array.fromHex(text.slice(2));
 }
 
-/** Shows an instant of the wire as `2026-03-21T10:05:00.123Z`. */
+/** Changes an instant from the text form of the database to `2026-03-21T10:05:00.123Z`. */
 export function shownInstant(text: string): string {
   const end = text.length - 3;
   if (isUnusual(text, end)) return readInstant(text).toISOString();
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${end > 19 ? text.slice(20, end).padEnd(3, "0") : "000"}Z`;
 }
 
-/** Whether the year has five digits, or is before our era, or in its first century, which `Date.UTC` reads as the twentieth. */
+/** Whether the year has five digits, is before our era, or is below 100, which `Date.UTC` would read as a year of the 20th century. */
 function isUnusual(text: string, end: number): boolean {
   return text[4] !== "-" || text[10] !== " " || end < 19 || end > 23 || text.startsWith("00");
 }
 
-/** Reads an instant in UTC and ISO: `2026-03-21 10:05:00.123+00`, without trailing zeros. */
+/** Reads an instant in the database's text form, in UTC: `2026-03-21 10:05:00.123+00`. It has no zeros at the end of the fraction. */
 function readInstant(text: string): Date {
   const end = text.length - 3;
   if (isUnusual(text, end)) return new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`);
   const digit = (at: number) => (at < end ? text.charCodeAt(at) - 48 : 0);
   const two = (at: number) => digit(at) * 10 + digit(at + 1);
   const ms = digit(20) * 100 + two(21);
-  // Digit by digit: parsing by `Date` took a tenth of the time for a page of messages.
+  // The digits are read one by one, because parsing by `Date` took a tenth of the time for a page of messages.
   return new Date(Date.UTC(two(0) * 100 + two(2), two(5) - 1, two(8), two(11), two(14), two(17), ms));
 }
 

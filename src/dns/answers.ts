@@ -40,17 +40,17 @@ export type NoAnswer =
 /** The name is an alias, and the answer does not include the records of its target. */
 export interface Alias {
   kind: "alias";
-  /** The target, to query next. */
+  /** The target, which must be queried next. */
   name: string;
-  /** The number of aliases followed to reach it. */
+  /** The number of aliases from the name in the question to the target. */
   count: number;
   ttlSeconds: number;
 }
 
-/** A longer chain is either a loop or too expensive to follow. */
+/** The most aliases to follow: a longer chain is either a loop or too expensive. */
 export const maxAliases = 8;
 
-/** The result in a message, after following the aliases that the message contains (RFC 1034 §3.6.2). */
+/** Reads the answer to a question from a message, and follows the aliases that the message contains (RFC 1034 §3.6.2). */
 export function answerIn<Type extends RecordType>(
   message: Message,
   { name: asked, type }: Question<Type>,
@@ -80,7 +80,7 @@ export function unknown(reason: NoAnswer): Unknown {
 
 function found<Type extends RecordType>(type: Type, records: WireRecord[], maxSeconds: number): Answer<Type> {
   const values = records.map((record) => recordValue(type, record));
-  // The unreadable record may be the one that matters, so the whole answer is rejected.
+  // The whole answer is rejected, because the caller may need exactly the unreadable record.
   if (!values.every((value) => value !== undefined)) return unknown("unreadable answer");
   return {
     kind: "found",
@@ -90,8 +90,8 @@ function found<Type extends RecordType>(type: Type, records: WireRecord[], maxSe
 }
 
 /**
- * The result when the last name in the chain has no records in this message. If none exist, the server adds the SOA
- * record of the zone (RFC 2308 §2). A referral to other servers has NS records instead.
+ * The answer if the last name in the chain of aliases has no records in this message. If no such records exist, the
+ * server adds the SOA record of the zone (RFC 2308 §2). If it refers to other servers, it adds NS records instead.
  */
 function nothingAt(end: Alias, { code, isAuthoritative, authority }: Message): Answer<never> | Alias {
   const soa = authority.find(({ type }) => type === typeNumbers.SOA);

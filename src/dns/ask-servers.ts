@@ -14,7 +14,7 @@ export interface Asking {
   signal: AbortSignal;
 }
 
-/** Queries these servers. If an answer ends at an alias without its target's records, queries them for the target. */
+/** Sends a question to these servers. If the answer ends at an alias without its target's records, asks for the target. */
 export async function askServers<Type extends RecordType>(
   question: Question<Type>,
   asking: Asking,
@@ -34,7 +34,10 @@ export async function askServers<Type extends RecordType>(
   return unknown("aliases without end");
 }
 
-/** Tries all servers in order, then again without EDNS: a datagram may be lost, or a server may not support EDNS. */
+/**
+ * Returns the first usable answer. Tries all servers in order, then all again without EDNS, because a datagram may be
+ * lost, and because a server may not support EDNS.
+ */
 async function firstAnswer<Type extends RecordType>(
   question: Question<Type>,
   { servers, endMs, tryMs, randomBytes, signal }: Asking,

@@ -8,11 +8,11 @@ import { type Question, questionOf } from "./message.ts";
 import type { RecordType } from "./records.ts";
 
 /**
- * A DNS client of our own, because the runtime's is wrong twice: it splits a TXT record into its strings, so that a DKIM
- * key of 2,048 bits is never found, and it reports "no such record" as "no such name".
+ * A DNS client. The one of the runtime is not used, because it has two faults: it splits a TXT record into its strings, so
+ * that a DKIM key of 2,048 bits is never found, and it reports "no such record" as "no such name".
  */
 export interface DnsClient {
-  /** Never rejects. Aborting the signal ends this call at once, but not the query: other calls may share it. */
+  /** Never rejects. Aborting the signal ends this call at once, but not the query, because other calls may share it. */
   ask: Ask;
   /** Ends all queries. */
   close(): Promise<void>;
@@ -31,7 +31,7 @@ export interface DnsOptions {
 export interface DnsLimits extends MemoryLimits {
   /** The time limit for one reply from one server. */
   tryMs: number;
-  /** The time limit for a query, with two tries of each server, all aliases and the wait for a slot. */
+  /** The time limit for a whole query. It includes the wait for a slot, all tries of all servers, and all aliases. */
   questionMs: number;
   maxInFlight: number;
   maxWaiting: number;
@@ -46,7 +46,7 @@ const defaultLimits: DnsLimits = {
   maxCharacters: 8_000_000,
 };
 
-/** Runs one query at a time for a name and type. Calls during it share its answer, later calls read the cache. */
+/** Runs at most one query at a time for a name and type. Calls during a query share its answer, later calls read the cache. */
 export function dnsClient({ servers, now, randomBytes, limits: given }: DnsOptions): DnsClient {
   const limits = { ...defaultLimits, ...given };
   const memory = answerMemory(now, limits);
@@ -61,7 +61,7 @@ export function dnsClient({ servers, now, randomBytes, limits: given }: DnsOptio
     if (question === undefined) return { kind: "no_name", ttlSeconds: 0 };
     const key = `${type} ${question.name}`;
     const answer = memory.recall(key) ?? (await orGivenUp(() => out.get(key) ?? send(key, question), signal));
-    // The key contains the type.
+    // The cast is safe: the key contains the type, so the answer has records of this type.
     return answer as Answer<typeof type>;
   };
 
@@ -87,7 +87,7 @@ export function dnsClient({ servers, now, randomBytes, limits: given }: DnsOptio
     }
   }
 
-  /** Waits for a slot. Returns undefined if it got one, otherwise the reason. */
+  /** Waits for one of the `maxInFlight` slots for queries. Returns undefined if it got one, otherwise why not. */
   async function takeSlot(): Promise<NoAnswer | undefined> {
     if (freeSlots > 0) {
       freeSlots -= 1;
@@ -135,5 +135,5 @@ export async function systemServers(path = "/etc/resolv.conf"): Promise<readonly
   return servers.length > 0 ? servers.slice(0, maxServers) : [{ address: "127.0.0.1", port: 53 }];
 }
 
-/** The C library also uses at most three. */
+/** The most name servers that are used, the same as in the C library. */
 const maxServers = 3;

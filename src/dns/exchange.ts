@@ -6,11 +6,11 @@ import { encodeQuestion, type Message, type Question, readAnswer } from "./messa
 export interface Exchange {
   server: NameServer;
   question: Question;
-  /** For the query id. The kernel picks a new port for each exchange; a forged reply must match both. */
+  /** For a random query id. The kernel picks a new port for each exchange: a forger must guess the id and the port. */
   randomBytes: (length: number) => Uint8Array;
   /** Leaves out EDNS, which some old servers reject. */
   isPlain: boolean;
-  /** The time limit, TCP included. */
+  /** The time limit for the reply, over UDP and TCP together. */
   ms: number;
   signal: AbortSignal;
 }
@@ -38,7 +38,7 @@ interface Connection {
   close(): void;
 }
 
-/** Waits for the reply, the time limit or the signal, whichever comes first, and closes the connection. */
+/** Opens a connection, waits for the reply, the time limit or the signal, whichever comes first, and closes the connection. */
 async function firstOf(
   ms: number,
   signal: AbortSignal,
@@ -63,8 +63,8 @@ async function firstOf(
 }
 
 /**
- * Uses a connected socket: the kernel drops datagrams from any other address or port, and reports when the server's
- * port is closed.
+ * Sends the query over UDP. It uses a connected socket, so that the kernel drops datagrams from other addresses and ports,
+ * and reports if the server's port is closed.
  */
 async function sendByUdp(server: NameServer, query: Buffer, read: Read, settle: Settle): Promise<Connection> {
   const socket = await Bun.udpSocket({
@@ -86,7 +86,7 @@ async function sendByUdp(server: NameServer, query: Buffer, read: Read, settle: 
   return socket;
 }
 
-/** Over TCP, two bytes with the length are sent before each message (RFC 1035 §4.2.2). */
+/** Sends the query over TCP, where each message begins with two bytes that have its length (RFC 1035 §4.2.2). */
 function sendByTcp(server: NameServer, query: Buffer, read: Read, settle: Settle): Connection {
   const socket = connect({ host: server.address, port: server.port });
   const received = Buffer.allocUnsafe(2 + maxTcpBytes);

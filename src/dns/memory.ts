@@ -1,6 +1,9 @@
 import type { Answer } from "./answers.ts";
 
-/** A cache of answers, each kept for its TTL, but for 5 seconds to an hour (without a record, to 5 minutes). */
+/**
+ * A cache of answers. Each is kept for its TTL, but for at least 5 seconds and at most an hour, or at most 5 minutes if it
+ * has no records.
+ */
 export interface AnswerMemory {
   recall(key: string): Answer | undefined;
   remember(key: string, answer: Answer): void;
@@ -8,13 +11,13 @@ export interface AnswerMemory {
 
 export interface MemoryLimits {
   maxAnswers: number;
-  /** The limit on all keys and records together, because strangers choose the length of their records. */
+  /** The most characters of all keys and records together. It is needed because strangers choose the length of their records. */
   maxCharacters: number;
 }
 
 /**
- * Above a limit, the oldest answers are dropped. Failures are cached too, for 5 seconds (RFC 9520), so that a thousand
- * mails to one dead zone do not cause a thousand queries.
+ * Makes an empty cache. Above a limit it drops the oldest answers. It also keeps failures, for 5 seconds (RFC 9520), so
+ * that a thousand mails to one dead zone do not cause a thousand queries.
  */
 export function answerMemory(now: () => Date, limits: MemoryLimits): AnswerMemory {
   const kept = new Map<string, { answer: Answer; untilMs: number; characters: number }>();

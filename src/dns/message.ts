@@ -17,7 +17,7 @@ export interface Message {
   authority: readonly WireRecord[];
 }
 
-/** The question for a name and a type, or `undefined` if the name is invalid. */
+/** Makes the question for a name and a type; `undefined` if the name is invalid. */
 export function questionOf<Type extends RecordType>(text: string, type: Type): Question<Type> | undefined {
   const name = text.replace(/\.$/, "").toLowerCase();
   const encodedName = encodeName(name);
@@ -43,7 +43,7 @@ export function encodeQuestion({ encodedName, type }: Question, id: number, isPl
 /** The largest reply over UDP. */
 const maxUdpBytes = 1232;
 
-/** An OPT record of the root: type 41, with the size in the field of the class (RFC 6891 §6.1.2). */
+/** The OPT record that asks for EDNS: type 41, for the root, with the size in place of the class (RFC 6891 §6.1.2). */
 const edns = Buffer.from([0, 0, 41, maxUdpBytes >> 8, maxUdpBytes & 0xff, 0, 0, 0, 0, 0, 0]);
 
 const headBytes = 12;
@@ -56,8 +56,8 @@ const truncatedBit = 0x0200;
 
 /**
  * Parses the reply to this question with this id. `foreign`: the message is not a reply to our question and must be
- * ignored, because anybody can send one. `unreadable`: our reply, malformed. `truncated`: our reply, cut to fit into a
- * datagram.
+ * ignored, because anybody can send one. `unreadable`: the reply to our question is malformed. `truncated`: the reply to
+ * our question was cut to fit into a datagram.
  */
 export function readAnswer(
   message: Buffer,

@@ -14,7 +14,7 @@ export interface RecordValues {
 
 export type RecordType = keyof RecordValues;
 
-/** Numbers of the types (RFC 1035 §3.2.2, RFC 3596 §2.1). NS and SOA are read in the authority section alone. */
+/** Numbers of the record types (RFC 1035 §3.2.2, RFC 3596 §2.1). NS and SOA are read only in the authority section. */
 export const typeNumbers = { A: 1, NS: 2, CNAME: 5, SOA: 6, PTR: 12, MX: 15, TXT: 16, AAAA: 28 } as const;
 
 /** One record of a message. Its data is `message` from `start` to `end`. */
@@ -27,12 +27,12 @@ export interface WireRecord {
   end: number;
 }
 
-/** The value of the record, or `undefined` if its data is malformed. */
+/** Reads the value of a record of this type; `undefined` if its data is malformed. */
 export function recordValue<Type extends RecordType>(type: Type, record: WireRecord): RecordValues[Type] | undefined {
   return readers[type](record);
 }
 
-/** The TTL of a negative answer: the last number of the SOA record, or its own TTL if that is lower (RFC 2308 §5). */
+/** The TTL of a negative answer: the last number in the data of the SOA record, or the record's TTL if that is lower (RFC 2308 §5). */
 export function negativeTtlSeconds({ ttlSeconds, message, start, end }: WireRecord): number {
   return end - start < minSoaBytes ? 0 : Math.min(ttlSeconds, message.readUInt32BE(end - 4));
 }
@@ -66,7 +66,7 @@ function nameTo(message: Buffer, start: number, end: number): string | undefined
   return read?.end === end ? read.name : undefined;
 }
 
-/** The URL parser writes the canonical form (RFC 5952). */
+/** Writes an IPv6 address in its canonical form (RFC 5952), by means of the URL parser. */
 function ipv6Text(bytes: Buffer): string {
   const groups = Array.from({ length: 8 }, (_, index) => bytes.readUInt16BE(index * 2).toString(16));
   return new URL(`http://[${groups.join(":")}]/`).hostname.slice(1, -1);

@@ -1,7 +1,7 @@
 import { splitAddress } from "../standards/address.ts";
 import { isAutoReplySubject } from "./receive/auto-reply-subjects.ts";
 
-/** The kinds of automated mail. The first that fits counts. */
+/** The kinds of automated mail. */
 export const automatedKinds = [
   "delivery_report",
   "disposition_report",
@@ -61,7 +61,10 @@ interface Rule {
   holds: (facts: Facts) => boolean;
 }
 
-/** The kind of an automated mail, or undefined without signs. `reversePath` is that of the SMTP transaction, "" for none. */
+/**
+ * The kind of a mail with its signs of automated mail, or undefined if it has none. `reversePath` is that of the SMTP transaction ("" for a
+ * bounce).
+ */
 export function automatedOf(mail: Signed, reversePath: string): Automated | undefined {
   const facts = { ...mail, isFromNobody: reversePath === "" };
   const mayFit = facts.isFromNobody || mail.inReplyTo.length > 0 || Object.keys(mail.signs).length > 0;
@@ -70,7 +73,7 @@ export function automatedOf(mail: Signed, reversePath: string): Automated | unde
   return fitting[0] && { kind: fitting[0].kind, reasons: [...new Set(fitting.map(({ reason }) => reason))].sort() };
 }
 
-/** True for the subject of an automatic reply. People may write such a subject, so the mail must also be a reply or have another sign. */
+/** True if the subject is that of an automatic reply. People write such subjects too, so the mail must also be a reply or have a sign. */
 function hasReplySubject(facts: Facts): boolean {
   const isLikely = facts.inReplyTo.length > 0 || signRules.some(({ holds }) => holds(facts));
   return isLikely && isAutoReplySubject(facts.subject);
@@ -80,13 +83,13 @@ function isFromMailServer({ isFromNobody, from }: Facts): boolean {
   return isFromNobody && /^(?:mailer-daemon|postmaster)(?:@|$)/i.test(from?.address ?? "");
 }
 
-/** True if the sender's address states that replies are not read. */
+/** True if the sender's address says that nobody reads replies, like `noreply@…`. */
 function isFromNoReply({ from }: Facts): boolean {
   const { local = "" } = splitAddress(from?.address ?? "") ?? {};
   return noReply.test(local);
 }
 
-/** Words of a local part or its tag: `acme-noreply`, `no_reply+7`, `do.not.reply`, `ne-pas-repondre`. */
+/** Words in a local part or its tag that say so: `acme-noreply`, `no_reply+7`, `do.not.reply`, `ne-pas-repondre`. */
 const noReply = new RegExp(
   `(?:^|[^a-z])(?:${[
     "(?:no|never|dont|do[-_.]?not)[-_.]{0,2}(?:reply|replies|respond|response|answer)",
@@ -104,14 +107,14 @@ const is = (name: SignName, ...values: string[]) => ({
   reason: name,
   holds: ({ signs }: Facts) => values.includes(signs[name] ?? ""),
 });
-/** Holds if the field has a value other than these. */
+/** A rule that holds if the mail has this field with a value other than these. */
 const isOtherThan = (name: SignName, ...values: string[]) => ({
   reason: name,
   holds: ({ signs }: Facts) => signs[name] !== undefined && !values.includes(signs[name]),
 });
 const has = (name: SignName) => isOtherThan(name);
 
-/** The rules; the first that holds gives the kind. */
+/** The rules for the kind of a mail. The first rule that holds decides the kind. */
 const signRules: readonly Rule[] = [
   { kind: "delivery_report", ...is("report-type", "delivery-status") },
   { kind: "delivery_report", ...has("x-failed-recipients") },
@@ -136,8 +139,8 @@ const signRules: readonly Rule[] = [
 ];
 
 /**
- * True if automated mail may be an automatic reply to our mail. Mail of a list is written by people, so it needs a sign that lists do not
- * have. A no-reply address alone does not count.
+ * True if an automated mail may be an automatic reply to our mail. People write the mail of a list, so it must also have a sign that lists
+ * do not have. A no-reply address as the only sign does not count.
  */
 export function mayBeEcho({ kind, reasons }: Automated): boolean {
   if (kind === "list") return reasons.some((reason) => !signsOfLists.includes(reason) && reason !== "no-reply");

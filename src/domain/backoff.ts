@@ -1,6 +1,6 @@
-/** The times of retries: webhooks (contract §10.4), the relay (§5.6), and parsing. */
+/** The functions that compute the times of retries: of webhooks (contract §10.4), of relayed mail (§5.6), and of parsing a mail. */
 
-/** 30 s × 6^(n−1): five retries over thirteen hours, which covers an outage of one night. */
+/** The pauses before the retries of a webhook, 30 s × 6^(n−1): five retries over thirteen hours, which covers an outage of one night. */
 export const webhookScheduleSeconds: readonly number[] = [30, 180, 1080, 6480, 38_880];
 
 /**
@@ -22,7 +22,7 @@ export function nextWebhookAttemptAt(
   return new Date(Math.max(scheduledMs, askedMs));
 }
 
-/** The instant in a Retry-After field (RFC 9110 §10.2.3: seconds or an HTTP date), at most a day ahead. */
+/** The instant in a Retry-After field (RFC 9110 §10.2.3: seconds or an HTTP date), but at most a day from now. `undefined` if invalid. */
 export function retryAfterAt(text: string, now: Date): Date | undefined {
   const value = text.trim();
   const atMs = /^\d{1,15}$/.test(value) ? now.getTime() + Number(value) * 1000 : httpDateMs(value, now);
@@ -30,13 +30,13 @@ export function retryAfterAt(text: string, now: Date): Date | undefined {
   return new Date(Math.min(atMs, now.getTime() + dayMs));
 }
 
-/** 1, 5, 15 and 30 minutes. The last pause is repeated. */
+/** The pauses before the retries of a relayed mail: 1, 5, 15 and 30 minutes. The last pause is repeated. */
 export const relayScheduleSeconds: readonly number[] = [60, 300, 900, 1800];
 
 /**
- * The time of the next attempt after attempt number `attempt` (from 1) met a temporary fault. At the end of the schedule, its last pause is
- * repeated. `undefined` if the mail would be older than `maxQueueHours`. There is no jitter, because a relay sees one queue, not many
- * clients.
+ * The time of the next attempt to relay a mail, after attempt number `attempt` (from 1) met a temporary fault. The last pause is repeated.
+ * `undefined` if the mail would be older than `maxQueueHours` by then. The pauses do not vary at random, because a relay gets the mail of
+ * one queue, not of many clients at once.
  */
 export function nextRelayAttemptAt(
   attempt: number,
@@ -50,7 +50,7 @@ export function nextRelayAttemptAt(
   return dueMs > firstAt.getTime() + maxQueueHours * 3_600_000 ? undefined : new Date(dueMs);
 }
 
-/** The time of the next attempt to parse an accepted mail: after 2 s, 4 s, 8 s … at most five minutes, without an end. */
+/** The time of the next attempt to parse an accepted mail: after 2 s, 4 s, 8 s … at most five minutes. There is no last attempt. */
 export function nextParseAttemptAt(attempt: number, now: Date): Date {
   return new Date(now.getTime() + Math.min(2 ** attempt, 300) * 1000);
 }
@@ -72,7 +72,7 @@ function httpDateMs(text: string, now: Date): number | undefined {
   return months.includes(month) ? atMs : undefined;
 }
 
-/** The full year for two digits. More than 50 years ahead means the century before (RFC 9110 §5.6.7). */
+/** The full year for its last two digits. A year more than 50 years ahead is read as one of the century before (RFC 9110 §5.6.7). */
 function nearestYear(lastTwo: number, now: Date): number {
   const thisYear = now.getUTCFullYear();
   const year = thisYear - (thisYear % 100) + lastTwo;

@@ -2,7 +2,8 @@
  * True if a caller's `body` is HTML (contract §5.4): it starts like a document, has a line break, rule or image, or has a known element with
  * a start and an end tag. Everything else is text: `<bob@example.com>`, `a < b`, `List<T>`, "use <code> tags".
  *
- * It takes one pass without backtracking. A tag ends at its first `>` outside of a quoted value, and a `<` before that begins another one.
+ * The text is read in one pass without backtracking. A tag ends at its first `>` outside of a quoted value; a `<` before that `>` begins
+ * another tag.
  */
 export function isHtml(text: string): boolean {
   if (documentStart.test(text)) return true;
@@ -38,7 +39,7 @@ const pairedElements: ReadonlySet<string> = new Set(
   ),
 );
 
-/** The offset of the `>` that ends the tag. If it does not end: the offset of the next `<`, or the end of the text. */
+/** The offset of the `>` that ends the tag. If there is none before the next `<`: the offset of that `<`, or the end of the text. */
 function endOfTag(text: string, from: number): number {
   let at = from;
   while (at < text.length && text[at] !== ">" && text[at] !== "<") {
@@ -48,7 +49,7 @@ function endOfTag(text: string, from: number): number {
   return at;
 }
 
-/** The offset behind a quoted value. An unclosed quote is an ordinary character. */
+/** Skips white space and a quoted value, and returns the offset after them. An unclosed quote is skipped like an ordinary character. */
 function endOfValue(text: string, from: number): number {
   let at = from;
   while (text[at] === " " || text[at] === "\n" || text[at] === "\t" || text[at] === "\r") at += 1;

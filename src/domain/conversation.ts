@@ -1,13 +1,13 @@
 import { idBeside } from "./ids.ts";
 
 /**
- * The change of an inbox and a thread by one message. The decision is based on the inbox as it was read, and is written only if the inbox is
- * still the same.
+ * The functions that compute the new state of an inbox and a thread after one message. They use the inbox as it was read; the store writes
+ * the result only if the inbox has not changed since.
  */
 
 export interface InboxState {
   id: string;
-  /** The number of messages, which is also the number of the last one. */
+  /** The number of messages so far. Messages are numbered from 1, so this is also the number of the last one. */
   messageCount: number;
   inboundCount: number;
   threadCount: number;
@@ -16,7 +16,7 @@ export interface InboxState {
   lastMessageId: string | null;
 }
 
-/** The facts about an inbox that a decision about a mail or a send needs. */
+/** The facts about an inbox that are needed to file a mail or to judge a send. */
 export interface InboxTotals extends InboxState {
   accountId: string;
   username: string;
@@ -49,7 +49,10 @@ export interface MessageFacts {
   preview: string;
   hasAttachments: boolean;
   participants: readonly string[];
-  /** False for an outbound message whose sender has seen all inbound mail of the thread: such a message marks the thread as read. */
+  /**
+   * Whether the thread is unread after this message. It is read after an outbound message whose sender has seen all inbound mail of the
+   * thread.
+   */
   leavesUnread: boolean;
 }
 
@@ -57,14 +60,14 @@ export interface Recorded<Inbox extends InboxState> {
   inbox: Inbox;
   thread: ThreadState;
   seq: number;
-  /** Its number among the messages of its direction. */
+  /** The message's number among the inbound or the outbound messages of the inbox. */
   directionSeq: number;
   createdAt: Date;
 }
 
 const mostParticipants = 20;
 
-/** Adds a message to an inbox. `thread` is the thread that it joins; undefined starts a new one with `newThreadId`. */
+/** Adds a message to an inbox. `thread` is the thread that the message joins; if undefined, a new thread starts with `newThreadId`. */
 export function recordMessage<Inbox extends InboxState>(
   inbox: Inbox,
   thread: ThreadState | undefined,
@@ -109,8 +112,8 @@ export function recordMessage<Inbox extends InboxState>(
 }
 
 /**
- * The instant of a message. Messages have the same order by number, by (instant, id) and by the ids of their events. A message that would
- * break this order, because another process was faster or a clock is slow, is dated one millisecond after the last one.
+ * The instant of a message. Messages must have the same order by number, by (instant, id) and by the ids of their events. If this order
+ * would break, because another process was faster or a clock is slow, the message is dated one millisecond after the last one.
  */
 function instantAfter(inbox: InboxState, { id, at }: MessageFacts): Date {
   const { lastMessageAt, lastMessageId } = inbox;
@@ -121,8 +124,8 @@ function instantAfter(inbox: InboxState, { id, at }: MessageFacts): Date {
 }
 
 /**
- * The id of the event for a message's arrival. These ids have the order of the messages' numbers, because the log sorts the events of one
- * transaction by id, and so does the outbox with the deliveries of one instant.
+ * The id of the event for a message's arrival. These ids sort like the numbers of the messages: the log sorts the events of one transaction
+ * by id, and the outbox sorts the deliveries of one instant by id.
  */
 export function arrivalEventId(messageId: string, createdAt: Date): string {
   return idBeside(messageId, "evt", createdAt);
@@ -131,13 +134,13 @@ export function arrivalEventId(messageId: string, createdAt: Date): string {
 /** The result of setting the read flag. */
 export interface Marked {
   thread: ThreadState;
-  /** The reason why the thread stays unread; undefined if it does not. */
+  /** Why the thread stays unread although it should be marked as read. Undefined if it was marked as requested. */
   reason: "newer_inbound" | undefined;
 }
 
 /**
- * Sets the read flag. With `upToSeq`, the last message that the caller has seen, a thread with newer inbound mail stays unread, so that a
- * caller who lists, processes and marks loses no mail (contract §7.2).
+ * Sets the read flag of a thread. `upToSeq` is the number of the last message that the caller has seen. If it is given, a thread with newer
+ * inbound mail stays unread, so that a caller who lists, processes and then marks threads misses no mail (contract §7.2).
  */
 export function markRead(thread: ThreadState, isRead: boolean, upToSeq: number | undefined): Marked {
   const unseen = isRead && !thread.isRead && upToSeq !== undefined && thread.lastInboundSeq > upToSeq;

@@ -2,8 +2,8 @@ import { sha256Hex } from "../standards/digest.ts";
 import { latestInstant } from "../standards/instant.ts";
 
 /**
- * The cursor of a list. It has the number of the last message shown, so that new mail does not shift the list. It also has a fingerprint of
- * the query, because the number means another message in another list.
+ * The cursor of a list, for its next page. It contains the number of the last message shown, so that new mail does not shift the list, and
+ * a fingerprint of the query, so that the cursor is refused for another list, where the number means another message.
  */
 export function cursorAt(seq: number, query: unknown): string {
   return Buffer.from(`1.${seq}.${fingerprint(query)}`).toString("base64url");
@@ -15,12 +15,12 @@ export function seqOf(cursor: string, query: unknown): number | undefined {
   return print === fingerprint(query) && BigInt(seq) <= mostOf.integer ? Number(seq) : undefined;
 }
 
-/** The limit of each kind of number, which is that of its column. */
+/** The largest value of each kind of number in a cursor: that of the column with which it is compared. */
 const mostOf = {
   integer: 2n ** 31n - 1n,
   instant: BigInt(latestInstant.getTime()),
   transaction: 2n ** 64n - 1n,
-  /** For rows with only an id. */
+  /** For rows that have an id and no number. */
   none: 0n,
 };
 
@@ -38,7 +38,7 @@ export function cursorAtRow({ number, id }: RowKey, query: unknown): string {
   return Buffer.from(`2.${number}.${id}.${fingerprint(query)}`).toString("base64url");
 }
 
-/** The row in such a cursor of this query; otherwise `undefined`. */
+/** The row in a cursor by `cursorAtRow`. `undefined` for another query, an invalid cursor or a number above the limit. */
 export function rowOf(cursor: string, query: unknown, numbered: RowNumber): RowKey | undefined {
   const [, number = "", id = "", print] = rowCursor.exec(decoded(cursor)) ?? [];
   return print === fingerprint(query) && BigInt(number) <= mostOf[numbered] ? { number, id } : undefined;

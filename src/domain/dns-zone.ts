@@ -42,8 +42,8 @@ export function addressRecord(name: string, address: string): ZoneRecord {
 }
 
 /**
- * The SPF record (RFC 7208). Direct mail comes from the host of the MX. For a relay of a large provider we know the right term. For another
- * relay we guess that it sends from its own host, so mail from elsewhere is only marked (`~all`).
+ * The SPF record (RFC 7208). Direct mail comes from the host of the MX. For a relay of a large provider the right term is documented. For
+ * any other relay the term is a guess: that it sends from its own host. So mail from elsewhere only fails softly (`~all`).
  */
 export function spfRecord(mailDomain: string, outbound: Outbound): ZoneRecord {
   const isSure = outbound.kind !== "smtp" || isKnownRelay(outbound);
@@ -66,7 +66,7 @@ export function dkimRecord(mailDomain: string, selector: string, record: string)
   return { name: `${selector}._domainkey.${mailDomain}`, type: "TXT", value: record };
 }
 
-/** The DMARC record. It only requests reports. The operator can make it stricter once they look right (RFC 7489 §6.3). */
+/** The DMARC record (RFC 7489 §6.3). It only requests reports. The operator can make it stricter once the reports look right. */
 export function dmarcRecord(mailDomain: string): ZoneRecord {
   return { name: `_dmarc.${mailDomain}`, type: "TXT", value: `v=DMARC1; p=none; rua=mailto:postmaster@${mailDomain}` };
 }
@@ -114,7 +114,7 @@ export function zoneBlock(facts: ZoneFacts): string {
   ].join("\n");
 }
 
-/** The documented SPF terms of providers, by the end of the relay's name. */
+/** The SPF terms that providers document, by the end of the relay's host name. */
 const relays: readonly [end: string, mechanism: string][] = [
   [".amazonaws.com", "include:amazonses.com"],
   ["smtp.sendgrid.net", "include:sendgrid.net"],

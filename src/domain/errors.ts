@@ -60,11 +60,11 @@ export const statusOf = {
 
 export type Reason = keyof typeof statusOf;
 
-/** A fault in a body (`pointer`) or in a query (`parameter`). */
+/** A fault in a field of a body (at `pointer`) or in a parameter of a query (`parameter`). */
 export type Fault = { pointer: string; detail: string } | { parameter: string; detail: string };
 
 export interface RefusalDetails {
-  /** Further fields of the problem: the missing resource, the feature that a plan lacks, the state of a limit. */
+  /** Further fields of the error's JSON, for example the missing resource, the feature that a plan lacks, or the state of a limit. */
   extra?: Readonly<Record<string, string | number | null | readonly string[] | readonly object[]>>;
   faults?: readonly Fault[];
   retryAfterSeconds?: number;

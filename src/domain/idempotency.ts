@@ -6,7 +6,7 @@ export interface KeyUse {
   operation: "create_inbox" | "send" | "create_webhook";
   key: string;
   fingerprint: string;
-  /** The id of the thing that the first request created. */
+  /** The id of the inbox, message or endpoint that the first request created. */
   subjectId: string;
   createdAt: Date;
 }
@@ -14,7 +14,7 @@ export interface KeyUse {
 /** The time for which a key is kept. */
 export const idempotencyKeptMs = 24 * 3_600_000;
 
-/** Uses at this instant or before have expired. */
+/** The instant at which a key that expires now was used. Uses at this instant or before have expired. */
 export function expiryOfKeys(now: Date): Date {
   return new Date(now.getTime() - idempotencyKeptMs);
 }
@@ -41,7 +41,7 @@ export function reusedIdempotencyKey(): Refusal {
   return new Refusal("idempotency_key_reused", 'Cannot use "Idempotency-Key": it was used for another request');
 }
 
-/** The same JSON for equal values: keys are sorted, and undefined ones are left out. */
+/** A value as JSON that is the same for equal values: keys are sorted, and keys with an undefined value are left out. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(inOrder(value)) ?? "null";
 }

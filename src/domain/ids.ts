@@ -29,7 +29,7 @@ export function isId(kind: IdKind, text: string | null): boolean {
 export type NewId = (kind: IdKind, at: Date) => string;
 
 /**
- * Creates a maker of ids. Its ids increase strictly, also within a millisecond: the 74 bits behind the time count up from a random start
+ * Creates a maker of ids. Its ids increase strictly, also within a millisecond: the 74 bits after the time count up from a random start
  * (RFC 9562 §6.2, method 2). If the clock goes back, the last instant is used.
  *
  * The bits are kept in the groups in which they are written, because a BigInt of 128 bits costs more than the rest of an id.
@@ -79,12 +79,12 @@ export function idMaker(randomBytes: (length: number) => Uint8Array): NewId {
 
 const mask30 = 0x3fff_ffff;
 
-/** The ten characters behind the prefix of an id, which are its instant. */
+/** The ten characters after the prefix of an id, which are its instant. */
 function timeOf(ms: number): string {
   return base32(Math.floor(ms / 2 ** 25), 5) + base32(ms % 2 ** 25, 5);
 }
 
-/** An id of another kind and instant, with the same bits behind its instant. */
+/** An id of another kind and instant, whose other bits are the same as in the given id. */
 export function idBeside(id: string, kind: IdKind, at: Date): string {
   return `${kind}_${timeOf(at.getTime())}${id.slice(14)}`;
 }

@@ -38,9 +38,9 @@ export function parsePlanLimit(text: string, fallback: number): { value: Record<
 
 export const burstWindowMs = 60_000;
 
-/** The sends of an inbox that count for its limits. A new send is written only if the inbox has not changed since they were counted. */
+/** The counted sends of an inbox. The store writes a new send only if the inbox has not changed since they were counted. */
 export interface SendUsage {
-  /** The accepted sends of the last 60 seconds, and the instant of the oldest one. */
+  /** The number of accepted sends in the last 60 seconds, and the instant of the oldest one. */
   inWindow: number;
   oldestInWindowAt: Date | undefined;
   /** The UTC day in force (see `dayInForce`), and its number of sends. A send counts once for each recipient. */
@@ -48,16 +48,19 @@ export interface SendUsage {
   today: number;
 }
 
-/** The recipients of a send who are not suppressed. Each counts for the day, and each cold one has a limit of its own. */
+/**
+ * The recipients of a send who are not suppressed. Each counts for the daily limit. A cold recipient, who has not answered the inbox yet,
+ * has a daily limit of its own.
+ */
 export interface CountedRecipients {
   count: number;
-  /** Those who have not answered the inbox yet, with the number of mails that it has sent them today. */
+  /** The cold recipients, with the number of mails that the inbox has sent to each of them today. */
   cold: readonly { address: string; sentToday: number }[];
-  /** Whether the send named several, so that a refusal must say which of them. */
+  /** Whether the send has several recipients, so that a refusal must name those who are over their limit. */
   areSeveral: boolean;
 }
 
-/** Throws for the first limit that this send would exceed: burst, then day, then cold recipient (contract §2). */
+/** Throws a refusal for the first limit that this send would exceed. The order is burst, day, cold recipient (contract §2). */
 export function refuseOverLimit(usage: SendUsage, recipients: CountedRecipients, limits: Limits, now: Date): void {
   if (reached(usage.inWindow, limits.sendsPerMinute)) {
     const resetsAt = new Date((usage.oldestInWindowAt ?? now).getTime() + burstWindowMs);
@@ -101,7 +104,7 @@ export function refuseOverInboxLimit({ day, today }: InboxUsage, limits: Limits,
   throw overLimit("inbox_creation_limit", "inboxes a day", limits.inboxesPerDay, today, endOfUtcDay(day), now);
 }
 
-/** Limits for all plans, on requests that make the service call a stranger's server. */
+/** Limits on requests that make the service call a server of somebody else. They are the same for all plans. */
 export const requestLimits = {
   redeliver: { most: 60, windowMs: burstWindowMs, doing: "redeliver event", what: "redeliveries a minute" },
   test_webhook: { most: 10, windowMs: burstWindowMs, doing: "test webhook", what: "tests a minute" },
@@ -149,7 +152,7 @@ export function endOfUtcDay(day: string): Date {
 const dayMs = 86_400_000;
 
 /**
- * The day in force: today in UTC, or a later day for which something was already counted. If a clock is set back, or the clock of another
+ * The day for which to count: today in UTC, or the last counted day if that is later. If a clock is set back, or the clock of another
  * process is slow, the day must not go back, because the count would start again at 0.
  */
 export function dayInForce(lastCountedOn: string | null, now: Date): string {
@@ -165,7 +168,7 @@ export interface Window {
   upTo: Date;
 }
 
-/** The window of the burst limit. Sends dated more than a second in the future are outside, as after a clock was set back. */
+/** The window of the burst limit. Sends dated more than a second in the future do not count; there are some after a clock was set back. */
 export function burstWindow(now: Date): Window {
   return { after: new Date(now.getTime() - burstWindowMs), upTo: new Date(now.getTime() + mostAheadMs) };
 }

@@ -1,6 +1,6 @@
 import { asciiDomain, splitAddress } from "../standards/address.ts";
 
-/** The conditions of a wait for mail. Undefined ones are not checked. */
+/** The conditions for the mail that a wait returns. An undefined condition is not checked. */
 export interface MailFilter {
   /** A whole address, `@` and a domain (with its subdomains), or a part of the sender's address or name. */
   from: string | undefined;
@@ -65,7 +65,7 @@ function comparableDomain(domain: string): string {
   return asciiDomain(domain) ?? domain.toLowerCase();
 }
 
-/** The text for comparison, without differences of case and of compatible letter forms. */
+/** The text for comparison: in lower case, with compatible letter forms (such as full-width letters) made equal. */
 function folded(text: string): string {
   return text.normalize("NFKC").toLowerCase();
 }

@@ -1,6 +1,6 @@
 import type { AutoSubmitted, MailSigns } from "./automated.ts";
 
-/** Mail as values. mail/read/parse.ts makes them from bytes, and mail/write/compose.ts makes bytes from them. */
+/** The types of mails as values. mail/read/parse.ts makes them from bytes, and mail/write/compose.ts makes bytes from them. */
 
 /** A bare address (`jane@example.com`) with its display name. */
 export interface Mailbox {
@@ -21,7 +21,7 @@ export interface ParsedMail {
   to: readonly Mailbox[];
   cc: readonly Mailbox[];
   subject: string;
-  /** The text, or text made from the HTML if there is only HTML; `""` without both. */
+  /** The text of the mail. It is made from the HTML if the mail has only HTML, and `""` if it has neither. */
   bodyText: string;
   bodyHtml: string | undefined;
   attachments: readonly ParsedAttachment[];
@@ -57,7 +57,7 @@ export interface OutgoingMail {
   references: readonly string[];
   /** The value of Auto-Submitted; undefined for none. */
   autoSubmitted: AutoSubmitted | undefined;
-  /** Custom fields, which follow ours. */
+  /** Fields from the caller. They follow the fields of the service. */
   headers: readonly CustomHeader[];
   /** Fields for the relay only. They are not signed, because the relay removes or rewrites them. */
   relayHeaders?: readonly CustomHeader[] | undefined;

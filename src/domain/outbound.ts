@@ -25,7 +25,7 @@ export function parseOutbound(text: string): Outbound | string {
   return parseRelayUrl(url);
 }
 
-/** The route in one line, without its secrets. */
+/** The route of outbound mail in one line, without its secrets. */
 export function describeOutbound(outbound: Outbound): string {
   if (outbound.kind !== "smtp") return outbound.kind;
   const { host, port, tls, login } = outbound;

@@ -18,20 +18,20 @@ export interface Failure {
   code: number | null;
   /** The enhanced code (RFC 3463), for example `5.1.1`. */
   enhancedCode: string | null;
-  /** One clean line of at most 500 characters. */
+  /** The reason as one clean line of at most 500 characters. */
   message: string;
 }
 
 /** A failure as a row keeps it. */
 export interface StoredFailure extends Failure {
   reason: FailureReason;
-  /** The type of a refusal by an SMTP reply, as of a bounce; or `suppressed`. */
+  /** If an SMTP reply refused the mail: the same types as for a bounce. `suppressed` if the recipient is suppressed. */
   type?: BounceType | "suppressed";
-  /** The mail was canceled after an attempt that ended without an answer. */
+  /** Set if the mail was canceled after an attempt whose answer did not arrive, so that the server may have accepted it. */
   mayHaveBeenSent?: true;
 }
 
-/** The failure of an outcome that is not tried again. */
+/** The failure to store for a mail that is not tried again. */
 export function failureFor({ kind, failure }: Exclude<RelayOutcome, { kind: "sent" }>): StoredFailure {
   return { ...failure, reason: kind === "failed" ? "refused" : "timed_out" };
 }

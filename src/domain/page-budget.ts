@@ -1,13 +1,13 @@
-/** The limit on octets of bodies in one page of a list or of the log. A page is in memory more than once. */
+/** The most octets of bodies in one page of a list or of the log. It is limited because a page is in memory more than once. */
 export const pageBytes = 8 << 20;
 
 /**
- * Bodies up to this size are read with their rows. A statement reads a hundred rows, so they fit into a page. For a longer body only the
- * size is read at first, and the body later if the page has room for it.
+ * Bodies up to this size are read with their rows. A statement reads a hundred rows, so such bodies always fit into a page. Of a longer
+ * body only the size is read first; the body is read later if the page has room for it.
  */
 export const shortBodyBytes = 64 << 10;
 
-/** The number of rows that fit into a page, from the sizes of their bodies; at least one. */
+/** The number of rows that fit into a page, by the sizes of their bodies. It is at least one, even if the first body is too large. */
 export function rowsOfPage(sizes: readonly number[], mostBytes = pageBytes): number {
   let bytes = 0;
   const end = sizes.findIndex((size, index) => {
@@ -17,5 +17,5 @@ export function rowsOfPage(sizes: readonly number[], mostBytes = pageBytes): num
   return end === -1 ? sizes.length : end;
 }
 
-/** The octets that are reserved for an attachment's entry in a response, with its URL. */
+/** The number of octets that the entry of an attachment in a response, with its URL, counts for. */
 export const shownAttachmentBytes = 1 << 10;

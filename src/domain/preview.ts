@@ -2,7 +2,7 @@ import { truncateCodePoints } from "../standards/text.ts";
 
 /** The first words of a message on one line, for lists of threads. */
 export function previewOf(bodyText: string, maxCharacters = 200): string {
-  // The first 600 characters are enough for most texts. One with blank lines may need more.
+  // Tries the first 600 characters, which are enough for most texts. A text with many blank lines may need more.
   const few = onOneLine(bodyText, maxCharacters * 3);
   const isEnough = few.length > maxCharacters * 2 || bodyText.length <= maxCharacters * 3;
   const line = isEnough ? few : onOneLine(bodyText, maxCharacters * 20);

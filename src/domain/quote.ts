@@ -31,10 +31,10 @@ export function instantInWords(at: Date): string {
   return `${weekday}, ${day} ${month} ${year} at ${time} UTC`;
 }
 
-/** A quote over 100 KB is cut, in text and in HTML. */
+/** The most bytes of a quote, in text and in HTML. A longer quote is cut. */
 export const maxQuoteBytes = 102_400;
 
-/** The lines of a text as a quote: with `> ` before them, or `>` for blank and already quoted lines. */
+/** The lines of a text as a quote: with `> ` before each line, or only `>` before an already quoted line. A blank line becomes `>`. */
 export function quotedLines(text: string): string[] {
   return text.split(lineBreak).map((line) => {
     if (line.trim() === "") return ">";
@@ -58,7 +58,8 @@ const maxSubjectLength = 998;
 
 function textQuote(text: string): string {
   const written = cleanText(text.trimEnd());
-  // Each UTF-16 unit takes at least one byte, so characters behind the limit do not fit into the quote.
+  // Cuts a long text before it is quoted: each UTF-16 unit takes at least one byte in UTF-8, so at most `maxQuoteBytes` units fit.
+  // One unit more makes the quote too long, so that it gets the cut mark.
   const quote = quotedLines(written.slice(0, maxQuoteBytes + 1)).join("\n");
   if (utf8Length(quote) <= maxQuoteBytes) return quote;
   const kept = truncateUtf8(quote, maxQuoteBytes - cutMark.length).replace(/\n[> ]*$/, "");
@@ -70,7 +71,7 @@ const cutMark = "\n> [...]";
 /** All characters that some mail programs treat as a line end, so that no line of the text is outside of the quote. */
 const lineBreak = /\r\n|[\r\n\v\f\x85\u2028\u2029]/;
 
-/** `Jane Doe <jane@example.com>`, always on one line, or `someone` if nothing is known. */
+/** `Jane Doe <jane@example.com>`, always on one line; only the part that is known, or `someone` if neither is. */
 export function personInWords(person: Mailbox | undefined): string {
   const address = plainWords(person?.address ?? "").replaceAll(" ", "");
   const name = truncateCodePoints(plainWords(person?.name ?? ""), maxNameLength);

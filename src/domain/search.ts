@@ -2,8 +2,8 @@ import { sha256Hex } from "../standards/digest.ts";
 import { truncateCodePoints, truncateUtf8, utf8Length } from "../standards/text.ts";
 
 /**
- * Converts a text or a query to plain words. Mail has any language, so there are no stems and no stop words. Postgres gets only plain words,
- * because its parser depends on the locale of the database.
+ * Converts a text or a query to plain words for the index. Mail can be in any language, so stems and stop words are not used. Postgres gets
+ * only plain words, because the result of its own parser depends on the locale of the database.
  */
 export function plainWords(text: string): string {
   const folded = isAscii(text) ? text : withoutAccents(text);
@@ -20,7 +20,9 @@ function withoutAccents(text: string): string {
 /** The accents of Latin, Greek and Cyrillic. The marks of other scripts act as letters. */
 const accents = /[\u0300-\u036f]/g;
 const betweenWords = /[^\p{L}\p{M}\p{N}]+/gu;
-/** Letters of scripts without spaces between words. Each letter is indexed as a word, so a word is searched as a phrase. */
+/**
+ * Letters of scripts without spaces between words. Each letter is indexed as a word of its own, and a query of several letters as a phrase.
+ */
 const unspacedLetter =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]\p{M}*/gu;
 const longestWord = 64;
@@ -62,8 +64,8 @@ export interface Searchable {
 }
 
 /**
- * The limits on the indexed text. Each distinct word is one write to the index. In scripts where each letter is a word, a body of this
- * length takes 50 ms, and one five times as long took half a second.
+ * The limits on the indexed text of a message. Each distinct word is one write to the index. In scripts where each letter is a word, a body
+ * of this length takes 50 ms, and one five times as long took half a second.
  */
 export const searchedCharacters = 20_000;
 export const searchedAddresses = 1_000;
@@ -81,7 +83,7 @@ export interface SearchRow {
 
 export function searchRow(message: Searchable): SearchRow {
   const { inboxId, seq, threadId, fromAddr, fromName, toAddr, cc, subject, bodyText } = message;
-  // A text has at most as many characters as octets, so characters behind the limit do not fit.
+  // Each character has at least one octet, so only the first `bytes` characters of a text can fit. Cutting there first saves time.
   const plain = (text: string, bytes: number) => truncateUtf8(plainWords(text.slice(0, bytes)), bytes);
   const blocks = (["near", "wide"] as const).map((size) => blockMark(inboxId, size, blockOf(size, seq)));
   const marks = [inboxMark(inboxId), ...blocks, threadMark(threadId), directionMark(message.direction)];
@@ -96,7 +98,7 @@ export function searchRow(message: Searchable): SearchRow {
   };
 }
 
-/** The octets of a row's words, which determine the time to write it. */
+/** The number of octets in the words of a row. The time to write the row depends on it. */
 export function wordBytes({ subject, sender, recipients, body }: SearchRow): number {
   return utf8Length(subject) + utf8Length(sender) + utf8Length(recipients) + utf8Length(body);
 }
@@ -107,14 +109,17 @@ export function withoutBody(row: SearchRow): SearchRow {
 }
 
 /*
- * Marks are lexemes for the inbox, thread and properties of a message. Plain words have no slash, so they never equal a mark. Marks are
- * short, and two inboxes may share one by chance, so the found rows are compared with the inbox itself.
+ * Marks are words in the index for the inbox, the thread and properties of a message. They begin with a slash, which no plain word has.
+ * Marks are short, so two inboxes may have the same one by chance; therefore a search also compares the inbox of the rows that it finds.
  */
 export function inboxMark(inboxId: string): string {
   return `/${shortMark(inboxId)}`;
 }
 
-/** The sizes of blocks. A block is a range of consecutive messages; its mark limits a search to the newest ones. */
+/**
+ * The numbers of messages in a block. A block is a range of consecutive messages of an inbox. By its mark, a search reads only the newest
+ * messages.
+ */
 export const blockSizes = { near: 8_192, wide: 65_536 } as const;
 export type BlockSize = keyof typeof blockSizes;
 

@@ -1,4 +1,4 @@
-/** The fields of a mail about its conversation. Ids are canonical (standards/message-id.ts). */
+/** The header fields of a mail that name earlier mails of its conversation. Ids are canonical (standards/message-id.ts). */
 export interface ThreadingHeaders {
   inReplyTo: readonly string[];
   references: readonly string[];
@@ -22,12 +22,12 @@ export function namedParent({ inReplyTo, references }: ThreadingHeaders): string
   return parent !== undefined && parent.length <= mostIdCharacters ? parent : undefined;
 }
 
-/** Keeps the nearest ids, which come first, and the last one: the root, which all branches of a conversation have in common. */
+/** Keeps at most `most` ids: the nearest ones, which come first, and the last one, which is the root that all branches have in common. */
 function nearestAndRoot(ids: readonly string[], most: number): string[] {
   return ids.length <= most ? [...ids] : [...ids.slice(0, most - 1), ...ids.slice(-1)];
 }
 
-/** The threads of one inbox by Message-ID. Only one inbox, so that a forged header cannot reach a thread of another one. */
+/** Finds the threads of one inbox by Message-ID. It knows only this inbox, so that a forged header cannot reach a thread of another one. */
 export interface KnownThreads {
   /** The thread of the message with this id. */
   of: (messageId: string) => string | undefined;
@@ -42,7 +42,7 @@ export interface ThreadResolution {
   missing: string[];
 }
 
-/** The limit on missing ids that are kept for one mail. */
+/** The most missing ids that are stored for one mail. */
 const mostMissing = 20;
 
 /**

@@ -46,7 +46,10 @@ export function randomUsername(randomBytes: (length: number) => Uint8Array): str
   return username;
 }
 
-/** Draws again for a byte above the last whole multiple of the alphabet's length, so that all characters are equally likely. */
+/**
+ * Picks a random character. Draws again if the byte is not below `limit`, the largest multiple of the number of characters up to 256, so
+ * that all characters are equally likely.
+ */
 function pick(characters: string, randomBytes: (length: number) => Uint8Array): string {
   const limit = 256 - (256 % characters.length);
   for (;;) {

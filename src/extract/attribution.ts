@@ -6,7 +6,7 @@ import { withoutMarkup } from "./reply-lines.ts";
 /** The line above a quote ("On Tuesday … Jane wrote:"), as indexes of lines. */
 export interface Attribution {
   from: number;
-  /** The index behind its last line. */
+  /** The index after its last line. */
   to: number;
   /** True if lines with `>` follow. Otherwise everything below is the quote. */
   hasMarkedQuote: boolean;
@@ -74,7 +74,7 @@ function strengthOf(lines: readonly TextLine[], hasMarkedQuote: boolean): number
   if (!hasMarkedQuote && !(isDated && (masked.includes("@") || time.test(masked)))) return 0;
   if (beginsWithinAddress(words)) return 0;
   const ended = languagesEndingIn(words);
-  // Without a colon, an attribution needs an opener, and a closer right behind an address.
+  // Without a colon, an attribution needs an opener, and a closer right after an address.
   if (!isSigned && !ended.some((language) => opens(language, words) && endsAfterAddress(language, words))) return 0;
   const writing = languagesThatWrote(words, ended);
   const isAddressLast = endsWithAddress.test(words);
@@ -93,7 +93,7 @@ function strengthOf(lines: readonly TextLine[], hasMarkedQuote: boolean): number
   if (!isSigned && !(beginning.kind === "opener" && hasDay && hasTime)) return 0;
   // Without a word for writing, it needs a date and an address first, or a marked quote below.
   if (writing.length === 0 && !isPlain && beginning.kind !== "dateWithAddress") return 0;
-  // Without a marked quote below, a name alone may be the sender's sentence.
+  // Without lines with `>` below, a line with only a name and a day may be the sender's own sentence.
   if (!hasMarkedQuote && !hasAddress && !(hasTime && hasDay && beginning.kind !== "other")) return 0;
   return hasDay ? beginning.day : beginning.time;
 }
@@ -101,7 +101,7 @@ function strengthOf(lines: readonly TextLine[], hasMarkedQuote: boolean): number
 const weakest = 1;
 const strongest = 3;
 
-/** The first words of an attribution, with its strength if it has a day, and if it has only a time. */
+/** The kind of the first words of an attribution. `day` is its strength if it has a day, `time` if it has only a time. */
 interface Beginning {
   kind: "opener" | "dateWithAddress" | "nameWithAddress" | "date" | "nameThatWroteOn" | "other";
   day: number;
@@ -114,14 +114,14 @@ interface BeginningFacts {
   /** The words with `@` in place of each address. */
   masked: string;
   hasAddress: boolean;
-  /** The languages of its word for writing. */
+  /** The languages in which it has a word for writing, such as "wrote". */
   writing: readonly AttributionWords[];
   /** The words of its first line. */
   first: string;
   isSingleLine: boolean;
-  /** True for a single line, and for a first line that may continue on the next one. */
+  /** True if the attribution is a single line, or if its first line may continue on the next one. */
   isJoined: boolean;
-  /** True for a single line, and for a first line that a program folded at its end. */
+  /** True if the attribution is a single line, or if a program probably folded its first line. */
   isFolded: boolean;
 }
 
@@ -180,7 +180,9 @@ function hasNameThatWroteOn({ masked, writing, first, isJoined }: BeginningFacts
   return isJoined && digit.test(first) && writing.some((language) => isNameThatWroteOn(language, masked));
 }
 
-/** True for a line with only a date, or with a date and a name that continues below. Above "Jane wrote:" any other line is the sender's own. */
+/**
+ * True for a line with only a date, or with a date and a name that continues below. Any other line above "Jane wrote:" is the sender's own.
+ */
 function isDate(lines: readonly TextLine[], at: number): boolean {
   const [words, next] = [lines[at]?.words ?? "", lines[at + 1]?.words ?? ""];
   if (!isWholeDate(words)) return false;
@@ -188,7 +190,7 @@ function isDate(lines: readonly TextLine[], at: number): boolean {
   return time.test(words) && (/^[<([]/.test(next) || (isFolded(words, next) && words.length <= widestFold));
 }
 
-/** A time at the end, perhaps with a comma and the beginning of a name behind it. */
+/** A time at the end, perhaps with a comma and the beginning of a name after it. */
 const timeLast =
   /\p{Nd}[:٫h.]\p{Nd}{2}(?: ?[^\s\p{Nd},]{1,6}| ?(?:gmt|utc)?[+-]\p{Nd}{1,2}:?(?:\p{Nd}{2})?)?(?:,(?: [^\s,]{1,30}){0,4})?$/u;
 const widestFold = 80;
@@ -210,7 +212,7 @@ function goesOn(first: string, next: string): boolean {
   return isFolded(first, next) || (digit.test(first) && (time.test(first) || isWholeDate(first)));
 }
 
-/** True if a program folded the line there: the next word would have made it too long. */
+/** True if a program probably folded the line there: with the next word it would be as long as a folded line (`narrowestFold`). */
 function isFolded(first: string, next: string): boolean {
   const space = next.indexOf(" ");
   return first.length + (space < 0 ? next.length : space) >= narrowestFold;
@@ -227,11 +229,11 @@ const languages = Object.values(attributionWords);
 const digit = /\p{Nd}/u;
 const address = /[^\s@<>([]@[^\s@<>)\]]/;
 const endsWithAddress = /@[^\s@]{1,253}[>)\]]$/;
-/** `14:05`, `2:05`, `14h05`, `14时`, and `14.05` unless it is part of a date. */
+/** Matches a time: `14:05`, `2:05`, `14h05`, `14时`, and `14.05` unless it is part of a date. */
 const time = /\p{Nd}{1,2}(?:[:٫h点點]\p{Nd}{2}|[时時시点點])|(?<![\p{Nd}./-])\p{Nd}{1,2}\.\p{Nd}{2}(?![\p{Nd}./-])/u;
 const year = /\p{Nd}{4}/u;
 const shortDate = /\p{Nd}{1,2}[./-]\p{Nd}{1,2}[./-]\p{Nd}{2}/u;
-/** A digit behind at most two words, such as a day of the week, "the" or "on". */
+/** Matches a digit in one of the first three words, after such words as a day of the week, "the" or "on". */
 const dateFirst = /^["'(]?(?:[\p{L}\p{M}.,’'-]{1,16} ){0,2}[\p{L}\p{M}.,’'-]{0,16}\p{Nd}/u;
 
 /** True if a line has a digit, which an attribution without a marked quote needs: a quick test before the lines are joined. */
@@ -262,7 +264,7 @@ function withoutColon(words: string): string {
   return words.slice(0, end);
 }
 
-/** True for `<jane@example.com` with `> wrote:` on the next line, which looks like a quote. */
+/** True if a line with `<jane@example.com` is followed by `> wrote:`, which looks like a quoted line and is the end of the address. */
 function endsAddress(before: string, words: string): boolean {
   return before.lastIndexOf("<") > before.lastIndexOf(">") && words.endsWith(":");
 }
@@ -277,7 +279,7 @@ function quoteFollows(lines: readonly TextLine[], from: number): boolean {
   return false;
 }
 
-/** The words with `@` in place of each address, since the digits of an address are no date. */
+/** Replaces each address with `@`, since the digits of an address are no date. */
 function withoutAddresses(words: string): string {
   let masked = "";
   let done = 0;
@@ -312,7 +314,7 @@ const longestDate = 40;
 /** Numbers, and `14:05:07` and `+0100`, which belong to a time. */
 const numbersOrTimes = /[+-]\p{Nd}{4}|\p{Nd}{1,2}[:٫h]\p{Nd}{2}(?:[:٫]\p{Nd}{2})?|\p{Nd}{1,4}/gu;
 
-/** The words behind a leading `Jane Doe <jane@example.com>,`, or undefined if the words begin otherwise. */
+/** The words after a leading `Jane Doe <jane@example.com>,`, or undefined if the words begin otherwise. */
 function wordsBehindWriter(words: string): string | undefined {
   const writer = nameAndAddress.exec(words);
   return writer === null ? undefined : words.slice(writer[0].length);
@@ -337,7 +339,7 @@ function isNameThatWroteOn({ verbs }: AttributionWords, masked: string): boolean
 const mostNames = 4;
 const mostWordsOfDate = 9;
 
-/** Pronouns and articles. A sentence that begins with one of them names no writer. */
+/** Pronouns and articles. A line that begins with one of them is a sentence, and not an attribution with the writer's name. */
 const notNames: ReadonlySet<string> = new Set(
   "i we you he she they it who the a my our your his her their er sie es ich wir ihr man wer der die das ein eine mein unser je tu il elle on nous vous ils elles le la mon notre yo él ella ellos el un una mi nuestro eu ele ela eles o os meu nosso io lui lei loro lo mio nostro ik hij zij ze wij het de mijn onze jag han hon vi de min vår jeg hun hän minä он она они я мы вона він вони".split(
     " ",
@@ -359,7 +361,7 @@ function opens({ openers }: AttributionWords, words: string): boolean {
   return openers.some((opener) => words.startsWith(opener) && !isLetter(words.codePointAt(opener.length), opener));
 }
 
-/** True if a letter follows the opener, which is then only the beginning of a longer word. False behind Japanese, Chinese and a hyphen. */
+/** True if a letter follows the opener, which is then only the beginning of a longer word. False after Japanese, Chinese and a hyphen. */
 function isLetter(point: number | undefined, opener: string): boolean {
   if (point === undefined || /[\u3040-\u9fff]$/.test(opener) || opener.endsWith("-")) return false;
   return letter.test(String.fromCodePoint(point));
@@ -367,7 +369,7 @@ function isLetter(point: number | undefined, opener: string): boolean {
 
 const letter = /\p{L}/u;
 
-/** The languages that have a closer at the end. For speed, closers are found by their last letter. */
+/** The languages of the closers with which the words end. For speed, closers are looked up by their last letter. */
 function languagesEndingIn(words: string): AttributionWords[] {
   return (closersByLetter.get(words.at(-1) ?? "") ?? [])
     .filter(({ word }) => words.endsWith(word) && isBoundary(words, words.length - word.length - 1, word))
@@ -388,10 +390,10 @@ const closersByLetter = Map.groupBy(
 
 const closers: ReadonlySet<string> = new Set(languages.flatMap((language) => language.closers));
 
-/** The last words of the closers. */
+/** The last word of each closer: "wrote" and its translations. */
 const lastWords: ReadonlySet<string> = new Set([...closers].map((closer) => closer.slice(closer.lastIndexOf(" ") + 1)));
 
-/** The last two characters of these words, as a number: a quick test, which most lines fail. */
+/** The last two characters of each of `lastWords`, as a number: a quick test, which most lines fail. */
 const lastPairs: ReadonlySet<number> = new Set([...lastWords].map(lastPair));
 
 function lastPair(words: string): number {
@@ -431,7 +433,7 @@ function hasWord(words: string, verb: string): boolean {
   return false;
 }
 
-/** True if no letter stands before the word. Words of scripts without spaces may begin anywhere. */
+/** True if the character at `at`, the one before the word, is no letter. Words of scripts without spaces may begin anywhere. */
 function isBoundary(words: string, at: number, word: string): boolean {
   if (/^[\u0e00-\u0e7f\u3040-\u9fff\uac00-\ud7af]/.test(word)) return true;
   return at < 0 || !letter.test(words[at] ?? "");

@@ -1,4 +1,4 @@
-/** The words around the name of a device or program in a line like "Sent from my iPhone", by language: those before it and those behind it. */
+/** The words before and after the name of a device or program in a line like "Sent from my iPhone", by language. */
 const forms: readonly (readonly [language: string, beginnings: string, endings: string])[] = [
   ["ar", "أُرسلت من|أرسلت من|مرسل من|تم الإرسال من|أرسل من|مُرسل من|أُرسل من|الحصول على outlook", ""],
   ["bg", "изпратено от|изпратено с|изтегляне на outlook за|вземете outlook за", ""],
@@ -99,7 +99,7 @@ const devices =
 const own =
   /^(?:sent (?:from|by) my|von mein|envoyé de mon|enviado (?:desde mi|do meu)|inviato dal mio|verstuurd vanaf mijn|发自我的|發自我的)/;
 
-/** True for a line, in lower case and without markup, that a device adds under a mail. */
+/** True for a line that a device adds at the end of a mail. The line must be in lower case and without markup. */
 export function isDeviceLine(line: string): boolean {
   if (line.length < 4 || line.length > maxLength) return false;
   const bare = line.replaceAll(links, "").trim();
@@ -109,7 +109,7 @@ export function isDeviceLine(line: string): boolean {
   if (begun?.includes("outlook")) return offer.test(bare) && count <= mostWords;
   if (begun === undefined && offer.test(bare) && offerEnd.test(bare)) return count <= mostWords;
   if (begun === undefined && !isEnded) return false;
-  // "Sent from my desk, which is easier than my phone" names the device in another clause.
+  // The device must be in the same clause: "Sent from my desk, which is easier than my phone" is not such a line.
   const clauses = bare.split(/[,;:!?.] /);
   const clause = (begun !== undefined ? clauses[0] : clauses.at(-1)) ?? "";
   if (devices.test(clause)) return true;
@@ -119,7 +119,7 @@ export function isDeviceLine(line: string): boolean {
 
 const maxLength = 150;
 
-/** "Get Outlook for iOS": an advertisement for Outlook names an operating system. */
+/** Matches an advertisement for Outlook, which names an operating system: "Get Outlook for iOS". */
 const offer = /outlook.{0,40}(?:ios|android|mac|windows)|(?:ios|android|mac|windows).{0,40}outlook/;
 const offerEnd =
   /(?:を入手|をダウンロード|다운로드|받기|가져오기|edinin|alın|indirin|beziehen|herunterladen|holen|beszerzése|下载|下載)\.?$/;
@@ -127,5 +127,5 @@ const offerEnd =
 /** The most words of such a line: "Sent from my toaster" is one, "Sent from my warehouse this morning, as I promised you" is not. */
 const mostWords = 6;
 
-/** The link in `Get Outlook for iOS<https://…>`, which converted HTML has. */
+/** Matches the link in `Get Outlook for iOS<https://…>`, which programs write when they convert HTML to text. */
 const links = /[<([] ?https?:[^ <([\])>]{0,100} ?[\])>]?/g;

@@ -40,7 +40,7 @@ export function extractionOf({ direction, subject, bodyText, bodyHtml, inReplyTo
   return { codes, links: linksIn(bodyText, walk), extractedText, extractedHtml };
 }
 
-/** The result for a message that could not be examined. */
+/** The result for a message that could not be examined: no codes, no links, and the whole text and HTML as new content. */
 export function nothingExtracted({ bodyText, bodyHtml }: Pick<ExtractedFrom, "bodyText" | "bodyHtml">): Extraction {
   return { codes: [], links: [], extractedText: bodyText, extractedHtml: bodyHtml };
 }
@@ -52,7 +52,7 @@ interface MessageContent extends ReplyFacts {
 
 interface NewContent {
   extractedText: string;
-  /** Undefined without HTML. */
+  /** The new part of the HTML, or undefined if the message has no HTML. */
   extractedHtml: string | undefined;
 }
 
@@ -68,7 +68,7 @@ export function newContentOf({ bodyText, bodyHtml, isReply }: MessageContent, wa
   const isFoundInHtmlAlone = cut !== undefined && extractedText === bodyText && cut.html.length <= htmlWindow;
   const extractedHtml = cut?.html ?? bodyHtml;
   if (!isFoundInHtmlAlone) return { extractedText, extractedHtml };
-  // Long HTML becomes plain lines, because a text with paragraphs takes longer to make.
+  // Long HTML is only converted to plain lines, because converting it to a text with paragraphs takes longer.
   const text = cut.html.length <= longestLaidOut ? textOfSeenHtml(cut.html) : cut.text();
   return { extractedText: text === "" ? extractedText : newTextOf(text, { isReply }), extractedHtml };
 }

@@ -36,7 +36,7 @@ export function foldText(text: string): FoldedText {
   return withWords(
     textOf(units),
     () => textOf(units.map((unit) => (unit < 0x80 ? smallAscii(unit) : wordUnitOf(unit)))),
-    // Ends right behind the last character, before invisible characters.
+    // Ends right after the last character, before invisible characters.
     (start, end) => text.slice(offsets[start], end > start ? endOf(text, offsets[end - 1] ?? 0) : offsets[start]),
   );
 }
@@ -61,7 +61,7 @@ export function foldWord(word: string): string {
 
 const isAscii = /^[\0-\x7f]*$/;
 
-/** Marks a character to leave out. Decoded text never has this one. */
+/** The code unit that marks a character to leave out. It is no character, and decoded text never has it. */
 const nothing = 0xffff;
 
 /** Replaces characters beyond the first plane that are no letters or digits, such as emoji. */
@@ -81,7 +81,7 @@ function textOf(units: Uint16Array): string {
   return decoder.decode(units);
 }
 
-/** Caches by code unit; 0 is unknown. */
+/** Caches of the folded characters, by code unit. 0 means that the character was not folded yet. */
 const knownShapes = new Uint16Array(0x10000);
 const knownWordUnits = new Uint16Array(0x10000);
 
@@ -122,7 +122,7 @@ function wordUnitOf(unit: number): number {
   return knownWordUnits[unit] ?? unit;
 }
 
-/** Letters that people write in two ways. */
+/** Letters that people write in two ways, with the spelling that replaces both. */
 const sameLetters: Readonly<Record<string, string>> = { İ: "i", ı: "i", ي: "ی", ى: "ی", ك: "ک", ة: "ه", "’": "'" };
 
 function newWordUnitOf(unit: number): number {

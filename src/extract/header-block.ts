@@ -22,7 +22,7 @@ export function headerBlocksIn(lines: readonly TextLine[]): (from: number) => bo
   };
 }
 
-/** Returns a function that is true if an index in a range fits. Ranges must ascend, and each index is tested once. */
+/** Returns a function that tells whether any index in a range fits. Its ranges must ascend, so that it tests each index only once. */
 function ascendingSearch(fits: (at: number) => boolean): (from: number, to: number) => boolean {
   let found = -1;
   let tested = 0;
@@ -35,7 +35,7 @@ function ascendingSearch(fits: (at: number) => boolean): (from: number, to: numb
   };
 }
 
-/** The labels of consecutive lines, and the index behind the last line that was read. */
+/** The labels of consecutive lines, and the index after the last line that was read. */
 function blockFrom(lines: readonly TextLine[], from: number, labelAt: (at: number) => Label | undefined): Block {
   const labels: Label[] = [];
   let others = 0;
@@ -87,7 +87,7 @@ const longestBlock = 16;
 const mostOthers = 2;
 const longestLabel = 30;
 
-/** A year, a time or an address. */
+/** Matches a year, a time or an address. */
 const fact = /\p{Nd}{4}|\p{Nd}[:.h]\p{Nd}{2}|[^\s@]@[^\s@]/u;
 
 /** The meaning of the word before the first colon. Stars and spaces around it are ignored (`*From:*`, `De :`). */

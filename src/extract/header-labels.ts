@@ -110,7 +110,7 @@ export const headerLabels: Readonly<Record<string, Readonly<Record<HeaderKind, r
   ),
 };
 
-/** The meanings of each label, with their languages. */
+/** The meanings of each label: which header field it names, in which language. */
 export const meaningsOfLabel: ReadonlyMap<string, readonly Meaning[]> = Map.groupBy(
   Object.entries(headerLabels).flatMap(([language, kinds]) =>
     kindsOfHeader.flatMap((kind) => kinds[kind].map((label): Meaning => ({ label, language, kind }))),

@@ -3,13 +3,13 @@ import type { HtmlElement } from "../mail/html/html-element.ts";
 import { type HtmlWalk, withSingleSpaces } from "../mail/html/html-walk.ts";
 import { longestLine, type TextLine, textLine } from "./reply-lines.ts";
 
-/** A visible line of HTML. Its range is that in the HTML. */
+/** A visible line of HTML. `start` and `end` are offsets in the HTML. */
 export interface HtmlLine extends TextLine {
   /** The element around its first words. */
   parent: HtmlElement | undefined;
 }
 
-/** The visible lines with words, in order. */
+/** The visible lines of the HTML that have words, in order. */
 export function htmlLines({ html, pieces }: HtmlWalk): HtmlLine[] {
   const lines: HtmlLine[] = [];
   let open: { written: string; start: number; end: number; parent: HtmlElement | undefined } | undefined;

@@ -28,10 +28,10 @@ export function quoteMarkOf({ name, attributes }: HtmlElement): QuoteMark | unde
   return undefined;
 }
 
-/** Outlook adds `x_` to the ids and classes in a quote. */
+/** Matches the prefix `x_`, which Outlook adds to the ids and classes in a quote. */
 const pasted = /^(?:x_){1,5}/;
 
-/** `yahoo_quoted_0123456789`, `ydpabc123yahoo_quoted`. */
+/** Matches the name that Yahoo gives to a quote: `yahoo_quoted_0123456789`, `ydpabc123yahoo_quoted`. */
 const yahooQuote = /^(?:ydp[a-z0-9]{1,20})?yahoo_quoted/i;
 
 const marks = (mark: QuoteMark, names: string): [string, QuoteMark][] => names.split(" ").map((name) => [name, mark]);

@@ -48,7 +48,7 @@ interface Cut {
   end: number;
 }
 
-/** The cuts, sorted by `start`. */
+/** The ranges of quotes and signatures to remove, sorted by `start`. */
 function cutsOf(walk: HtmlWalk, lines: readonly HtmlLine[], { isReply, bodyEnd }: Mail): Cut[] {
   const cuts: Cut[] = [];
   const restAt = isReply ? restByWords(lines) : undefined;
@@ -114,7 +114,10 @@ function cutsOfContainer(walk: HtmlWalk, lines: readonly HtmlLine[], index: numb
   return [{ start: container.contentStart, end: first.end }, ...quotes.slice(1)];
 }
 
-/** Finds the attribution in the lines right above a blockquote. If no line is between two blockquotes, only the first one gets it. */
+/**
+ * Returns a function that finds the attribution in the lines right above a blockquote. If no line is between two blockquotes, only the
+ * first one gets it.
+ */
 function attributionsAbove(lines: readonly HtmlLine[]): (quote: HtmlElement) => Cut[] {
   const attributions = attributionsIn(lines);
   let previous = 0;
@@ -139,10 +142,12 @@ function elementOfLine(lines: readonly HtmlLine[], line: HtmlLine): Cut {
   return found;
 }
 
-/** The element or line at which a quote begins. */
+/** The element or the line at which a quote begins: its offset and the element around it. */
 type QuoteStart = Pick<HtmlElement, "start" | "parent">;
 
-/** The start of a quote without markup: "Original message" between dashes, a copied header block, or an attribution without a blockquote. */
+/**
+ * The start of a quote without markup: "Original message" between dashes, a copied header block, or an attribution without a blockquote.
+ */
 function restByWords(lines: readonly HtmlLine[]): QuoteStart | undefined {
   const beginsHeader = headerBlocksIn(lines);
   const attributions = attributionsIn(lines);
@@ -167,7 +172,7 @@ function isIndented(element: HtmlElement | undefined): boolean {
   return false;
 }
 
-/** The outermost element that begins with this line. */
+/** The outermost element whose first words are this line, or the line itself if there is none. */
 function outermostFrom(lines: readonly HtmlLine[], index: number): QuoteStart | undefined {
   const line = lines[index];
   let found: QuoteStart | undefined = line;

@@ -1,7 +1,7 @@
 /** A line of a text. */
 export interface TextLine {
   start: number;
-  /** The offset behind its line break. */
+  /** The offset after its line break. */
   end: number;
   /** Its first 1,000 characters for comparison: in lower case, without invisible characters, trimmed. */
   words: string;
@@ -26,7 +26,7 @@ export function textLines(text: string): TextLine[] {
   return lines;
 }
 
-/** A line of these words, with their range. */
+/** Makes a line from its written words. `start` and `end` are its range. */
 export function textLine(written: string, start: number, end: number): TextLine {
   return lineOf(plainWords(written.slice(0, longestLine)), start, end);
 }

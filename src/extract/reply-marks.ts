@@ -23,7 +23,7 @@ export function beginsOriginal(line: string): boolean {
   return languages.some(({ original, message }) => hasOne(title, original) && hasOne(title, message));
 }
 
-/** The words that may be a mark: a short line, or the rule before a header block on the same line. */
+/** The part of a line that may be a mark: a short line as a whole, or the rule before a header block on the same line. */
 function markOf(line: string): string | undefined {
   if (line.length <= longestMark && !line.includes(":")) return line;
   const rule = ruleBeforeHead.exec(line)?.[0];
@@ -58,14 +58,14 @@ const languages = Object.values(ruleWords);
 
 const longestMark = 100;
 
-/** `-------- Original message --------`, with a header block behind it. */
+/** Matches `-------- Original message --------` at the beginning of a line. A header block may follow on the same line. */
 const ruleBeforeHead = /^-{5,20}[^-]{1,60}-{5,20}/;
 const mostFooterLines = 10;
 
 /** `Jane Doe---03/03/2026 02:05:07 PM---Hi Bob`, which Notes writes above a copied header block. */
 const notesLine = /-{3}\d{1,4}[./-]\d{1,2}[./-]\d{2,4} \d{1,2}[:.]\d{2}[^-]{0,20}-{3}/;
 
-/** `------------------ Original ------------------`, in any language. */
+/** Matches a title between dashes in any language: `------------------ Original ------------------`. */
 const ruledTitle = /^[-‐–—]{10}[-‐–—]{0,50}[^-‐–—]{1,40}[-‐–—]{10}/;
 
 const replyLimits: readonly string[] = [
@@ -81,7 +81,7 @@ const replyLimits: readonly string[] = [
   "boven deze regel",
 ];
 
-/** The words behind two or more dashes, without the dashes at the end; undefined without dashes. */
+/** The words after two or more dashes, without the dashes at the end; undefined without dashes. */
 function ruledWords(words: string): string | undefined {
   if (beginsWithLetter(words)) return undefined;
   if (!/^[-*_=‐‑‒–—]{2}/.test(words)) return undefined;

@@ -37,19 +37,19 @@ export function newTextOf(text: string, { isReply }: ReplyFacts): string {
 /** Extraction examines this much of a mail's text. */
 export const textWindowBytes = 64 * 1024;
 
-/** The lines to remove, and the first line of a forwarded mail, from which everything is kept. */
+/** The lines to remove, and the index of the first line of a forwarded mail. Everything from that line on is kept. */
 interface Found {
   quoted: readonly boolean[];
   forwardAt: number | undefined;
 }
 
-/** A range of the sender's own lines. `to` is the index behind the last. */
+/** A range of the sender's own lines. `to` is the index after the last. */
 interface Part {
   from: number;
   to: number;
 }
 
-/** In a reply all quotes are removed. A quote without `>` reaches to the end. */
+/** Finds the lines to remove from a reply: all its quotes. A quote without `>` reaches to the end. */
 function quotesOfReply(lines: readonly TextLine[]): Found {
   const quoted: boolean[] = lines.map(() => false);
   const beginsHeader = headerBlocksIn(lines);
@@ -81,7 +81,7 @@ function beginsUnmarkedQuote(words: string): boolean {
   return beginsOriginal(words) || isReplyLimit(words);
 }
 
-/** In a mail that is no reply, only the quoted lines at the end are removed. */
+/** Finds the lines to remove from a mail that is no reply: only the quoted lines at its end, if `isAll` says that `lines` has the end. */
 function quoteAtEnd(lines: readonly TextLine[], isAll: boolean): Found {
   const quoted: boolean[] = lines.map(() => false);
   const forwardAt = lines.findIndex(({ words }, at) => beginsForward(words) || beginsMarkedForward(lines, at));
@@ -125,7 +125,10 @@ function ownParts(lines: readonly TextLine[], { quoted, forwardAt }: Found): Par
   return parts;
 }
 
-/** Removes footers, the signature and the device's line from the end of the mail. If nothing remains of the last part, the part before it is the end. */
+/**
+ * Removes footers, the signature and the device's line from the last part. If nothing remains of that part, the part before it becomes the
+ * last one.
+ */
 function trimLastParts(lines: readonly TextLine[], parts: Part[]): void {
   for (let last = parts.at(-1); last !== undefined; last = parts.at(-1)) {
     last.to = withoutSignature(lines, last);
@@ -157,7 +160,7 @@ function withoutDeviceLine(lines: readonly TextLine[], { from, to }: Part): numb
   return end === to ? to : endOfWords(lines, from, end);
 }
 
-/** The index behind the last line with words before `to`. */
+/** The index after the last line with words before `to`. */
 function endOfWords(lines: readonly TextLine[], from: number, to: number): number {
   let end = to;
   while (end > from && lines[end - 1]?.isBlank === true) end -= 1;
@@ -176,7 +179,7 @@ function partOf(text: string, lines: readonly TextLine[], from: number, to: numb
   return text.slice(start, lines[endOfWords(lines, first, to) - 1]?.end ?? start).trimEnd();
 }
 
-/** The length of the white space at the end of the window. It is kept together with the text behind the window. */
+/** The length of the white space at the end of the window. It is kept together with the text after the window. */
 function trailing(window: string): number {
   return window.length - window.trimEnd().length;
 }

@@ -8,7 +8,7 @@ export function hasForwardPrefix(subject: string): boolean {
   return forwards.has(prefixOf(subject));
 }
 
-/** The word before the first colon, without a count of replies behind it and without list tags before it. */
+/** The word before the first colon, without a count of replies after it and without list tags before it. */
 function prefixOf(subject: string): string {
   let line = subject.slice(0, mostRead).trimStart();
   for (let tags = 0; tags < 3 && line.startsWith("["); tags += 1) {
@@ -21,7 +21,7 @@ function prefixOf(subject: string): string {
 
 const mostRead = 200;
 
-/** `Re[2]`, `Re(3)`, `Re^4`, `Re*5`. */
+/** Matches the count of replies at the end of a prefix: `Re[2]`, `Re(3)`, `Re^4`, `Re*5`. */
 const countBehind = / ?(?:\[\d{1,4}\]|\(\d{1,4}\)|[*^]\d{1,4})$/;
 
 /** The prefixes of replies in all languages, in lower case. */

@@ -9,7 +9,7 @@ export interface FoundWord<Kind> {
 
 /**
  * Finds the words of a table in a folded text. It takes one pass, in linear time for any text. The words of a table are stems: `kod` also
- * finds `kodunuz`. A `-` before a stem allows letters before it (`Bestätigungscode`); a `.` behind it forbids letters behind it. Neither
+ * finds `kodunuz`. A `-` before a stem allows letters before it (`Bestätigungscode`); a `.` after it forbids letters after it. Neither
  * has a meaning for scripts without spaces between words.
  */
 export function wordFinder<Kind extends string>(
@@ -45,7 +45,7 @@ export function wordFinder<Kind extends string>(
   };
 }
 
-/** A hash table of stems by their first characters, with two tables for quick tests. A drawer is one bucket of the table. */
+/** A hash table of stems by their first characters, with two arrays for quick tests. A drawer is one bucket of the hash table. */
 interface Drawers<Kind> {
   stems: ReadonlyMap<number, readonly Stem<Kind>[]>;
   /** By drawer: 1 if it holds a stem. */
@@ -92,7 +92,7 @@ function drawerOf(text: string, at: number, length: number): number {
   return drawer & 0xffff;
 }
 
-/** The code unit, or 0 behind the end. */
+/** The code unit, or 0 after the end. */
 function unitAt(text: string, at: number): number {
   return at < text.length ? text.charCodeAt(at) : 0;
 }
@@ -121,7 +121,7 @@ function fits<Kind>(words: string, at: number, { text, whole, spaced }: Stem<Kin
   return !spaced || !whole || end >= words.length || !isLetter(words, end) || isUnspaced(words, end);
 }
 
-/** At most this many letters behind a stem count as its ending. */
+/** At most this many letters after a stem count as its ending. */
 const longestEnding = 24;
 
 function wordEnd(words: string, from: number, spaced: boolean): number {
@@ -131,7 +131,7 @@ function wordEnd(words: string, from: number, spaced: boolean): number {
   return end;
 }
 
-/** The cached properties of each code unit, as bits; 0 if they were not computed yet. */
+/** The properties of each code unit as bits, cached. 0 means that they were not computed yet. */
 const known = new Uint8Array(0x10000);
 const knownBit = 1;
 const letterBit = 2;

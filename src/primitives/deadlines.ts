@@ -1,9 +1,9 @@
-/** Deadlines of thousands of things with one timer, since a timer for each costs memory. */
+/** Deadlines of thousands of items with one timer, because a timer for each item costs memory. */
 export interface Deadlines<One> {
-  /** `onEnd` is called after `afterMs` or up to one slot later, and never earlier. */
+  /** Calls `onEnd` with the item after `afterMs`, or up to one slot later, but never earlier. */
   add(one: One, afterMs: number): void;
   remove(one: One): void;
-  /** All things whose deadline is not over. */
+  /** All items whose deadline is not over. */
   all(): One[];
 }
 
@@ -51,7 +51,7 @@ export function deadlines<One>(onEnd: (one: One) => void, nowMs = () => performa
       others?.delete(one);
       if (others?.size !== 0) return;
       slots.delete(slot);
-      // An idle timer does no harm, but it would keep the process from ending.
+      // Stops the timer after the last item, because it would keep the process from ending.
       if (slots.size === 0) arm();
     },
     all: () => [...slotOf.keys()],

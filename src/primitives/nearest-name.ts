@@ -1,6 +1,6 @@
 /**
- * The name that was probably meant by an unknown one: it differs only in case, dashes and underscores, or else by the fewest typing errors,
- * at most one error in three letters. `undefined` if no name is near.
+ * The known name that was probably meant by an unknown name. It differs only in case, dashes and underscores, or else by the fewest typing
+ * errors, at most one error in three letters. `undefined` if no name is that near.
  */
 export function nearestName(unknown: string, names: readonly string[]): string | undefined {
   if (unknown.length > longestName) return undefined;
@@ -19,7 +19,7 @@ export function nearestName(unknown: string, names: readonly string[]): string |
   return nearest;
 }
 
-/** A longer name is no typing error, and comparing takes the square of the length. */
+/** The most characters of an unknown name. A longer one is no typing error, and the time to compare grows with the square of the length. */
 const longestName = 64;
 
 function plain(name: string): string {

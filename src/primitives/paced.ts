@@ -1,6 +1,6 @@
-/** An act that is requested often and done at most once in a period. */
+/** A function that is requested often and called at most once in a period. */
 export interface Paced {
-  /** Acts at once after a quiet period; otherwise once at the end of the pause, however often it was requested. */
+  /** Calls the function at once if the last call is at least a period ago. Otherwise calls it once when the period is over. */
   ask(): void;
   stop(): void;
 }

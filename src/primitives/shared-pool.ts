@@ -1,7 +1,8 @@
 /**
- * Slots that accounts share, so that a few accounts can't hold all of them. It only counts.
+ * A pool of slots that accounts share, so that a few accounts can't hold all of them. It only counts the slots in use. A stay is the use of
+ * one slot by an account.
  *
- * | free slots | an account may have in all |
+ * | free slots | slots that one account may hold |
  * |---|---|
  * | more than `kept` | `ofAccount` |
  * | more than half of `kept` | a tenth of `kept` |
@@ -11,15 +12,15 @@
  * of an account does not change with every slot.
  */
 export interface SharedPool<Stay> {
-  /** The number of slots that may be taken at this step, by this account or in all. `reserved` slots count as taken. */
+  /** The number of slots that this account, or all accounts together, may still take at this step. `reserved` slots count as taken. */
   left(reserved: number, accountId?: string): number;
   enter(stay: Stay): void;
   leave(stay: Stay): void;
-  /** In order of entry: the first is the oldest. */
+  /** All stays in the order in which they began, the oldest first. */
   stays(): Iterable<Stay>;
   /**
-   * Accounts that hold at least a tenth of `kept` slots, or one if the current step allows no more, with the slots that each may still
-   * take. All others may be treated as if they held none.
+   * The accounts that hold at least a tenth of `kept` slots, or at least one slot if the current step allows no more, with the number of
+   * slots that each may still take. All other accounts may be treated as if they held no slot.
    */
   busyAccounts(reserved: number): { accountId: string; inHand: number; slots: number }[];
   /** Whether no common slot is left. */
@@ -27,9 +28,9 @@ export interface SharedPool<Stay> {
   size(): number;
 }
 
-/** The slots of one pool. */
+/** The size of a pool. */
 export interface PoolSize {
-  /** Slots for all. */
+  /** The number of slots for all accounts. */
   common: number;
   /** The most common slots that one account gets. */
   ofAccount?: number;
@@ -46,7 +47,7 @@ export function sharedPool<Stay extends { accountId: string }>({
   const inHandOf = new Map<string, number>();
   const few = Math.ceil(kept / 10);
 
-  /** The number of slots that one account may hold now, and the number left until that changes. */
+  /** `most`: the number of slots that one account may hold now. `slots`: the number of free slots until the next step. */
   function step(reserved: number): { most: number; slots: number } {
     const free = common + kept - stays.size - reserved;
     const last = Math.floor(kept / 2);

@@ -1,6 +1,6 @@
 /**
- * Runs work that blocks the process, in pieces. After `longestMs` the event loop runs other work first. The next piece is that of the owner
- * whose work has taken the least time.
+ * Runs work that blocks the process, in pieces. After pieces of `longestMs` in all, the event loop runs other work before the next piece.
+ * The next piece is always that of the owner whose work has taken the least time.
  */
 export interface Turns {
   /** Does the work for each item, in order. */
@@ -62,7 +62,7 @@ export function turns(longestMs: number, nowMs = () => performance.now()): Turns
           resolve(results);
           return false;
         };
-        // A new owner starts with the time of the owner that has spent least.
+        // A new owner starts with the least time of all waiting owners. With 0 it would come before all others for a long time.
         const line = lines.get(owner) ?? {
           jobs: [],
           spentMs: Math.min(...Array.from(lines.values(), (each) => each.spentMs)),

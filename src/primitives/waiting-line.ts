@@ -1,20 +1,20 @@
-/** A queue of callers that wait for the same kind of thing, first come first served. */
+/** A queue of callers that wait for a thing of the same kind, for example a connection. The first caller is served first. */
 export interface WaitingLine<Thing, Wish = unknown> {
   readonly length: number;
-  /** The wish of the first caller. */
+  /** The wish with which the first caller joined. */
   readonly firstWish: Wish | undefined;
   /** Resolves with the thing; rejects after a time-out, an abort or `rejectAll`. */
   join(how: { wish?: Wish; signal?: AbortSignal | undefined }): Promise<Thing>;
-  /** Gives the thing to the first caller. */
+  /** Resolves the promise of the first caller with the thing. */
   serveFirst(thing: Thing): void;
   rejectAll(error: unknown): void;
 }
 
 export interface Patience {
   waitMs: number;
-  /** The error after a time-out. */
+  /** Makes the error for a caller that has waited too long. */
   late: () => Error;
-  /** The error when the signal aborts. */
+  /** Makes the error for a caller whose signal aborts. */
   calledOff?: () => Error;
 }
 

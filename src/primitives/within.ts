@@ -1,6 +1,6 @@
 /**
- * The result of `work`, or that of `late` if the time is over first; `late` may also throw. The work itself continues, unless `late` ends
- * it.
+ * Returns the result of `work`. If `ms` are over first, calls `late` and returns its result, or rejects if it throws. The work itself goes
+ * on, unless `late` ends it.
  */
 export function within<Value, Late>(ms: number, work: PromiseLike<Value>, late: () => Late): Promise<Value | Late> {
   return new Promise((resolve, reject) => {

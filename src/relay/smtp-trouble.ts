@@ -3,7 +3,10 @@ import type { Failure } from "../domain/outcome.ts";
 import { cleanLine, parseSmtpReply, type SmtpReply } from "../standards/smtp-reply.ts";
 import { Lost } from "./smtp-conversation.ts";
 
-/** No session could be opened. The mail is always retried: the refusal is not about this mail. */
+/**
+ * Thrown if there is no SMTP session for a mail: none could be opened, or none became free in time. The mail is always
+ * retried, because the failure is not about the mail itself.
+ */
 export class SmtpTrouble extends Error {
   readonly failure: Failure;
   readonly tlsFailed: boolean;

@@ -1,6 +1,9 @@
 import type { Origin } from "./door.ts";
 
-/** Counts the connections: in all, and for each network. A balancer counts only in all, since it has many clients. */
+/**
+ * Counts the connections: in all, and for each network. Connections of a load balancer count only in all, since many clients connect
+ * through it.
+ */
 export interface Admission {
   /** Counts a connection, or returns the limit that it would exceed. */
   enter(origin: Origin): "entered" | "full" | "address_full";

@@ -1,6 +1,6 @@
 /** Reads one mail from the connection, from the reply 354 to the final dot. */
 export interface DataReader {
-  /** Reads the next octets. Returns the index behind the final dot's CRLF, or -1 if the mail goes on. */
+  /** Reads the next octets. Returns the index after the final dot's CRLF, or -1 if the mail goes on. */
   read(chunk: Buffer): number;
   /** Frees the octets. The rest of the mail is only counted and searched for its end. */
   discard(): void;
@@ -15,12 +15,12 @@ export interface DataReader {
 }
 
 /**
- * Only CRLF ends a line (RFC 5321 §2.3.8), so only CRLF "." CRLF ends the mail (§4.1.1.4) and only a dot behind CRLF was stuffed
+ * Only CRLF ends a line (RFC 5321 §2.3.8), so only CRLF "." CRLF ends the mail (§4.1.1.4) and only a dot after CRLF was stuffed
  * (§4.5.2). A bare LF or CR is an ordinary octet and stays in the mail. A server that reads it as the end of a line can be made to see
  * two mails instead of one (SMTP smuggling). A line of one dot next to such an octet is reported, since the next server might do that.
  *
- * A dot matters only behind CR or LF, which is rare. So the reader finds each such dot by native search, and reads only the two or three
- * octets behind it one by one.
+ * A dot matters only after CR or LF, which is rare. So the reader finds each such dot by native search, and reads only the two or three
+ * octets after it one by one.
  */
 export function dataReader(maxBytes: number): DataReader {
   let state: State = LINE_START;
@@ -111,7 +111,7 @@ type State =
   | typeof DOT
   | typeof DOT_CR
   | typeof BARE_DOT;
-/** Behind CRLF, or at the start of the mail. */
+/** The reader is after CRLF, or at the start of the mail. */
 const LINE_START = 0;
 const TEXT = 1;
 const CR = 2;
@@ -119,7 +119,7 @@ const BARE_LF = 3;
 /** CRLF "." and CRLF "." CR: kept only when the mail goes on. */
 const DOT = 4;
 const DOT_CR = 5;
-/** A dot behind a bare CR or LF, which is kept. */
+/** The reader is after a dot that follows a bare CR or LF. Such a dot is kept. */
 const BARE_DOT = 6;
 
 const CR_OCTET = 0x0d;

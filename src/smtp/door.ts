@@ -46,7 +46,7 @@ export interface InboundMail {
     recipients: readonly AcceptedRecipient[];
     client: {
       address: string;
-      /** `network` of its origin. */
+      /** The `network` of the client's origin. */
       network: string;
       /** The argument of EHLO or HELO, lower-cased. */
       heloName: string;

@@ -18,7 +18,10 @@ export interface Shared {
   readonly memory: MemoryBudget;
   readonly observe: SmtpObserver;
   originOf(address: string): Origin;
-  /** Undefined for a balancer, which has many clients. */
+  /**
+   * The network of a client, for the limit on memory. Undefined for a load balancer (`uncountedAddresses`), because many clients connect
+   * through it.
+   */
   networkOf(origin: Origin): string | undefined;
   /** Set when the listener stops. Sessions then begin nothing new. */
   draining: boolean;

@@ -1,4 +1,4 @@
-/** A certificate and its key as PEM. `cert` may have the chain behind the leaf. */
+/** A certificate and its key as PEM. In `cert`, the intermediate certificates may follow the server's own. */
 export interface Certificate {
   cert: string;
   key: string;

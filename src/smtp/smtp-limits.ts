@@ -3,7 +3,7 @@ export interface SmtpLimits {
   maxConnections: number;
   /** For one IPv4 address or one IPv6 /64. An IPv6 /48 has four times as many. */
   maxConnectionsPerAddress: number;
-  /** Addresses of balancers. They have many clients, so only the limits for all addresses together count for them. */
+  /** Addresses of load balancers. Many clients connect through one, so only the limits for all addresses together apply to it. */
   uncountedAddresses: readonly string[];
   maxCommandOctets: number;
   maxRecipients: number;

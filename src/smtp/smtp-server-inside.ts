@@ -133,7 +133,7 @@ export abstract class LibraryConnection extends SMTPConnection {
 }
 
 /**
- * The library's command parser with our own reader of DATA. The library's reader also removes a dot behind a bare LF, which changes the
+ * The library's command parser with our own reader of DATA. The library's reader also removes a dot after a bare LF, which changes the
  * mail, keeps one object for each stuffed dot, and copies each chunk once more.
  */
 export class CommandParser extends SMTPStream {
@@ -148,7 +148,7 @@ export class CommandParser extends SMTPStream {
     this._dataMode = true;
   }
 
-  /** Returns to commands, with the octets behind the mail. */
+  /** Returns to commands. `rest` has the octets after the mail, which are read as commands. */
   endData(rest: Buffer, done: Done): void {
     this._dataMode = false;
     if (rest.length > 0) this._write(rest, "buffer", done);

@@ -5,7 +5,7 @@ import type { SmtpLimits } from "./smtp-limits.ts";
 
 /** The transfer of one mail, from 354 until its reply. */
 export interface Transfer {
-  /** Reads the next octets. Returns the index behind the final dot, or -1 if the mail goes on. */
+  /** Reads the next octets. Returns the index after the final dot's CRLF, or -1 if the mail goes on. */
   take(chunk: Buffer): number;
   /** The complete mail, or the reply that refuses it. */
   result(): { raw: Uint8Array } | { fault: Reply };
@@ -23,7 +23,7 @@ export interface TransferBounds {
   readonly limits: SmtpLimits;
   readonly maxBytes: number;
   readonly memory: MemoryBudget;
-  /** The network whose share of the memory it uses; undefined for a balancer. */
+  /** The network whose share of the memory the mail uses; undefined for a load balancer (`uncountedAddresses`). */
   readonly network: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The quality of a media type in an `Accept` field (RFC 9110 §12.5.1), from 0 (not acceptable) to 1. An entry for the type wins over one
- * for its kind (`text/*`), which wins over one for all types. Without the field everything is acceptable.
+ * The quality of a media type in an `Accept` field (RFC 9110 §12.5.1), from 0 (not acceptable) to 1. An entry for the type wins over an
+ * entry for its kind (`text/*`), which wins over an entry for all types. Without the field every type has quality 1.
  */
 export function acceptedQuality(accept: string | null, mediaType: string): number {
   if (accept === null || accept.trim() === "") return 1;

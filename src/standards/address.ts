@@ -40,7 +40,7 @@ export function splitAddress(address: string): AddressParts | undefined {
   return { local: address.slice(0, at), domain: address.slice(at + 1) };
 }
 
-/** The tag behind the first `+` of the local part, or null without one. */
+/** The tag after the first `+` of the local part, or null if it has no `+`. */
 export function tagOf(address: string): string | null {
   const { local = "" } = splitAddress(address) ?? {};
   const at = unquoted(local).indexOf("+");
@@ -58,8 +58,8 @@ export type RoleName = "postmaster" | "abuse";
 
 /**
  * The recipient that an SMTP address names. Case is ignored, `user+tag` is `user`, and `postmaster` needs no domain (RFC 5321 §4.5.1). Only
- * the domain behind the last @ decides whether an address is ours, so that the old relaying forms (`a%b@ours`, `b!a@ours`, `@ours:a@b`,
- * `"a@b"@ours`) are an unknown user or another domain and are never relayed.
+ * the domain after the last @ decides whether an address is ours. So an old form for relaying (`a%b@ours`, `b!a@ours`, `@ours:a@b`,
+ * `"a@b"@ours`) is an unknown user or another domain, and is never relayed.
  */
 export function recipientOf(address: string, mailDomain: string): Recipient {
   if (!address.includes("@"))
@@ -73,7 +73,7 @@ export function recipientOf(address: string, mailDomain: string): Recipient {
   return username.test(local) ? { kind: "inbox", username: user } : { kind: "unknown" };
 }
 
-/** The form of a username (contract §4). No other local part is an inbox. */
+/** The form of a username (contract §4). A local part of another form is never that of an inbox. */
 const username = /^[a-z0-9][a-z0-9.-]{1,28}[a-z0-9]$/i;
 
 function roleOf(name: RoleName): Recipient {
@@ -85,7 +85,7 @@ function unquoted(local: string): string {
   return /^"[^"\\]*"$/.test(local) ? local.slice(1, -1) : local;
 }
 
-/** The domain in lower-case A-labels, or `undefined` if it is no host name. */
+/** The domain in lower-case A-labels, or `undefined` if it is not a valid host name. */
 export function asciiDomain(domain: string): string | undefined {
   let ascii = domain.toLowerCase();
   if (notAscii.test(domain) || ascii.includes("xn--")) {
@@ -93,7 +93,7 @@ export function asciiDomain(domain: string): string | undefined {
     if (/[^a-z0-9.\-\u0080-\u{10ffff}]/u.test(ascii)) return undefined;
     ascii = domainToASCII(ascii);
   }
-  // A last label of digits is an IPv4 address (RFC 3696 §2).
+  // A name whose last label has only digits is refused, because it would be read as an IPv4 address (RFC 3696 §2).
   return isHostName(ascii) && !/(?:^|\.)\d+$/.test(ascii) ? ascii : undefined;
 }
 

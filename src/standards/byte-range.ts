@@ -5,8 +5,8 @@ export interface ByteRange {
 }
 
 /**
- * The range that a `Range` field requests from a body of this size (RFC 9110 §14.2), `unsatisfiable`, or `undefined` for the whole body. A
- * malformed field, another unit and several ranges are ignored, as the RFC allows.
+ * The range that a `Range` field requests from a body of this size (RFC 9110 §14.2). `unsatisfiable` if the body has no such bytes.
+ * `undefined` means the whole body, also for a malformed field, another unit and several ranges, which the RFC allows to ignore.
  */
 export function parseRange(field: string | null, sizeBytes: number): ByteRange | "unsatisfiable" | undefined {
   const [, from = "", to = ""] = /^\s*bytes\s*=\s*(?:(\d{1,15})\s*)?-\s*(?:(\d{1,15})\s*)?$/i.exec(field ?? "") ?? [];

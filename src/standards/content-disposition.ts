@@ -7,8 +7,8 @@ export function attachmentDisposition(filename: string): string {
 }
 
 /**
- * The disposition of a part of a mail, as tokens for folding (RFC 2183, RFC 2231). The ASCII name comes second, because a common reader uses
- * the first one. If the name is ASCII, it is the only one. `filename` is clean text.
+ * The disposition of a part of a mail, as tokens for folding (RFC 2183, RFC 2231). An ASCII name is written once. Any other name is written
+ * twice: encoded, then in ASCII, because a common reader uses the first one. `filename` must be clean text.
  */
 export function mimeDisposition(disposition: "inline" | "attachment", filename: string): string[] {
   const plain = plainName(filename);
@@ -28,7 +28,10 @@ function hex(character: string): string {
   return character.charCodeAt(0).toString(16).toUpperCase();
 }
 
-/** The type with which a stored file is served. A type that a browser runs or renders as a page, and an invalid one, become arbitrary bytes. */
+/**
+ * The media type with which a stored file is served. It is `application/octet-stream` if the file's own type is invalid, or is one that a
+ * browser runs or renders as a page.
+ */
 export function harmlessType(contentType: string): string {
   const isType = /^[a-z0-9!#$&^_.+-]{1,127}\/[a-z0-9!#$&^_.+-]{1,127}$/.test(contentType);
   return isType && !active.test(contentType) ? contentType : "application/octet-stream";
@@ -36,7 +39,7 @@ export function harmlessType(contentType: string): string {
 
 const active = /html|xml|svg|xsl|script|x-shockwave-flash|^multipart\//;
 
-/** The name of a form's part and of its file, if it has one (RFC 7578 §4.2); `undefined` for an invalid field. */
+/** Parses the Content-Disposition of a part of a form: its name and, if any, its file name (RFC 7578 §4.2). `undefined` if invalid. */
 export function parseFormDisposition(field: string): { name: string; filename: string | undefined } | undefined {
   const found: Partial<Record<"name" | "filename", string>> = {};
   const type = /^\s*form-data\s*(?=;)/i.exec(field);
@@ -53,7 +56,9 @@ export function parseFormDisposition(field: string): { name: string; filename: s
 
 const formParameter = /;\s*([a-z*]+)=(?:"((?:[^"\\]|\\.)*)"|([^;"\s]*))/gi;
 
-/** Decodes a quoted name. Browsers write a quote as `%22`, curl as `\"`. Another backslash belongs to a Windows path. */
+/**
+ * Decodes a quoted name. Browsers write a quote as `%22`, curl as `\"`. Any other backslash is kept, because it belongs to a Windows path.
+ */
 function unescaped(quoted: string): string {
   return quoted
     .replace(/\\(["\\])/g, "$1")

@@ -1,4 +1,4 @@
-/** The first 128 bits of a SHA-256 as a uuid: a short key that does not collide by chance. */
+/** The first 128 bits of the SHA-256 of the data, as a uuid: a short key that does not collide by chance. */
 export function shortDigest(data: string | Uint8Array): string {
   const hex = new Bun.CryptoHasher("sha256").update(data).digest("hex");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
@@ -8,7 +8,7 @@ export function sha256Hex(data: string | Uint8Array): string {
   return new Bun.CryptoHasher("sha256").update(data).digest("hex");
 }
 
-/** Trace fields, which servers add before a mail (RFC 5321 §4.4). Two copies of a mail over different routes differ in them. */
+/** The names of trace fields, which servers add before a mail (RFC 5321 §4.4). Copies that came by different routes differ in them. */
 const trace = ["received", "return-path", "delivered-to", "x-original-to", "x-received"].map(bytesOf);
 
 /** A mail without its trace fields, or all of it if nothing else is left. */
@@ -17,10 +17,10 @@ export function contentOf(raw: Uint8Array): Uint8Array {
   return isEmpty(raw, start, raw.length) ? raw : raw.subarray(start);
 }
 
-/** The limit on the header that is read; real ones are shorter. Reading 25 MB of header would block everything else. */
+/** The most octets of a header that are read; real headers are shorter. Reading a header of 25 MB would block the process. */
 const mostHeadBytes = 256 << 10;
 
-/** The offset behind the trace fields. It reads bytes, since strings for 25 MB of lines took a second. */
+/** The offset after the trace fields. The code reads bytes, because making strings of 25 MB of lines took a second. */
 function endOfTrace(raw: Uint8Array): number {
   let start = 0;
   while (trace.some((name) => isNamed(raw, start, name))) {
@@ -31,7 +31,7 @@ function endOfTrace(raw: Uint8Array): number {
   return start;
 }
 
-/** True for a CR without LF. Some readers end the line there, and see another field or the text behind it. */
+/** True if the range has a CR without LF. Some readers end the line there, and read the rest as another field or as the text. */
 function hasBareCr(raw: Uint8Array, start: number, end: number): boolean {
   for (let at = start; at < end; at += 1) if (raw[at] === cr && raw[at + 1] !== lf) return true;
   return false;
@@ -39,7 +39,10 @@ function hasBareCr(raw: Uint8Array, start: number, end: number): boolean {
 
 const marks = ["message-id", "date"].map(bytesOf);
 
-/** True if a mail has a Message-ID or a Date. Without them, two identical mails may be two different alerts. */
+/**
+ * True if a mail has a Message-ID or a Date that is not empty. Two identical mails without both may be two different alerts, not copies of
+ * one mail.
+ */
 export function isMarked(raw: Uint8Array): boolean {
   const head = raw.subarray(0, mostHeadBytes);
   let start = 0;
@@ -68,21 +71,21 @@ function isNamed(raw: Uint8Array, start: number, name: Uint8Array): boolean {
   return raw[pastBlanks(raw, start + name.length)] === colon;
 }
 
-/** The offset behind white space, which older mail has between a name and its colon (RFC 5322 §4.5). */
+/** The offset after the white space at `start`. Older mail has such space between the name of a field and its colon (RFC 5322 §4.5). */
 function pastBlanks(raw: Uint8Array, start: number): number {
   let at = start;
   while (raw[at] === space || raw[at] === tab) at += 1;
   return at;
 }
 
-/** The offset behind a field and its continuation lines (RFC 5322 §2.2.3). */
+/** The offset after a field with its continuation lines (RFC 5322 §2.2.3). */
 function endOfField(raw: Uint8Array, start: number): number {
   let at = start;
   while (at < raw.length && (raw[at] !== lf || raw[at + 1] === space || raw[at + 1] === tab)) at += 1;
   return Math.min(at + 1, raw.length);
 }
 
-/** True for a range with only white space, or the brackets of an empty id. */
+/** True if the range has only white space and angle brackets, like a field with an empty id (`<>`). */
 function isEmpty(raw: Uint8Array, start: number, end: number): boolean {
   for (let at = start; at < end; at += 1) {
     const byte = raw[at];

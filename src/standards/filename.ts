@@ -1,7 +1,7 @@
 import { extensionOfType } from "./media-type.ts";
 import { truncateUtf8, utf8Length } from "./text.ts";
 
-/** The name and type of an attachment in a mail. */
+/** The file name and the media type of an attachment in a mail. */
 export interface NamedPart {
   filename: string | undefined;
   /** The `type/subtype` in lower case, which gives a nameless part its extension. */
@@ -20,7 +20,7 @@ export function storedNames(parts: readonly NamedPart[]): string[] {
     const safe = part.filename === undefined ? "" : safeName(part.filename);
     const wanted = safe === "" ? `attachment-${++nameless}.${extensionOfType(part.contentType)}` : safe;
     let name = wanted;
-    // Without this counter, a thousand parts of the same name would need a million look-ups.
+    // Starts at the number after the last one used for this name. Otherwise a thousand parts of one name would need a million look-ups.
     for (let number = nextNumber.get(key(wanted)) ?? 2; taken.has(key(name)); number++) {
       name = numbered(wanted, number);
       nextNumber.set(key(wanted), number + 1);
@@ -34,17 +34,17 @@ const longestNameBytes = 255;
 
 /** The name without folders, and without characters that deceive readers or terminals; `""` if nothing is left. */
 function safeName(filename: string): string {
-  // A long name is folded at its spaces, which may leave tabs.
+  // Replaces tabs and line ends by spaces, because they remain where a mail program folded a long name at its spaces.
   const visible = filename.toWellFormed().normalize("NFC").replace(blanks, " ").replace(controlsAndBidi, "");
   const segments = visible.split(/[/\\]/).map((segment) => segment.trim());
   const name = fitted(segments.findLast((segment) => segment !== "") ?? "", "");
-  // Names of only dots are folders.
+  // A name of only dots could be read as a folder (`.`, `..`).
   return /^[.\s]*$/.test(name) ? "" : name;
 }
 
 const blanks = /[\t\n\v\f\r]+/g;
 
-/** C0, DEL, C1, line separators, and the controls of text direction (Unicode UAX #9). */
+/** Characters to remove: the controls C0, DEL and C1, line separators, and the controls of text direction (Unicode UAX #9). */
 const controlsAndBidi = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
 
 function numbered(name: string, number: number): string {
@@ -60,7 +60,7 @@ function fitted(name: string, suffix: string): string {
   return `${truncateUtf8(stem, room).trimEnd()}${suffix}${extension}`;
 }
 
-/** The name for comparison without case, as some file systems compare, so that a download of all attachments overwrites none. */
+/** The name in the form for comparison. Case is ignored, as in some file systems, so that no file overwrites another in one download. */
 function key(name: string): string {
   return name.toLowerCase().normalize("NFC");
 }

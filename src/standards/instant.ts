@@ -1,6 +1,6 @@
 /**
- * Parses an RFC 3339 date-time with its offset, or a day, which means its first moment in UTC. `undefined` for anything else, including the
- * 30th of February and other years. A space counts as `+`, because an unescaped `+` in a query becomes one.
+ * Parses an RFC 3339 date-time with its offset, or a day, which means its first moment in UTC. `undefined` for anything else, also for the
+ * 30th of February and for years outside 1900 to 2199. A space counts as `+`, because an unescaped `+` in a query is decoded to a space.
  */
 export function parseInstant(text: string): Date | undefined {
   const [, date = "", time, offset] = shape.exec(text) ?? [];

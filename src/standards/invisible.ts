@@ -22,7 +22,10 @@ function withoutCharacters(text: string): string {
   });
 }
 
-/** Controls except tab and line ends; soft hyphen, fillers, joiners, direction marks, tags, and others without a glyph. */
+/**
+ * The invisible characters: controls except tab and line ends; soft hyphen, fillers, joiners, direction marks, tags, and others without a
+ * glyph.
+ */
 const unseenClass =
   "\\0-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\xad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff0-\\ufffb\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e00ff}\\u{e01f0}-\\u{e0fff}";
 const selectorClass = "\\u180b-\\u180d\\u180f\\ufe00-\\ufe0f\\u{e0100}-\\u{e01ef}";
@@ -37,8 +40,8 @@ const mathematical = /\p{Sm}$/u;
 const mongolian = /\p{Script=Mongolian}$/u;
 
 /**
- * True if a selector follows a character that has such a variant. A selector behind another selector is removed, so that selectors cannot
- * encode text.
+ * True if a variation selector follows a character that has variants. A selector after another selector is removed, so that a row of
+ * selectors cannot encode text.
  */
 function varies(whole: string, at: number, selector: string): boolean {
   const before = whole.slice(Math.max(0, at - 2), at);

@@ -1,4 +1,4 @@
-/** The only parser of IP addresses. */
+/** The functions that parse IP addresses. All other code uses them. */
 
 /**
  * True if a literal IP address is on the public internet. False for unusual spellings (`127.1`, `0x7f000001`, `10.0.0.01`, `fe80::1%eth0`),
@@ -18,9 +18,9 @@ export function isIpAddress(text: string): boolean {
   return parseIpv4(text) !== undefined || parseIpv6(text) !== undefined;
 }
 
-/** The origin of a client, for counting. */
+/** The address of a client, with the networks by which clients are counted and limited. */
 export interface Origin {
-  /** Its address in one canonical spelling. */
+  /** The address of the client in its canonical spelling. */
   host: string;
   /** The network that one host may have for itself: an IPv4 address, or the /64 of an IPv6 address (RFC 4291 §2.5.1). */
   network: string;
@@ -28,7 +28,7 @@ export interface Origin {
   site: string | undefined;
 }
 
-/** The origin of an address. A listener on `::` sees IPv4 addresses as mapped IPv6 ones, and link-local addresses with a zone. */
+/** The origin of an address. It may be an IPv4 address mapped to IPv6, or have a zone, because a listener on `::` sees such addresses. */
 export function originOf(address: string): Origin {
   const groups = ipv6Groups(address.replace(/%.*$/, ""));
   if (groups === undefined) return { host: address, network: address, site: undefined };
@@ -44,7 +44,7 @@ export function originOf(address: string): Origin {
   return { host: spelled(8), network: `${spelled(4)}::/64`, site: `${spelled(3)}::/48` };
 }
 
-/** The special-purpose registry of IPv4 (RFC 6890 and its successors at IANA), and further addresses that clouds use. */
+/** IPv4 addresses that are not public: those of the special-purpose registry (RFC 6890 and IANA), and further ones that clouds use. */
 const reservedV4 = [
   "0.0.0.0/8", // this network (RFC 791)
   "10.0.0.0/8", // private (RFC 1918)
@@ -101,7 +101,7 @@ function inPrefix(address: bigint, { base, bits }: PrefixV6): boolean {
   return address >> shift === base >> shift;
 }
 
-/** Parses four decimal numbers without leading zeros, which some resolvers read as octal. */
+/** Parses an IPv4 address of four decimal numbers. Leading zeros are refused, because some resolvers read such numbers as octal. */
 function parseIpv4(text: string): number | undefined {
   const octets = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text)?.slice(1);
   if (!octets) return undefined;
@@ -117,7 +117,7 @@ function parseIpv6(text: string): bigint | undefined {
   return ipv6Groups(text)?.reduce((value, group) => (value << 16n) | BigInt(group), 0n);
 }
 
-/** The eight groups of an IPv6 address (RFC 4291 §2.2). One `::` is allowed, and an IPv4 address for the last two groups. */
+/** The eight groups of an IPv6 address (RFC 4291 §2.2), or undefined if the text is none. The last two groups may be an IPv4 address. */
 export function ipv6Groups(text: string): number[] | undefined {
   if (text.length > 45 || !/^[0-9a-fA-F:.]+$/.test(text)) return undefined;
   const halves = text.split("::");

@@ -15,20 +15,23 @@ export const octetStream = "application/octet-stream";
 const longestType = 127;
 const typeAndSubtype = /^[a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*$/;
 
-/** The type for a file name's extension, if that is known. */
+/** The media type for the extension of a file name, or `octetStream` if the extension is unknown. */
 export function mediaTypeOfName(filename: string): string {
   const dot = filename.lastIndexOf(".");
   return (dot < 0 ? undefined : types.get(filename.slice(dot + 1).toLowerCase())) ?? octetStream;
 }
 
-/** The extension for a nameless file of this type. */
+/** The extension for a file without a name that has this media type. */
 export function extensionOfType(contentType: string): string {
   const known = extensions.get(contentType);
   if (known !== undefined) return known;
   return contentType.startsWith("text/") ? "txt" : "bin";
 }
 
-/** Types and their extensions. A nameless file gets the first extension of its type, and an extension means the first type that lists it. */
+/**
+ * Media types and their extensions. A file without a name gets the first extension of its type. An extension stands for the first type that
+ * lists it.
+ */
 const known: readonly (readonly [type: string, ...extensions: string[]])[] = [
   ["application/gzip", "gz"],
   ["application/json", "json"],

@@ -10,7 +10,7 @@ export function canonicalMessageId(raw: string): string | undefined {
   return id === undefined ? undefined : canonical(id);
 }
 
-/** The id as its sender wrote it, for mail programs that compare bytes. */
+/** The first id in a Message-ID value as its sender wrote it, without `<>`, for mail programs that compare ids byte by byte. */
 export function bareMessageId(raw: string): string | undefined {
   return idsIn(raw)[0] ?? bare(raw.replace(/[<>]/g, ""));
 }
@@ -65,12 +65,12 @@ function canonical(id: string): string {
   return at < 0 ? id : id.slice(0, at) + id.slice(at).toLowerCase();
 }
 
-/** White space, controls, and characters that Postgres refuses. */
+/** Characters to look for in an id: white space, controls, and characters that Postgres refuses. */
 const unusual = /[\s\0-\u001f\u007f-\u009f\ud800-\udfff]/;
 /** Characters to remove, since an id is shown, logged, and written into other mails. */
 const blanks = /[\s\u0001-\u001f\u007f-\u009f]+/g;
 
-/** The offset of the closing `>`, or of the next `<` if it is missing, or the end. */
+/** The offset of the closing `>`. If it is missing: that of the next `<`, or the end of the value. */
 function endOfBracketed(value: string, from: number): number {
   let at = from;
   if (value.charCodeAt(from) === quote) {

@@ -1,6 +1,6 @@
 import { isIpAddress } from "./ip.ts";
 
-/** A DNS server. */
+/** The address and port of a DNS server. */
 export interface NameServer {
   /** A literal IP address. A link-local one has its interface, as in `fe80::1%eth0`. */
   address: string;

@@ -1,7 +1,7 @@
 import { createHmac, createPublicKey, verify } from "node:crypto";
 import { isSameSecret } from "./signature.ts";
 
-/** The signatures by which relays prove their notices. All comparisons take constant time. */
+/** Checks of the signatures with which relays prove that their notices are genuine. All comparisons of secrets take constant time. */
 
 export interface MailgunSignature {
   timestamp: string;
@@ -36,7 +36,7 @@ export function isSendgridSignature(
   }
 }
 
-/** True for a valid key of this kind, for the check of the configuration. */
+/** True if the text is a public key on P-256, in DER and base64. Used to check the configuration. */
 export function isP256PublicKey(publicKey: string): boolean {
   try {
     const key = createPublicKey({ key: Buffer.from(publicKey, "base64"), format: "der", type: "spki" });

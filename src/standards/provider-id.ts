@@ -15,12 +15,12 @@ export function providerMessageIdOf(reply: string): string | undefined {
 
 /** The forms of replies; the first that matches wins. An id is visible ASCII without spaces. */
 const shapes: readonly RegExp[] = [
-  // Microsoft 365 names our own Message-ID first and its own id behind it.
+  // Microsoft 365 names our own Message-ID first, and then its own id.
   /\[InternalId=([0-9]+)[,\]]/i,
   // Google: "250 2.0.0 OK  1622547800 d9443c01a7336-1f7d83a1b2csm123.45 - gsmtp"
   / ([!-~]+) - gsmtp$/i,
   // Postfix, SendGrid, Mandrill, Mailjet, ZoneMTA, Brevo, Postmark, Mailpit. The last match counts, because a content
-  // filter quotes the reply of the server behind it.
+  // filter quotes the reply of the next server.
   /.*\bqueued as ([!-~]+)/i,
   // Yandex: "250 2.0.0 Ok: queued on mail-nwsmtp1.example as 1430081058-6ltgNFKSir"
   /\bqueued on [!-~]+ as ([!-~]+)/i,

@@ -8,7 +8,7 @@ import { boundedMemory } from "../primitives/memory.ts";
 export interface WebhookSigner {
   /** Lower-case hex over `<timestamp>.<body>`. The key is the UTF-8 bytes of the whole secret. */
   xSignature(timestamp: number, body: string): Promise<string>;
-  /** `v1,<base64>` over `<id>.<timestamp>.<body>`. The key is the bytes behind `whsec_` (Standard Webhooks). */
+  /** `v1,<base64>` over `<id>.<timestamp>.<body>`. The key is the bytes encoded after `whsec_` (Standard Webhooks). */
   standardSignature(id: string, timestamp: number, body: string): Promise<string>;
 }
 
@@ -71,8 +71,8 @@ export function signerCache(limit = 1000): (secret: string) => Promise<WebhookSi
 }
 
 /**
- * The fault of a webhook secret, or `undefined` if it is valid. Behind `whsec_`, libraries of Standard Webhooks expect base64, and the
- * standard requires at least 24 bytes. Any other text of 24 characters or more is the key of both schemes.
+ * The fault of a webhook secret, or `undefined` if it is valid. After `whsec_`, libraries of Standard Webhooks expect base64, and the
+ * standard requires at least 24 bytes. Without `whsec_`, a text of 24 characters or more is the key of both schemes.
  */
 export function webhookSecretFault(secret: string): string | undefined {
   if (!/^[\x21-\x7e]+$/.test(secret) || secret.length > 512) return "must be 24 to 512 visible ASCII characters";
@@ -136,7 +136,7 @@ export function attachmentKey(signingKey: string): Promise<CryptoKey> {
   return derivedKey(signingKey, "attachment link 1");
 }
 
-/** The key of access tokens, derived in the same way. */
+/** The key of access tokens, derived from SIGNING_KEY like `attachmentKey`. */
 export function tokenKey(signingKey: string): Promise<CryptoKey> {
   return derivedKey(signingKey, "token");
 }
@@ -146,17 +146,17 @@ export async function tokenSignature(key: CryptoKey, claims: string): Promise<st
   return (await hmac(key, claims)).toBase64({ alphabet: "base64url", omitPadding: true });
 }
 
-/** True if the signature is ours. The comparison takes constant time. `signature` is base64url. */
+/** True if `signature`, in base64url, is that of these claims. The comparison takes constant time. */
 export function isTokenSignature(key: CryptoKey, claims: string, signature: string): Promise<boolean> {
   return hmacMatches(key, claims, Uint8Array.fromBase64(signature, { alphabet: "base64url" }));
 }
 
-/** The key of return paths (domain/reports/return-path.ts), derived in the same way. */
+/** The key of return paths (domain/reports/return-path.ts), derived from SIGNING_KEY like `attachmentKey`. */
 export function returnPathKey(signingKey: string): Promise<CryptoKey> {
   return derivedKey(signingKey, "return path");
 }
 
-/** The whole signature of a message's return path. An address has room for only a part of it. */
+/** The whole signature of a message's return path. The address contains only the first part of it. */
 export function returnPathSignature(key: CryptoKey, messageId: string): Promise<Uint8Array> {
   return hmac(key, `return\n${messageId}`);
 }
@@ -193,7 +193,7 @@ export interface AttachmentLink {
   signature: string;
 }
 
-/** True if the signature is ours. The expiry of the link is not checked. */
+/** True if the signature in an attachment link is that of its text. The expiry of the link is not checked. */
 export function isAttachmentSignature(key: CryptoKey, link: AttachmentLink): Promise<boolean> {
   return hexMatches(key, attachmentText(link.messageId, link.storedName, link.expires), link.signature);
 }
@@ -206,7 +206,7 @@ function attachmentText(messageId: string, storedName: string, expires: number):
 const secretPrefix = "whsec_";
 const utf8 = new TextEncoder();
 
-/** The bytes behind `whsec_`, with or without padding; `undefined` for a secret of another form. */
+/** The bytes that the base64 after `whsec_` encodes, with or without padding. `undefined` for a secret of another form. */
 function standardKeyBytes(secret: string): Uint8Array<ArrayBuffer> | undefined {
   return secret.startsWith(secretPrefix) ? base64Bytes(secret.slice(secretPrefix.length)) : undefined;
 }
@@ -225,12 +225,12 @@ async function hmac(key: CryptoKey, text: string): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.sign("HMAC", key, utf8.encode(text)));
 }
 
-/** Checks the form first, since a lenient hex decoder would accept many texts for one signature. */
+/** Checks a signature in hex. Only lower-case hex of the right length is accepted, so that only one text is valid for a signature. */
 async function hexMatches(key: CryptoKey, text: string, hex: string): Promise<boolean> {
   return /^[0-9a-f]{64}$/.test(hex) && hmacMatches(key, text, Uint8Array.fromHex(hex));
 }
 
-/** `subtle.verify` compares in constant time and accepts any length. */
+/** Checks a signature of any length. `subtle.verify` compares it in constant time. */
 function hmacMatches(key: CryptoKey, text: string, signature: Uint8Array<ArrayBuffer>): Promise<boolean> {
   return crypto.subtle.verify("HMAC", key, signature, utf8.encode(text));
 }

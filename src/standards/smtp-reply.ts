@@ -10,8 +10,8 @@ const replyLine = /^([2-5][0-9]{2})(?:([ -])(.*))?$/s;
 const enhancedCodeShape = /^([245])\.[0-9]{1,3}\.[0-9]{1,3}(?=\s|$)/;
 
 /**
- * Parses a reply. `undefined` for an invalid one: a line without a code, lines with different codes, or a last line that announces another.
- * An invalid reply must never count as an acceptance.
+ * Parses a reply. `undefined` for an invalid one, which must never count as an acceptance: a line without a code, lines with different
+ * codes, or a last line that announces another line.
  */
 export function parseSmtpReply(raw: string): SmtpReply | undefined {
   const lines = raw.replace(/\r?\n$/, "").split(/\r?\n/);
@@ -27,7 +27,7 @@ export function parseSmtpReply(raw: string): SmtpReply | undefined {
     code = lineCode;
     const text = match[3] ?? "";
     const enhanced = enhancedCodeShape.exec(text);
-    // An enhanced code has the same class as the code (RFC 2034 §4). Anything else is text.
+    // An enhanced code begins with the same digit as the code (RFC 2034 §4). Otherwise it is part of the text.
     if (enhanced && enhanced[1] === line[0]) {
       enhancedCode ??= enhanced[0];
       texts.push(text.slice(enhanced[0].length));

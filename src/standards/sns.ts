@@ -30,7 +30,7 @@ export function snsMessage(value: unknown): SnsMessage | undefined {
   return value as SnsMessage;
 }
 
-/** The signed fields, in order. The subject is optional. */
+/** The signed fields of each type of message, in the order in which they are signed. The subject is optional. */
 const signedFields = {
   Notification: ["Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"],
   SubscriptionConfirmation: ["Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"],
@@ -42,7 +42,10 @@ export function snsSignedText(message: SnsMessage): string {
   return present.map((name) => `${name}\n${message[name]}\n`).join("");
 }
 
-/** True if the holder of the certificate signed the message. The certificate's address shows who that is. */
+/**
+ * True if the message was signed with the key of this certificate, and the certificate is valid now. The caller checks that the
+ * certificate comes from an address of SNS (`snsCertificateAddress`).
+ */
 export function isSnsSignature(message: SnsMessage, certificatePem: string, now: Date): boolean {
   try {
     const certificate = new X509Certificate(certificatePem);
@@ -57,8 +60,8 @@ export function isSnsSignature(message: SnsMessage, certificatePem: string, now:
 }
 
 /**
- * The address, if it belongs to SNS in this region. The text is compared before it is parsed, because URL parsers differ, and an error would
- * make us fetch from and trust another host.
+ * Returns the URL if its host is that of SNS in this region; otherwise undefined. The text is compared, not the parsed URL, because URL
+ * parsers differ, and after an error we would trust another host.
  */
 export function snsAddress(text: string | undefined, region: string): string | undefined {
   if (text === undefined || text.length > 2048 || !/^[a-z0-9-]{5,30}$/.test(region)) return undefined;
@@ -67,7 +70,10 @@ export function snsAddress(text: string | undefined, region: string): string | u
   return text;
 }
 
-/** The address, if it is a certificate file of SNS. The response of an SNS operation is refused, since it may repeat parts of the request. */
+/**
+ * Returns the URL if it is that of a certificate file of SNS; otherwise undefined. The URL of an SNS operation is refused, because its
+ * response may repeat parts of the request.
+ */
 export function snsCertificateAddress(text: string | undefined, region: string): string | undefined {
   const address = snsAddress(text, region);
   return address !== undefined && /^https:\/\/[a-z0-9.-]{1,100}\/[A-Za-z0-9_-]{1,200}\.pem$/.test(address)

@@ -3,7 +3,7 @@ export interface SpfTerm {
   qualifier: "+" | "-" | "~" | "?";
   /** The name of the mechanism or modifier, in lower case. */
   name: string;
-  /** The value behind `:`, `=` or `/`, or empty. */
+  /** The value after `:`, `=` or `/`, or empty. */
   value: string;
 }
 
@@ -12,7 +12,7 @@ export function isSpf(text: string): boolean {
   return /^v=spf1(?: |$)/i.test(text);
 }
 
-/** The terms of a record. For an invalid term, a text that continues "the SPF record". */
+/** The terms of a record. If a term is invalid: a fault as the end of a sentence that begins with "the SPF record". */
 export function parseSpf(record: string): SpfTerm[] | string {
   const terms: SpfTerm[] = [];
   for (const word of record.split(" ").slice(1)) {

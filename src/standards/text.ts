@@ -16,7 +16,7 @@ export function withLineFeeds(text: string): string {
     : lines;
 }
 
-/** Clean text without C0 controls except tab and line feed. */
+/** The text without C0 controls; tab and line feed stay. The text must be clean (`cleanText`). */
 export function withoutControls(text: string): string {
   return unseen.test(text) ? text.replace(unseenRuns, "") : text;
 }
@@ -30,15 +30,15 @@ export function isCleanText(text: string): boolean {
 }
 
 /**
- * Clean text on one line. An encoded word may bring CR and LF into a decoded header (RFC 2047 §5 forbids it), and a subject that we show may
- * later be written into a header.
+ * The text as clean text on one line. A decoded header may contain CR and LF from an encoded word (which RFC 2047 §5 forbids), and such a
+ * subject may later be written into a header of our own mail.
  */
 export function oneLine(text: string): string {
   const clean = cleanText(text);
   return breaksOrControls.test(clean) ? clean.replace(runsOfControls, " ").trim() : clean.trim();
 }
 
-/** C0, DEL, C1 and the line breaks of Unicode. */
+/** The controls C0 (without NUL), DEL and C1, and the line breaks of Unicode. */
 const breaksOrControls = /[\u0001-\u001f\u007f-\u009f\u2028\u2029]/;
 const runsOfControls = /[\u0001-\u001f\u007f-\u009f\u2028\u2029]+/g;
 
@@ -47,7 +47,7 @@ export function visibleText(text: string): string {
   return text.toWellFormed().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g, "\ufffd");
 }
 
-/** The length in code points, which all limits of the service count (contract §1). */
+/** The length of a text in code points. All limits of the service on characters count code points (contract §1). */
 export function codePointLength(text: string): number {
   let length = 0;
   for (let at = 0; at < text.length; length++) at += unitsAt(text, at);

@@ -6,11 +6,11 @@ import { type Db, query } from "../database/db.ts";
  * may listen.
  */
 
-/** The kinds of work that is new in the outbox. */
+/** Carries the kinds of new work in the outbox, so that the workers for it look there. */
 export const outboxChannel = "inboxd_outbox";
-/** Forget signals: changed keys and addresses that all processes must drop from memory. */
+/** Carries forget signals: the changed keys and addresses that all processes must drop from memory. */
 export const forgetSignalsChannel = "inboxd_forget";
-/** The accounts and inboxes that have changed. */
+/** Carries the accounts and inboxes that have changed. */
 export const changesChannel = "inboxd_changes";
 
 /** The pause between notifications, so that a flood of mail does not become a flood of notifications. */
@@ -33,8 +33,9 @@ export async function notifyChannel(db: Db, channel: string, text: string): Prom
 }
 
 /**
- * Notifies a channel outside of any other transaction: NOTIFY locks the whole database until its transaction has committed, so commits
- * would wait for each other. The commit of a notification does not wait for the disk, because processes also look for work by themselves.
+ * Notifies a channel in a transaction of its own: NOTIFY locks the whole database until its transaction has committed, so in longer
+ * transactions commits would wait for each other. The commit does not wait for the disk: a notification may be lost, because processes also
+ * look for work by themselves.
  */
 export async function wakeChannel(db: Db, channel: string, text: string): Promise<void> {
   await query(db, sql`select set_config('synchronous_commit', 'off', true), pg_notify(${channel}, ${text})`);

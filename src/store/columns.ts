@@ -2,16 +2,16 @@ import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 
 /*
- * Lists of columns for statements, made from the schema when a file is loaded. No statement spells out a list by itself.
+ * Makes lists of columns for statements from the schema, when the file with the statement is loaded. So no statement names all columns.
  */
 
-/** The fields of a table's rows. */
+/** The names of the fields that the rows of a table have in TypeScript. */
 export type FieldOf<Table extends PgTable> = keyof Table["$inferSelect"] & string;
 
-/** The rows of a select list. */
+/** The type of the rows that a select list returns. */
 export type Selected<Fields extends SQL> = Fields extends SQL<infer Row> ? Row : never;
 
-/** A select list: `t.id, t.inbox_id as "inboxId"`. All columns of the table if none are named. */
+/** A select list: `t.id, t.inbox_id as "inboxId"`. It has all columns of the table if `fields` is not given. */
 export function selected<Table extends PgTable, Field extends FieldOf<Table> = FieldOf<Table>>(
   table: Table,
   of: string,
@@ -23,7 +23,7 @@ export function selected<Table extends PgTable, Field extends FieldOf<Table> = F
   }) as SQL<Pick<Table["$inferSelect"], Field>>;
 }
 
-/** The same as one JSON object: `json_build_object('id', a.id)`. */
+/** These fields of a row as one JSON object: `json_build_object('id', a.id)`. */
 export function asJson<Table extends PgTable>(table: Table, of: string, fields: readonly FieldOf<Table>[]): SQL {
   const pairs = listed(table, fields, (field, column) => `'${field}', ${of}.${column}`);
   return sql`json_build_object(${pairs})`;
@@ -44,7 +44,7 @@ export function assigned<Table extends PgTable>(table: Table, fields: readonly F
   return listed(table, fields, (field, column) => `${column} = row."${field}"`);
 }
 
-/** The assignments of an insert whose key exists: `is_read = excluded.is_read`. */
+/** The assignments of `on conflict … do update`, for an insert whose key may exist: `is_read = excluded.is_read`. */
 export function replaced<Table extends PgTable>(table: Table, fields: readonly FieldOf<Table>[]): SQL {
   return listed(table, fields, (_, column) => `${column} = excluded.${column}`);
 }
@@ -58,7 +58,7 @@ export function allFields<Table extends PgTable>(table: Table): FieldOf<Table>[]
   return Object.keys(getTableColumns(table)) as FieldOf<Table>[];
 }
 
-/** The columns by the names of their fields. */
+/** The columns of these fields, by field. Throws if the table has no such field. */
 export function columnsOf(table: PgTable, fields: readonly string[]): Record<string, PgColumn> {
   const columns: Record<string, PgColumn> = getTableColumns(table);
   return Object.fromEntries(

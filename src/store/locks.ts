@@ -6,13 +6,13 @@ export const locks = {
   migrating: 0x696e626f7864,
   /** Of several first starts at the same time, only one creates the first account. */
   firstStart: 7521962899002001,
-  /** One process at a time claims from a lane of the outbox: the seed of a lock for each kind and lane. */
+  /** One process at a time claims from a lane of the outbox. Each kind and lane has its own lock, with this number as the hash seed. */
   claiming: 7521962899002002,
   /** One process at a time prunes. */
   pruning: 7521962899002003,
 } as const;
 
-/** The number as part of the statement's text, so that the text is always the same. */
+/** The number of a lock as part of a statement's text, and not as a parameter. */
 export function lockNumber(name: keyof typeof locks): SQL {
   return sql.raw(String(locks[name]));
 }

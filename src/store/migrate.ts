@@ -17,9 +17,9 @@ export interface Migration {
 export const migrations: readonly Migration[] = [{ tag: "0000_schema", text: schema }];
 
 export interface LockPatience {
-  /** The longest wait of a step for a lock on a table. All later statements on that table wait behind it. */
+  /** How long a step may wait for a lock on a table. Meanwhile all later statements on that table wait too. */
   lockMs?: number;
-  /** The pause after a step that did not get its locks. */
+  /** The pause before a step is tried again that did not get its locks. */
   pauseMs?: number;
   onRetry?: (error: unknown) => unknown;
 }
@@ -62,7 +62,7 @@ async function takeNextStep(db: Db, steps: readonly Migration[], lockMs: number)
   });
 }
 
-/** Counts the steps that the database has taken. Throws if they are not the first of `steps`. */
+/** Counts the steps that were applied to the database. Throws if they are not the first ones of `steps`. */
 async function countDone(db: Db, steps: readonly Migration[]): Promise<number> {
   const [ledger] = await query<{ exists: boolean }>(db, sql`select to_regclass('schema_steps') is not null as exists`);
   if (ledger?.exists !== true) return 0;

@@ -4,9 +4,9 @@ import { arrayOf, type Db, query } from "../database/db.ts";
 import { columnName } from "./columns.ts";
 
 /**
- * Inserts many rows by one statement. Its parameters are one JSON text, and an array for each column of long texts. Its own text depends
- * only on the table and its columns, so each connection prepares it once for any number of rows. VALUES would need another text for each
- * number.
+ * Inserts many rows by one statement. Its parameters are one JSON text, and an array for each column of long texts. The text of the
+ * statement depends only on the table and the columns, so each connection prepares it once for any number of rows. With VALUES, each number
+ * of rows would need another text.
  */
 export async function insertRows<T extends PgTable>(
   db: Db,
@@ -28,18 +28,18 @@ export function insertNewRows<T extends PgTable>(db: Db, table: T, rows: readonl
   return insertRows(db, table, rows, sql` on conflict do nothing`);
 }
 
-/** Inserts a row. False, and nothing is written, if its key exists. */
+/** Inserts a row. Returns false and writes nothing if its key exists. */
 export async function insertRow<T extends PgTable>(db: Db, table: T, row: T["$inferInsert"]): Promise<boolean> {
   const made = await query(db, insertion(table, [row], sql` on conflict do nothing returning 1`));
   return made.length === 1;
 }
 
-/** A set of rows called `row` with these values: `names` are fields of `table`, which gives the types. */
+/** A set of rows called `row` with these values. `names` are the fields to take, which have the types of the columns of `table`. */
 export function recordSet(table: PgTable, values: readonly object[], names: readonly string[]): SQL {
   return recordsOf(shapeOf(table, names).records, values);
 }
 
-/** The same for columns of several tables. */
+/** A set of rows called `row` with these values, whose columns may be those of several tables (`recordsWith`). */
 export function recordsOf({ set, apart, named }: Records, values: readonly object[]): SQL {
   const [first, ...others] = apart;
   if (first === undefined) return sql`${set.begin}${JSON.stringify(values)}${set.end}${named}`;
@@ -48,7 +48,7 @@ export function recordsOf({ set, apart, named }: Records, values: readonly objec
   return sql`rows from (${set.begin}${JSON.stringify(rest)}${set.end}, unnest(${sql.join(columns, comma)}))${named}`;
 }
 
-/** The columns of long texts. They are separate parameters, because JSON is escaped here and parsed character by character in Postgres. */
+/** The fields with long texts. They are separate parameters: as JSON they would be escaped here, and parsed by character in Postgres. */
 const longTexts = ["bodyText", "bodyHtml"];
 const withoutLong = Object.fromEntries(longTexts.map((name) => [name, undefined]));
 const comma = sql.raw(", ");
@@ -63,7 +63,7 @@ interface Shape {
   records: Records;
 }
 
-/** The text around the parameters, made once, because a busy service needs it thousands of times a second. */
+/** The text of a set of rows around its parameters. It is made once, because a busy service needs it thousands of times a second. */
 export interface Records {
   set: {
     /** `json_to_recordset(` */
@@ -73,7 +73,7 @@ export interface Records {
   };
   /** `as row(…)` */
   named: SQL;
-  /** The columns that are not part of the JSON. */
+  /** The fields that are not part of the JSON, but parameters of their own. */
   apart: readonly string[];
 }
 

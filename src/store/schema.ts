@@ -25,8 +25,8 @@ import { type Delivery, reportProofs, reportSources } from "../domain/reports/de
 import { bounceTypes, reportKinds } from "../domain/reports/report.ts";
 
 /**
- * Ids compare by their bytes, whatever the locale of the database. So they sort by the time of their creation, and a comparison is several
- * times cheaper than with a collation.
+ * The type of ids. They compare by their bytes, whatever the locale of the database. So they sort by the time of their creation, and a
+ * comparison is several times cheaper than by the rules of a language.
  */
 const id = customType<{ data: string }>({ dataType: () => 'text collate "C"' });
 const bytes = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
@@ -52,7 +52,7 @@ export const accounts = pgTable(
     name: text().notNull().unique(),
     plan: text({ enum: ["free", "developer", "enterprise"] }).notNull(),
     createdAt: instant().notNull(),
-    /** Kept up to date, so that no query counts the inboxes. A transaction that creates an inbox locks this row anyway. */
+    /** The number of inboxes. It is updated with each change, so that no query counts them: creating an inbox locks this row anyway. */
     inboxCount: integer().notNull().default(0),
     inboxesMadeOn: date({ mode: "string" }),
     inboxesMade: integer().notNull().default(0),
@@ -98,20 +98,20 @@ export const endpoints = pgTable(
     createdAt: instant().notNull(),
     disabledAt: instant(),
     disabledReason: text({ enum: ["gone", "failing", "manual"] }),
-    /** The first failed attempt since the last 2xx answer; written only when it changes. */
+    /** The instant of the first failed attempt since the last 2xx answer. Written only when it changes. */
     failingSince: instant(),
-    /** The first 2xx answer of this address. Null until then, and again after a change of the address. */
+    /** The instant of the first 2xx answer from this URL. Null until then, and again after a change of the URL. */
     answeredAt: instant(),
     description: text(),
     eventTypes: text().array().notNull(),
-    /** Null: events of all inboxes. */
+    /** The inboxes whose events the endpoint gets; null for all inboxes. */
     inboxIds: text().array(),
     skipAutomated: boolean().notNull(),
     include: text().array().notNull(),
   },
   (table) => [
     index("endpoints_account").on(table.accountId),
-    // The lane of its deliveries (events/endpoints.ts).
+    // Finds an endpoint by the lane of its deliveries (`endpointLane` in events/endpoints.ts).
     uniqueIndex("endpoints_lane").on(sql`(case when ${table.isDefault} then ${table.accountId} else ${table.id} end)`),
   ],
 );
@@ -149,11 +149,11 @@ export const inboxes = pgTable(
   ],
 );
 
-/** The inbox of each address. The row of a deleted inbox stays until the quarantine of the address ends. */
+/** The inbox of each address. If the inbox is deleted, the row stays until the quarantine of the address ends. */
 export const addresses = pgTable("addresses", {
   username: text().primaryKey(),
   inboxId: id().notNull(),
-  /** Set when the inbox is deleted: the address is free for others after this instant. */
+  /** The end of the quarantine, after which others may take the address. Null until the inbox is deleted. */
   heldUntil: instant(),
 });
 
@@ -170,7 +170,7 @@ export const threads = pgTable(
     lastMessageId: id().notNull(),
     /** The number of the last message. In an inbox, the order by number is the order by time. */
     lastSeq: integer().notNull(),
-    /** The number of the last inbound message, 0 for none: a late "mark as read" is compared with it. */
+    /** The number of the last inbound message, 0 for none. It shows whether mail arrived after the message that a client marks as read. */
     lastInboundSeq: integer().notNull(),
     participants: text().array().notNull(),
     preview: text().notNull(),
@@ -187,7 +187,7 @@ export const messages = pgTable(
     threadId: id().notNull(),
     seq: integer().notNull(),
     direction: text({ enum: ["inbound", "outbound"] }).notNull(),
-    /** Numbers the messages of an inbox in one direction, without gaps like `seq`: an index finds a page at any offset. */
+    /** The number of the message among those of its inbox and direction. It has no gaps, so an index finds a page at any offset. */
     directionSeq: integer().notNull(),
     status: text({ enum: ["received", "pending", "sent", "failed"] }).notNull(),
     createdAt: instant().notNull(),
@@ -195,8 +195,8 @@ export const messages = pgTable(
     rfcMessageId: text().notNull(),
     messageIdHash: uuid().notNull(),
     /**
-     * The hash of the raw source: the same Message-ID with other content is another message. Null for messages that never count as copies:
-     * our own, and mail without Message-ID and Date.
+     * The hash of the raw source: a mail with the same Message-ID but other content is another message. Null for messages that never count
+     * as copies: our own, and mail without Message-ID and Date.
      */
     contentHash: uuid(),
     fromAddr: text().notNull(),
@@ -208,21 +208,21 @@ export const messages = pgTable(
     bodyText: text().notNull(),
     bodyHtml: text(),
     attachmentCount: integer().notNull(),
-    /** The raw source and the attachments, shared by the recipients of one mail. */
+    /** The stored bytes of the raw source and the attachments. The messages of one mail in several inboxes share them. */
     sourceId: id(),
     /** The size of the raw source. */
     sizeBytes: integer(),
-    /** The Message-ID of the answered message: our own In-Reply-To, or the parent that a received mail names. */
+    /** The Message-ID of the message that this one answers. Outbound: the mail's In-Reply-To. Inbound: the parent that the mail names. */
     inReplyTo: text(),
     /** Outbound: the mail's References. Inbound: the Message-IDs that the first mail of a thread names. */
     referenceIds: text().array(),
     providerMessageId: text(),
     failure: jsonb().$type<StoredFailure>(),
-    /** Inbound only: the reverse-path of its SMTP transaction, "" for a bounce. */
+    /** Inbound only: the sender address of the SMTP transaction (MAIL FROM), "" for a bounce. */
     envelopeFrom: text(),
     /** Whether parts of the mail were not parsed; the raw source is complete. */
     truncated: boolean().notNull().default(false),
-    /** Inbound only: the signs that a program wrote it; null if there are none. */
+    /** Inbound only: the signs that a program wrote the mail; null if there are none. */
     automated: jsonb().$type<Automated>(),
     /** Outbound only: the value of Auto-Submitted. */
     autoSubmitted: text({ enum: autoSubmittedValues }),
@@ -232,7 +232,7 @@ export const messages = pgTable(
     metadata: jsonb().$type<Record<string, string>>(),
     /** Outbound only: the caller's own header fields, in order. */
     headers: jsonb().$type<CustomHeader[]>(),
-    /** Outbound only: the message that it forwards. */
+    /** Outbound only: the message that this one forwards. */
     forwardOf: id(),
     /** Outbound only: the worst report about its recipients; null without reports. */
     delivery: jsonb().$type<Delivery>(),
@@ -257,7 +257,7 @@ export const recipients = pgTable(
     address: text().notNull(),
     name: text(),
     type: text({ enum: ["to", "cc", "bcc"] }).notNull(),
-    /** The number of the outbox row that delivers to this recipient: its id is `<message>` for 0, else `<message>.<number>`. */
+    /** Names the outbox row that delivers to this recipient. The id of that row is `<message>` for 0, else `<message>.<number>`. */
     destination: smallint().notNull(),
     status: text({ enum: ["pending", "sent", "failed"] }).notNull(),
     providerMessageId: text(),
@@ -268,8 +268,8 @@ export const recipients = pgTable(
 );
 
 /**
- * Files that are uploaded before the mail that attaches them. The bytes are part 0 of a source. The row outlives the bytes, so that a
- * repeated request that names the upload is recognised.
+ * Files that are uploaded before the mail that attaches them. The bytes are part 0 of a source. The row stays after its bytes are deleted,
+ * so that a repeated request that names the upload is recognised.
  */
 export const uploads = pgTable(
   "uploads",
@@ -302,7 +302,7 @@ export const reports = pgTable(
     accountId: id().notNull(),
     inboxId: id().notNull(),
     messageId: id().notNull(),
-    /** "" for a report about the whole message: nulls are distinct in a unique key. */
+    /** "" for a report about the whole message. It is not null, because a unique key does not compare nulls as equal. */
     recipient: text().notNull(),
     kind: text({ enum: reportKinds }).notNull(),
     type: text({ enum: bounceTypes }),
@@ -322,7 +322,7 @@ export const reports = pgTable(
   (table) => [uniqueIndex("reports_message").on(table.messageId, table.recipient, table.kind)],
 );
 
-/** Addresses that no mail is sent to. */
+/** Addresses to which no mail is sent, for an inbox or for a whole account. */
 export const suppressions = pgTable(
   "suppressions",
   {
@@ -330,7 +330,7 @@ export const suppressions = pgTable(
     accountId: id().notNull(),
     /** Lower case, with A-labels. */
     address: text().notNull(),
-    /** "" for the whole account: nulls are distinct in a unique key. */
+    /** "" for the whole account. It is not null, because a unique key does not compare nulls as equal. */
     inboxId: id().notNull(),
     reason: text({ enum: ["bounce", "complaint", "unsubscribe", "manual"] }).notNull(),
     detail: text(),
@@ -345,7 +345,7 @@ export const suppressions = pgTable(
   ],
 );
 
-/** Other names of messages that we sent: Message-IDs that a relay gave them, and the relay's own ids of them. */
+/** Other names of messages that we sent: the Message-IDs that a relay gave them, and the ids by which the relay itself knows them. */
 export const messageNames = pgTable(
   "message_names",
   {
@@ -363,8 +363,8 @@ export const messageNames = pgTable(
 );
 
 /**
- * The search index, filled in the background in the order of `seq`: an inbox is indexed up to its highest `seq` in this table. Beside the
- * words a row has lexemes for its inbox and its block of numbers, so that an index look-up finds only mail of one inbox (domain/search.ts).
+ * The search index. It is filled in the background in the order of `seq`, so an inbox is indexed up to its highest `seq` in this table.
+ * `words` also has lexemes for the inbox and the block of numbers, so that a look-up finds only mail of one inbox (domain/search.ts).
  */
 export const messageSearch = pgTable(
   "message_search",
@@ -375,17 +375,18 @@ export const messageSearch = pgTable(
   ],
 );
 
-/** The lease on filling the search index, and its progress; one row. */
+/** The lease of the process that fills the search index, and its progress. The table has one row. */
 export const searchIndexing = pgTable("search_indexing", {
   id: smallint().primaryKey(),
   holder: text().notNull(),
   leasedUntil: instant().notNull(),
-  /** The last message that the indexer has passed. It is old enough that a later commit is unlikely to add an earlier message. */
+  /** The id up to which all messages were looked at. It is so old that a message with a lower id is unlikely to be committed later. */
   seenId: id().notNull(),
 });
 
 /**
- * Unknown Message-IDs that a received mail named. A later mail that has or names one of them joins the first thread that waits for it.
+ * Message-IDs that a received mail named and that its inbox does not know. A later mail that has or names one of them joins the first
+ * thread that waits for it.
  */
 export const awaitedParents = pgTable(
   "awaited_parents",
@@ -417,7 +418,7 @@ export const attachments = pgTable(
   (table) => [primaryKey({ columns: [table.messageId, table.filename] })],
 );
 
-/** Raw mail and attachments, apart from the rows that lists read, in chunks that can be streamed. */
+/** The bytes of raw mail and attachments, in chunks that can be streamed. They are not in `messages`, so that lists do not read them. */
 export const sourceChunks = pgTable(
   "source_chunks",
   {
@@ -426,13 +427,13 @@ export const sourceChunks = pgTable(
     seq: integer().notNull(),
     compressed: boolean().notNull(),
     bytes: bytes().notNull(),
-    /** The number of messages and uploads that share this source. Null except on the first chunk of part 0. */
+    /** The number of messages and uploads that use this source. Only the first chunk of part 0 has it; all others have null. */
     shares: integer(),
   },
   (table) => [primaryKey({ columns: [table.sourceId, table.part, table.seq] })],
 );
 
-/** Mail that was acknowledged before it was parsed. An outbox row of kind `parse` has the id of its source. The API does not show it. */
+/** Mail that was acknowledged but is not parsed yet, and that the API does not show. An outbox row of kind `parse` has its `sourceId`. */
 export const unparsedMails = pgTable("unparsed_mails", {
   sourceId: id().primaryKey(),
   receivedAt: instant().notNull(),
@@ -443,7 +444,7 @@ export const unparsedMails = pgTable("unparsed_mails", {
   sizeBytes: integer().notNull(),
 });
 
-/** The addresses that have answered an inbox: a mail of theirs named a Message-ID that we had sent to them. Mail to them is not cold. */
+/** The addresses that have answered an inbox: their mail named the Message-ID of a mail that we sent to them. Mail to them is not cold. */
 export const correspondents = pgTable(
   "correspondents",
   { inboxId: id().notNull(), address: text().notNull() },
@@ -495,7 +496,7 @@ export const idempotencyKeys = pgTable(
     operation: text({ enum: ["create_inbox", "send", "create_webhook"] }).notNull(),
     key: text().notNull(),
     fingerprint: text().notNull(),
-    /** The inbox, message or endpoint that the first request made. */
+    /** The id of the inbox, message or endpoint that the first request with this key made. */
     subjectId: id().notNull(),
     createdAt: instant().notNull(),
   },
@@ -517,7 +518,7 @@ export const events = pgTable(
     messageId: id(),
     type: text({ enum: eventTypes }).notNull(),
     occurredAt: instant().notNull(),
-    /** Content that other rows may not have later, since they change or are deleted. */
+    /** The content of the event that is kept here, because the rows that have it may change or be deleted later. */
     data: jsonb().$type<EventData[EventType]>(),
     /**
      * The position in the log: the id of the transaction that wrote the row, or of the last transaction that had ended by then if that is
@@ -533,7 +534,7 @@ export const events = pgTable(
   ],
 );
 
-/** The log of attempts to deliver events. */
+/** The attempts to deliver events. */
 export const deliveries = pgTable(
   "deliveries",
   {
@@ -543,21 +544,21 @@ export const deliveries = pgTable(
     attempt: integer().notNull(),
     attemptedAt: instant().notNull(),
     status: smallint(),
-    /** Null if the process died before it could write down the result. */
+    /** The duration of the attempt. Null if the process died before it could write down the result. */
     latencyMs: integer(),
     error: text(),
     response: text(),
   },
   (table) => [
     primaryKey({ columns: [table.eventId, table.lane, table.attempt] }),
-    // Finds the last attempt at an endpoint.
+    // Finds the last attempt to deliver to an endpoint.
     index("deliveries_lane").on(table.lane, table.attemptedAt),
   ],
 );
 
 /**
- * Work to do, inserted in the transaction that needs it. A claim counts the attempt and leases the row until `dueAt`; a finished row is
- * deleted.
+ * Work to do: mail to parse, mail to relay, and events to deliver. A row is inserted in the transaction that causes the work. A claim
+ * counts the attempt and leases the row until `dueAt`. A finished row is deleted.
  */
 export const outbox = pgTable(
   "outbox",
@@ -572,8 +573,9 @@ export const outbox = pgTable(
     /** The account's id for an event without an inbox. */
     inboxId: id().notNull(),
     /**
-     * A recipient's domain, a sender's network or an endpoint: one that is down must not delay others. An endpoint's lane is its id. The
-     * default endpoint's lane is the account's id, so that a later default endpoint takes over its deliveries.
+     * The queue of the row, so that a destination that is down does not delay others: by recipient's domain, by sender's network, or by
+     * endpoint. An endpoint's lane is its id. The default endpoint's lane is the account's id, so that a later default endpoint takes over
+     * its deliveries.
      */
     lane: id().notNull(),
     /**
@@ -585,10 +587,10 @@ export const outbox = pgTable(
       .default("ready"),
     dueAt: instant().notNull(),
     attempt: integer().notNull().default(0),
-    /** Attempts before a redelivery, which no longer count against the schedule. */
+    /** The number of attempts that do not count against the schedule of retries, such as those before a redelivery. */
     forgivenAttempts: integer().notNull().default(0),
     createdAt: instant().notNull(),
-    /** The process that claimed it last, and the instant by the database's clock. */
+    /** The number of the process that claimed the row last, and when it did so by the clock of the database. */
     claimedBy: integer(),
     claimedAt: instant(),
     /** The event to deliver; null for mail. */

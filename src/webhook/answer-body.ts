@@ -2,7 +2,7 @@ import type { AnswerHead } from "./answer-head.ts";
 
 /** The number of bytes of a body to keep by default. */
 export const keptBodyBytes = 4096;
-/** Limits chunk sizes, extensions and trailers, which a receiver could otherwise send forever. */
+/** The most bytes of chunk sizes, extensions and trailers in one body: a receiver could otherwise send them forever. */
 const maxFramingBytes = 4096;
 
 /** The state of reading a body. At most `maxBytes` of it are kept. */
@@ -11,11 +11,11 @@ export interface AnswerBody {
   maxBytes: number;
   /** The bytes that have arrived and are not read yet. */
   pending: Buffer;
-  /** The remaining bytes of the body or the current chunk. */
+  /** The number of bytes that the body, or the current chunk, still has. */
   left: number;
   kept: Buffer[];
   keptBytes: number;
-  /** The expected element of a chunked body. */
+  /** The next part of a chunked body. */
   step: "size" | "data" | "data_end" | "trailer";
   framingBytes: number;
 }
@@ -24,7 +24,7 @@ export function newBody(head: AnswerHead, pending: Buffer, maxBytes: number): An
   return { head, maxBytes, pending, left: head.length, kept: [], keptBytes: 0, step: "size", framingBytes: 0 };
 }
 
-/** Reads the pending bytes. A body is `cut` if it is longer than the bytes to keep. */
+/** Reads the pending bytes. `cut`: the body is longer than `maxBytes`, or its framing is longer than `maxFramingBytes`. */
 export function takeBody(body: AnswerBody): "more" | "whole" | "cut" | "malformed" {
   const { framing } = body.head;
   if (framing === "none") return "whole";
@@ -58,7 +58,7 @@ function takeChunks(body: AnswerBody): "more" | "whole" | "cut" | "malformed" {
   }
 }
 
-/** Takes up to `left` bytes; true if the limit is reached before the end. */
+/** Moves up to `left` pending bytes to `kept`. Returns true if `maxBytes` are kept and more bytes would follow. */
 function keep(body: AnswerBody): boolean {
   const part = body.pending.subarray(0, Math.min(body.left, body.pending.length, body.maxBytes - body.keptBytes));
   body.kept.push(part);

@@ -10,7 +10,7 @@ export interface AnswerHead {
   idleMs: number;
 }
 
-/** The bytes that have arrived and are not read yet, and the number of bytes read. */
+/** `pending`: the bytes that have arrived and are not read yet. `read`: the number of bytes read. */
 export interface HeadBytes {
   pending: Buffer;
   read: number;
@@ -18,7 +18,10 @@ export interface HeadBytes {
 
 const maxHeadBytes = 16_384;
 
-/** Reads the final head and skips interim answers (RFC 9110 §15.2). A string is an error. */
+/**
+ * Reads the head of the final answer, and skips interim answers (RFC 9110 §15.2). Returns an error text if it is
+ * malformed or too large, and undefined if more bytes are needed.
+ */
 export function takeHead(bytes: HeadBytes): AnswerHead | string | undefined {
   for (;;) {
     const end = headEnd(bytes.pending);
@@ -31,7 +34,7 @@ export function takeHead(bytes: HeadBytes): AnswerHead | string | undefined {
   }
 }
 
-/** The offset of the end of the head. A bare LF also ends a line (RFC 9112 §2.2). */
+/** The offset of the end of the head; undefined if it has not arrived. A bare LF also ends a line (RFC 9112 §2.2). */
 function headEnd(bytes: Buffer): number | undefined {
   const strict = bytes.indexOf("\r\n\r\n", 0, "latin1");
   if (strict >= 0 && bytes.indexOf("\n\n", 0, "latin1") < 0) return strict + 4;
@@ -46,7 +49,8 @@ function parseHead(text: string): AnswerHead | string {
   const fields = new Map<string, string>();
   for (const line of lines) {
     const colon = line.indexOf(":");
-    // A line that starts with white space continues the one before (obs-fold, RFC 9112 §5.2). We need none of those.
+    // A line that starts with white space continues the line before (obs-fold, RFC 9112 §5.2). It is skipped, because no
+    // field that we read is folded.
     if (colon < 1 || line.startsWith(" ") || line.startsWith("\t")) continue;
     const name = line.slice(0, colon).toLowerCase();
     const value = line.slice(colon + 1).trim();
@@ -67,14 +71,15 @@ function parseHead(text: string): AnswerHead | string {
   };
 }
 
-/** The length of the body, by the rules of RFC 9112 §6.3 in order. */
+/** Finds out how the body ends, and its length, by the rules of RFC 9112 §6.3 in their order. A string is an error. */
 function framingOf(status: number, fields: ReadonlyMap<string, string>) {
   const coding = fields.get("transfer-encoding");
   const length = fields.get("content-length");
   if (status < 200) return { framing: "none" as const, length: 0, persistent: false };
   if (status === 204 || status === 304) return { framing: "none" as const, length: 0, persistent: true };
   if (coding !== undefined) {
-    // An answer with both may be an attempt at smuggling: the coding counts, and the connection is not used again.
+    // An answer with a transfer coding and a length may be an attempt to smuggle another answer. The coding counts, and the
+    // connection is not used again.
     if (/(?:^|,)\s*chunked$/i.test(coding)) {
       return { framing: "chunked" as const, length: 0, persistent: length === undefined };
     }

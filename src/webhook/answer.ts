@@ -8,7 +8,7 @@ import { type HeadBytes, takeHead } from "./answer-head.ts";
  */
 export interface Answer {
   status: number;
-  /** The kept part, as text that is safe for a database and a terminal. */
+  /** The beginning of the body, as text that is safe for a database and a terminal. */
   body: string;
   retryAfter: string | undefined;
   /** The time for which the connection may idle before the next request; 0 if it cannot be used again. */
@@ -18,9 +18,9 @@ export interface Answer {
 export interface AnswerReader {
   /** Reads a chunk. Returns the answer once it is complete, an error text, or `undefined` if more is needed. */
   take(chunk: Buffer): Answer | string | undefined;
-  /** Handles the end of the connection, which also ends some answers. */
+  /** Handles the end of the connection: returns the answer if its body has no other end, else an error text. */
   end(): Answer | string;
-  /** The part that is missing, for the message of a time-out. */
+  /** The part of the answer that has not arrived yet, for the message of a time-out. */
   awaits(): "headers" | "body";
 }
 
@@ -45,7 +45,7 @@ export function answerReader(maxBytes = keptBodyBytes): AnswerReader {
     },
     end() {
       if (body === undefined) return "the connection was closed before an answer";
-      // Closing ends a body of this kind (RFC 9112 §6.3). Other answers are incomplete (§8).
+      // The end of the connection ends an `until_close` body (RFC 9112 §6.3). Any other answer is incomplete (§8).
       if (body.head.framing === "until_close") return answerOf(body, true);
       return "the connection was closed within the answer";
     },

@@ -1,13 +1,13 @@
 import { type Connection, dial, type Target } from "./connection.ts";
 import type { Start } from "./starts.ts";
 
-/** The state of a request, so that its time limit can end whatever it is doing. */
+/** The progress of a request. `cancel` ends its current phase: the time limit and the signal call it. */
 export interface Attempt {
   startedMs: number;
   timeoutMs: number;
   phase: "resolving" | "connecting" | "answering";
   connected: boolean;
-  /** The reason, if a time limit or a signal ended it. */
+  /** The reason why the time limit or the signal has ended the attempt; undefined if neither has. */
   ended: string | undefined;
   cancel: () => void;
   start: Start | undefined;
@@ -25,7 +25,7 @@ export function newAttempt(timeoutMs: number, start: Start | undefined): Attempt
   };
 }
 
-/** Ends the attempt at its time limit or on the signal. Returns a function that stops both. */
+/** Ends the attempt at its time limit, or when the signal aborts. Returns a function that stops waiting for both. */
 export function endInTime(attempt: Attempt, signal: AbortSignal | undefined): () => void {
   const end = (reason: string) => {
     attempt.ended ??= reason;
@@ -46,7 +46,7 @@ function timedOut({ phase, timeoutMs }: Attempt): string {
   return `timed out after ${timeoutMs / 1000} s${words[phase]}`;
 }
 
-/** Stops waiting when the attempt ends. The look-up itself cannot be cancelled. */
+/** Waits for the look-up or the end of the attempt. The look-up itself cannot be cancelled. */
 export function unlessEnded(attempt: Attempt, addresses: Promise<string[] | string>): Promise<string[] | string> {
   const ended = new Promise<string>((resolve) => {
     attempt.cancel = () => resolve("ended");
@@ -55,7 +55,7 @@ export function unlessEnded(attempt: Attempt, addresses: Promise<string[] | stri
   return Promise.race([addresses, ended]).then((first) => attempt.ended ?? first);
 }
 
-/** The number of addresses of one host to try: a zone with a hundred dead ones must not use up the time limit. */
+/** The most addresses of a host to try: each gets a share of the time limit, which a hundred dead ones would use up. */
 const maxAddresses = 4;
 
 /** Tries the addresses in order until one connects. Each gets an equal share of the time that is left, the last gets all. */

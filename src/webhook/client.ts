@@ -18,13 +18,13 @@ import type { Start } from "./starts.ts";
  * receivers that hang block all others. Why not `node:http`: it can be pinned to an address, but all its other features
  * must be switched off, and it is slower.
  *
- * Measured in turns on a busy machine with two cores, with the receiver on it (Bun 1.4.5, concurrency 100, unsigned):
+ * Measured on a busy machine with two cores, on which the receiver ran too (Bun 1.4.5, 100 requests at a time, unsigned):
  * this client 13,300 requests a second at 51 µs of CPU each; `node:http`, unguarded and kept alive, 7,600 to 11,500 at
  * 81 µs; this client with a new connection each time 2,700 to 5,400 at 190 to 230 µs, without TLS, which would add a
  * handshake on both sides.
  *
- * So connections are kept alive, for at most four seconds. They are kept by address and host: an attempt whose look-up
- * gives other addresses never uses an old connection, and the addresses are checked for each attempt.
+ * So connections are kept alive, for at most four seconds. They are kept by scheme, host, port and address: an attempt
+ * whose look-up gives other addresses never uses an old connection, and the addresses are checked for each attempt.
  */
 export interface WebhookClient {
   post(request: WebhookRequest): Promise<WebhookReply>;
@@ -40,9 +40,9 @@ export interface WebhookRequest {
   /** The number of bytes of the response body to keep; 4 KiB by default. */
   keptBytes?: number;
   signal?: AbortSignal | undefined;
-  /** A position in a queue: the request is written after those before it. */
+  /** The position of this request in a queue (starts.ts): it is written after the requests before it. */
   start?: Start | undefined;
-  /** Uses a new connection. */
+  /** Whether to open a new connection even if a kept one is free. */
   fresh?: boolean;
 }
 
@@ -55,15 +55,15 @@ export type WebhookReply =
       retryAfter: string | undefined;
       latencyMs: number;
     }
-  /** Nothing was sent: the URL, or an address of its host, is not allowed. */
+  /** Nothing was sent, because the URL or an address of its host is not allowed. */
   | { kind: "refused_address"; address: string; error: string; latencyMs: number }
   | {
       kind: "no_answer";
       error: string;
       latencyMs: number;
-      /** Whether the connection was made: the receiver hangs, but it is up. */
+      /** Whether a connection was made. If so, the receiver is up, although it does not answer. */
       connected: boolean;
-      /** A kept connection broke before a byte of the response: most likely the receiver had closed it. */
+      /** Whether a kept connection broke before a byte of the response. Most likely the receiver had closed it. */
       stale?: true;
     };
 
@@ -113,10 +113,10 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
     const host = hostOf(url);
     const addresses = await unlessEnded(attempt, resolve(host));
     if (typeof addresses === "string") return noAnswer(attempt, addresses);
-    // One forbidden address among allowed ones refuses the request: the result must not depend on which one is tried first.
+    // The request is refused even if only one of the addresses is forbidden: the result must not depend on their order.
     const forbidden = addresses.find((address) => !permits(address));
     if (forbidden !== undefined) {
-      // The error does not name the address: the account's owner could read addresses of the operator's internal names.
+      // The error leaves out the address: otherwise an account's owner could look up the operator's internal names.
       return refused(forbidden, `${host} leads to an address that is not public`, attempt.startedMs);
     }
     const origin = `${url.protocol}//${host}:${portOf(url)}`;
@@ -125,8 +125,9 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
     const kept = fresh ? undefined : idle.takeAny(addresses.map(keyOf));
     if (kept !== undefined) {
       const exchange = await exchangeOn(attempt, kept.connection, kept.key, asked, 0);
-      // The kept connection closed just before we wrote, so nobody has seen the request: send it over a new one. Once bytes
-      // are written, the receiver may have read them, and sending again is another attempt.
+      // If the kept connection was closed before anything was written, the receiver has not seen the request, and it is
+      // sent over a new connection. Once bytes are written, the receiver may have read them, so sending again would be
+      // another attempt.
       const isUnseen = "error" in exchange && !exchange.written && attempt.ended === undefined;
       if (!isUnseen) return replyOf(attempt, exchange, true);
     }
@@ -167,7 +168,7 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
   return { post, close: idle.close };
 }
 
-/** The error text of a delivery, or null if it succeeded: any 2xx (contract §10.3). */
+/** The error text of a delivery, or null if it succeeded, which any 2xx answer means (contract §10.3). */
 export function deliveryError(reply: WebhookReply): string | null {
   if (reply.kind !== "answered") return reply.error;
   const { status } = reply;
@@ -176,8 +177,8 @@ export function deliveryError(reply: WebhookReply): string | null {
 }
 
 /**
- * A receiver needs time to accept a new connection, and could meanwhile read a later request from a connection that it
- * has already accepted. Only the next delivery of the same inbox waits for this time.
+ * The next delivery of an inbox waits for this time after a request on a new connection. Otherwise the receiver could
+ * read that delivery first, from a connection that it has already accepted.
  */
 const acceptedWithinMs = 2;
 
@@ -188,8 +189,8 @@ interface Asked {
 }
 
 /**
- * The bytes of one POST, or of a GET if there is no body (RFC 9112 §3). Throws for a header value with a line break: the
- * request would be split in two and still look delivered.
+ * The text of a POST request, or of a GET request if there is no body (RFC 9112 §3). Throws for a header value with a line
+ * break, which would split the request in two.
  */
 function requestText(url: URL, headers: Readonly<Record<string, string>>, body: string | undefined): string {
   const path = url.pathname + url.search;

@@ -26,7 +26,7 @@ export type Exchange =
     };
 
 export interface Target {
-  /** A literal IP address, already checked: there is no look-up here. */
+  /** An IP address, which the caller has checked. There is no look-up here. */
   address: string;
   port: number;
   /** The name in the certificate; `undefined` for plain http. */
@@ -65,9 +65,9 @@ function dialTls({ address, port, ca }: Target, host: string): Socket {
   return connectTls({
     host: address,
     port,
-    // SNI must not contain an address (RFC 6066 §3). The certificate is checked against `host`.
+    // SNI must not contain an IP address (RFC 6066 §3). The certificate is checked against `host` in any case.
     servername: host === address ? "" : host,
-    // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 would otherwise turn it off.
+    // Set here, because NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would otherwise turn it off.
     rejectUnauthorized: true,
     ALPNProtocols: ["http/1.1"],
     ...(ca === undefined ? {} : { ca }),
@@ -91,7 +91,7 @@ function connectionOver(socket: Socket): Connection {
   }
 
   socket.on("data", (chunk: Buffer) => {
-    // Unexpected bytes: they could be mistaken for the response to the next request.
+    // No exchange waits for these bytes. The connection is closed, because they would look like the response to the next request.
     if (!settle || !reader) return void socket.destroy();
     heard = true;
     const result = reader.take(chunk);

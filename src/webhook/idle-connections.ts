@@ -45,7 +45,7 @@ export function idleConnections(maxIdle: number): IdleConnections {
 
   function take(key: string): Connection | undefined {
     const waiting = idle.get(key);
-    // The connection used last is the most likely to be alive, and the others can reach their limit and close.
+    // Takes the connection that was used last: it is the most likely to be open, and the others can reach their limit and close.
     for (let one = waiting?.pop(); one; one = waiting?.pop()) {
       count -= 1;
       if (waiting?.length === 0) idle.delete(key);

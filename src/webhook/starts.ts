@@ -1,10 +1,10 @@
 import { within } from "../primitives/within.ts";
 
-/** A position in a queue of requests that are written in order. */
+/** The position of a request in a queue of requests that are written in order. */
 export interface Start {
-  /** Resolves when all requests before it are written or their time limit is over; undefined if there are none. */
+  /** Resolves when all requests before this one have left the queue, or after `patienceMs`; undefined if there are none. */
   inOrder(): Promise<void> | undefined;
-  /** Must be called after the request is written, or if it never will be. */
+  /** Must be called when the request is written, or when it is known that it will not be written. */
   leave(): void;
 }
 
@@ -15,9 +15,9 @@ interface Entry {
 }
 
 /**
- * Named queues that keep the deliveries of an inbox in order, although signing, look-up and connecting take different
- * times. Requests connect in parallel and wait for each other just before they write. A request that cannot connect
- * delays the next one by at most `patienceMs`.
+ * Makes queues, each with a name, that keep the deliveries of an inbox in order, although signing, look-up and connecting
+ * take different times. Requests connect in parallel, and wait for each other just before they are written. A request that
+ * cannot connect delays the next one by at most `patienceMs`.
  */
 export function startQueues(patienceMs = 1000): { enter(name: string): Start } {
   const last = new Map<string, Entry>();
@@ -37,7 +37,7 @@ export function startQueues(patienceMs = 1000): { enter(name: string): Start } {
       inOrder: () =>
         entry.before === undefined || entry.before.hasLeft ? undefined : orIn(patienceMs, entry.before.left),
       leave() {
-        // A request that ends early must not let later ones pass earlier ones.
+        // If earlier requests still wait, this one keeps its position until they have left, so that later ones cannot pass them.
         if (entry.before === undefined || entry.before.hasLeft) leave();
         else void orIn(patienceMs, entry.before.left).then(leave);
       },
@@ -46,7 +46,7 @@ export function startQueues(patienceMs = 1000): { enter(name: string): Start } {
   return { enter };
 }
 
-/** Settles with the promise or after this time. */
+/** Settles when the promise settles, but after `ms` at the latest. */
 function orIn(ms: number, promise: Promise<void>): Promise<void> {
   return within(ms, promise, () => undefined);
 }

@@ -14,7 +14,8 @@ export async function checkListeners(config: Config): Promise<void> {
     ...(metricsPort === undefined ? [] : [{ variable: "METRICS_PORT", host, port: metricsPort }]),
   ];
   const faults = (await Promise.all(listeners.map(faultOf))).filter((fault) => fault !== undefined);
-  // Usually the same service was started twice, which has an exit code of its own.
+  // A port that is in use and a locked data directory usually mean that this service is already running.
+  // DataDirectoryInUse has an exit code of its own (3).
   if (faults.length > 0 && databaseUrl === undefined && isHeld(dataDir)) throw new DataDirectoryInUse(dataDir);
   if (faults.length === 1) throw new Error(`Cannot start: ${faults[0]}`);
   if (faults.length > 1) throw new Error(`Cannot start:\n${faults.map((fault) => `  ${fault}`).join("\n")}`);

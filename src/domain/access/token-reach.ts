@@ -1,15 +1,15 @@
 import type { Resource } from "../errors.ts";
 
-/** The resource in the path of a request. It belongs to one inbox. */
+/** The resource whose id is in the path of a request. It belongs to one inbox. */
 export interface NamedThing {
   resource: Extract<Resource, "inbox" | "thread" | "message" | "event" | "attachment">;
   id: string;
 }
 
 /**
- * Whether a token may make a request, by the path alone: unknown paths are forbidden. A named resource belongs to one
- * inbox, which the token must reach. `all` marks lists, which show only what the token reaches. The deliveries of an
- * event need a key, because they show what all webhook receivers of the account answered.
+ * Decides by method and path what a token may read. Returns the resource in the path: the caller checks that the token
+ * is valid for its inbox. Returns `all` for a list, which is limited to the inboxes of the token. Returns `forbidden` for
+ * unknown paths, and for the deliveries of an event, which show the answers of all webhook receivers of the account.
  */
 export function readByToken(method: string, path: string): NamedThing | "all" | "forbidden" {
   if (!readingMethods.has(method)) return "forbidden";

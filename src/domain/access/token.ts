@@ -1,11 +1,11 @@
 import { isId } from "../ids.ts";
 
 /**
- * The rights of a token: at most those of the key that made it, and only as long as that key is valid. They are stored
- * only in the token itself.
+ * The rights of a token. They are at most those of the key that made the token, and end when that key is no longer
+ * valid. They are stored only in the token itself.
  */
 export interface TokenClaims {
-  /** The key that made it. */
+  /** The key that made the token. */
   keyId: string;
   /** A token can only read. */
   access: "read";
@@ -17,7 +17,7 @@ export interface TokenClaims {
 export const tokenPrefix = "ibt_";
 export const tokenSeconds = { least: 60, usual: 900, most: 86_400 };
 
-/** A token in a URL must expire within this time, because URLs are stored and shown in more places than headers. */
+/** The most time until a token in a URL expires. It is short because URLs are stored and shown in more places than headers. */
 export const longestInAddressMs = 3_600_000;
 
 /** The claims of a token as text, to be signed. */
@@ -39,7 +39,7 @@ export function claimsText({ keyId, access, inboxId, expiresAt }: TokenClaims): 
 export interface ConsoleClaims {
   keyId: string;
   purpose: ConsolePurpose;
-  /** Makes tokens of the same key and second different, because a link can be used once. */
+  /** Makes two tokens of the same key and the same second different. They must differ, because a sign-in link can be used only once. */
   id: string;
   expiresAt: Date;
 }
@@ -52,14 +52,14 @@ export function consoleClaimsText({ keyId, purpose, id, expiresAt }: ConsoleClai
   return written({ v: 1, key: keyId, purpose, id, exp: seconds(expiresAt) });
 }
 
-/** Parses the claims of a console token. Undefined if they have another purpose or none. */
+/** Parses the claims of a console token. Undefined if they are invalid, or do not have this purpose. */
 export function parseConsoleClaims(text: string, purpose: ConsolePurpose): ConsoleClaims | undefined {
   const claims = knownClaims(text);
   if (claims?.purpose !== purpose || typeof claims.id !== "string") return undefined;
   return { keyId: claims.key, purpose, id: claims.id, expiresAt: claims.expiresAt };
 }
 
-/** The claims and the signature of a token. */
+/** The claims and the signature of a token, both as text in base64url. */
 export interface TokenParts {
   claims: string;
   signature: string;
@@ -80,7 +80,7 @@ export function parseClaims(text: string): TokenClaims | undefined {
   return { keyId: key, access: "read", inboxId: inbox, expiresAt };
 }
 
-/** When a token expires: at a whole second, never later than requested. */
+/** The instant at which a token expires. It is a whole second, and never later than requested. */
 export function tokenEnd(now: Date, ttlSeconds: number): Date {
   return new Date((seconds(now) + ttlSeconds) * 1000);
 }

@@ -8,7 +8,7 @@ interface AnyEvent {
 /** The facts of one attempt to deliver an event. */
 export interface DeliveryFacts {
   deliveredAt: Date;
-  /** Counts from 1. */
+  /** The number of the attempt, counted from 1. */
   attempt: number;
 }
 

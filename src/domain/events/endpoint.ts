@@ -15,7 +15,7 @@ export interface EndpointSettings {
 
 export type DisabledReason = "gone" | "failing" | "manual";
 
-/** The state of an endpoint, which the service keeps. */
+/** The state of an endpoint, which the service sets by itself. */
 export interface EndpointState {
   disabledAt: Date | null;
   disabledReason: DisabledReason | null;
@@ -24,7 +24,7 @@ export interface EndpointState {
   answeredAt: Date | null;
 }
 
-/** The settings that change; those that are left out stay. */
+/** The settings to change. Settings that are left out stay as they are. */
 export type EndpointChange = Partial<EndpointSettings> & { disabled?: boolean };
 
 type Changeable = Omit<EndpointSettings, "url"> & { url: string | null } & EndpointState;

@@ -23,7 +23,7 @@ export type EventType = (typeof eventTypes)[number];
 /** Types that a caller may subscribe to although no such event exists yet. */
 export const reservedEventTypes = ["domain.verified", "domain.failing", "domain.failed"] as const;
 
-/** The facts that the row of an event keeps, by type. The event is about other rows, which may change or be deleted. */
+/** The facts that the row of an event keeps, by type. They are kept because the rows that the event is about may change or be deleted. */
 export interface EventData {
   "message.received": null;
   "message.sent": SentMessage;
@@ -38,7 +38,7 @@ export interface EventData {
   "suppression.added": AddedSuppression;
 }
 
-/** The row of an event that happens now. */
+/** The row of a new event. */
 export type NewEvent<Types extends EventType = EventType> = {
   [Type in Types]: EventFacts & { type: Type; data: EventData[Type] };
 }[Types];
@@ -81,7 +81,7 @@ export interface DisabledWebhook {
   reason: "gone" | "failing" | "manual";
 }
 
-/** A report about a message, as it was when it came. */
+/** A report about a message, as it was when the report came. */
 export interface ReportData {
   /** Null if the relay gave the mail no id. */
   providerMessageId: string | null;
@@ -120,7 +120,7 @@ export function isOfMessage(type: string): boolean {
   return type.startsWith("message.") || type === "suppression.added";
 }
 
-/** The word that subscribes to all types. */
+/** The type in a subscription that stands for all types. */
 export const everyEvent = "*";
 
 /** The types of a subscription without a list of types. */

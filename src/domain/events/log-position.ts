@@ -1,4 +1,4 @@
-/** A position in the log: right behind the event of this id. */
+/** A position in the log of events: right after the event with this id. */
 export interface LogPosition {
   id: string;
   /** Number of the transaction that wrote the event, in decimal. The log is in order of this number, then of the id. */
@@ -8,7 +8,7 @@ export interface LogPosition {
 /** The position before all events, which is also the end of an empty log. */
 export const startOfLog: LogPosition = { id: "", writtenBy: "0" };
 
-/** The position in a row, without the other fields of the row. */
+/** The position of an event from its row, without the other fields of the row. */
 export function positionOf({ id, writtenBy }: LogPosition): LogPosition {
   return { id, writtenBy };
 }
@@ -18,7 +18,7 @@ export function laterPosition(one: LogPosition, other: LogPosition): LogPosition
   return positionOf(comparePositions(one, other) < 0 ? other : one);
 }
 
-/** The name of a position, with which a client can continue there: the id of the event, or `start`. */
+/** The name of a position, which a client sends to continue there: the id of the event, or `start` for the start of the log. */
 export function positionName({ id }: LogPosition): string {
   return id === "" ? startName : id;
 }
@@ -30,7 +30,7 @@ export function comparePositions(one: LogPosition, other: LogPosition): number {
   return (
     one.writtenBy.length - other.writtenBy.length ||
     inAscii(one.writtenBy, other.writtenBy) ||
-    // By bytes, as the index sorts ids (collation "C").
+    // Compares ids byte by byte, as the index of the database sorts them (collation "C").
     inAscii(one.id, other.id)
   );
 }

@@ -5,11 +5,11 @@ export const includeWords = ["html", "extracted", "automated", "recipients"] as 
 
 export type IncludeWord = (typeof includeWords)[number];
 
-/** The choice of events for an endpoint, a page of the log or a stream. */
+/** The conditions for the events that an endpoint, a page of the log or a stream gets. */
 export interface Subscription {
   /** Types, or `*` for all. */
   types: readonly string[];
-  /** Undefined for all inboxes and for events about no inbox. */
+  /** Undefined: events of all inboxes, and events about no inbox. */
   inboxIds: readonly string[] | undefined;
   /** Limits `message.received` to automated mail (true) or to other mail (false). Undefined for both. */
   automated: boolean | undefined;
@@ -19,7 +19,7 @@ export interface Subscription {
 export interface EventProperties {
   type: EventType;
   inboxId: string | null;
-  /** Whether its message is automated mail. */
+  /** Whether the event's message is automated mail. */
   isAutomated: boolean;
 }
 

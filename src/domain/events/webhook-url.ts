@@ -31,7 +31,7 @@ export function portOf(url: URL): number {
   return url.protocol === "https:" ? 443 : 80;
 }
 
-/** Says why a host is not public. The parser has already normalised `2130706433`, `0x7f.1` and `127.0.0.01`. */
+/** The reason why a host is not public, or undefined. The URL parser has already normalised `2130706433`, `0x7f.1` and `127.0.0.01`. */
 function hostFault(host: string): string | undefined {
   if (isIpAddress(host))
     return isPublicAddress(host) ? undefined : `must not lead to ${host}, which is not a public address`;
@@ -42,7 +42,7 @@ function hostFault(host: string): string | undefined {
 
 const localDomains = new Set(["localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp"]);
 
-/** The bad ports of the Fetch standard (§2.9): a server of another protocol could read a POST as commands. */
+/** The bad ports of the Fetch standard (§2.9). On these ports a server of another protocol could read a POST as commands. */
 const badPorts: ReadonlySet<string> = new Set(
   (
     "0 1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123 " +

@@ -3,22 +3,22 @@ import type { ParsedMail } from "../message.ts";
 import type { Chunk } from "./filed-mails.ts";
 import type { Envelope } from "./inbound-mail.ts";
 
-/** A mail with all that the decision needs: ids, instants, digests, bytes. */
+/** A mail that is ready to be filed: parsed, and with the ids, instants, digests and bytes of its rows. */
 export interface ArrivedMail {
   mail: ParsedMail;
   sourceId: string;
   envelope: Envelope;
   sizeBytes: number;
-  /** Undefined for a mail that is never treated as a copy. */
+  /** The hash by which copies of a mail are recognized. Undefined for a mail that is never treated as a copy. */
   contentHash: string | undefined;
   messageIdHash: string;
   /** Hashes of the Message-IDs that can decide the thread, the strongest first. */
   ancestorHashes: readonly string[];
-  /** Undefined for a mail that a person wrote. */
+  /** The kind of automated mail. Undefined for a mail without signs of that. */
   automated: Automated | undefined;
   attachments: readonly { id: string; part: number; digest: string }[];
   chunks: readonly Chunk[];
-  /** One for each inbox of the mail. */
+  /** One entry for each inbox of the mail. */
   deliveries: readonly ArrivedCopy[];
   receivedAt: Date;
 }
@@ -26,7 +26,7 @@ export interface ArrivedMail {
 export interface ArrivedCopy {
   inboxId: string;
   toAddr: string;
-  /** Hash of the Message-ID whose thread the mail joins if its own headers name no message of the inbox. */
+  /** The hash of a Message-ID. The mail joins the thread of that message if its own headers lead to no thread of the inbox. */
   answeredHash?: string;
   messageId: string;
   newThreadId: string;

@@ -64,7 +64,10 @@ const openings = phrases({
   `,
 });
 
-/** Beginnings that newsletters have too ("Out of office, into the sun"). They count only before the end, a colon, a bracket or a dash. */
+/**
+ * Beginnings that subjects of newsletters have too ("Out of office, into the sun"). They count only if the subject ends there, or goes on
+ * with a colon, a bracket or a dash.
+ */
 const shortOpenings = phrases({
   all: `
     out of office, out of the office, out-of-office, ooo, on vacation, on leave, abwesenheit, im urlaub, absent, absente
@@ -72,14 +75,14 @@ const shortOpenings = phrases({
   `,
 });
 
-/** Words that Lotus Notes writes behind `AUTO:` and the name of its user. */
+/** Words that Lotus Notes writes after `AUTO:` and the name of its user. */
 const absences = phrases({
   all: `
     out of the office, außer haus, nicht im büro, absent, ausente, assente, afwezig, poza biurem, вне офиса, 不在
   `,
 });
 
-/** The number of characters that are read: more than any opening has, with the prefixes of servers (`[EXTERNAL]`). */
+/** The number of characters of a subject that are read. The longest beginning is shorter, also after prefixes like `[EXTERNAL]`. */
 const readLength = 200;
 
 /** Whether a subject is that of an automatic reply. `Re: Automatic reply: …` is not: a person wrote it. */
@@ -104,7 +107,7 @@ function behindTags(text: string): string {
   return text.replace(/^\[[^\]]{0,40}\] ?(?:\[[^\]]{0,40}\] ?)?/, "");
 }
 
-/** The phrases of a table, which are separated by commas and line ends. */
+/** The list of the phrases in a table of texts. Phrases are separated by commas and line ends. */
 function phrases(byLanguage: Readonly<Record<string, string>>): readonly string[] {
   return Object.values(byLanguage).flatMap((text) =>
     text

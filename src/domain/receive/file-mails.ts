@@ -16,12 +16,12 @@ import {
 import type { MailOutcome } from "./inbound-mail.ts";
 import type { KnownOfMails, ReadInbox } from "./known-of-mails.ts";
 
-/** The rows of a batch of mails, and the outcome of each mail, in order. */
+/** The rows to write for a batch of mails, and the outcome of each mail in the order of the mails. */
 export interface Filing extends FiledMails {
   outcomes: MailOutcome[];
 }
 
-/** One mail, with a copy for each inbox that does not have it yet. */
+/** The outcome of one mail, with a copy of the mail for each inbox that does not have it yet. */
 export interface FiledMail {
   outcome: MailOutcome;
   copies: FiledCopy[];
@@ -35,8 +35,8 @@ export interface FiledCopy {
 }
 
 /**
- * Decides where each mail of a batch goes. Each decision includes the effects of the earlier ones: two copies become one message, and the
- * mails of one conversation get one thread, in whatever order they are.
+ * Decides in which inboxes and threads each mail of a batch is stored. Each decision includes the effects of the earlier ones: two copies
+ * become one message, and the mails of one conversation get one thread, in whatever order they came.
  */
 export function fileMails(arrivals: readonly ArrivedMail[], facts: KnownOfMails): Filing {
   const state = filingState(facts);
@@ -47,7 +47,7 @@ export function fileMails(arrivals: readonly ArrivedMail[], facts: KnownOfMails)
   };
 }
 
-/** Decides where one mail goes, and notes it in the state. */
+/** Decides in which inboxes and threads one mail goes, and adds the result to the state for the next mails of the batch. */
 export function fileMail(state: FilingState, arrival: ArrivedMail): FiledMail {
   const copies: FiledCopy[] = [];
   let outcome: MailOutcome = "gone";
@@ -80,14 +80,17 @@ function fileCopy(state: FilingState, arrival: ArrivedMail, copy: ArrivedCopy, i
   };
 }
 
-/** The sender, if the mail names a message that we had sent to its From address. The From address alone may be forged. */
+/**
+ * The sender, if the mail refers to a message that this inbox sent to the mail's From address. The From address alone proves nothing,
+ * because it may be forged.
+ */
 function answeredBy(state: FilingState, { mail, ancestorHashes }: ArrivedMail, inboxId: string): Answered | undefined {
   const address = mail.from?.address.toLowerCase();
   if (address === undefined || !hadSentTo(state, inboxId, address, ancestorHashes)) return undefined;
   return { inboxId, address };
 }
 
-/** Puts parents before their replies. Mails of one batch have no other order. */
+/** Sorts the mails of a batch so that each comes after the mails that it answers. Otherwise their order stays. */
 function parentsFirst(arrivals: readonly ArrivedMail[]): ArrivedMail[] {
   const named = new Map(arrivals.map((arrival) => [arrival.messageIdHash, arrival]));
   const ordered = new Set<ArrivedMail>();
@@ -96,7 +99,7 @@ function parentsFirst(arrivals: readonly ArrivedMail[]): ArrivedMail[] {
   return [...ordered];
 }
 
-/** Adds a mail behind its parents. `seen` ends the recursion if mails name each other in a circle. */
+/** Adds a mail to `ordered`, after the mails that it answers. `seen` ends the recursion if mails name each other in a circle. */
 function addBehindParents(
   arrival: ArrivedMail,
   named: ReadonlyMap<string, ArrivedMail>,
@@ -112,7 +115,7 @@ function addBehindParents(
   ordered.add(arrival);
 }
 
-/** The rows to write: none for a mail without copies, and the last state of each thread and inbox. */
+/** The rows to write. A mail without copies has none. Each changed thread and inbox has one row, with its state after the whole batch. */
 function rowsOf(filed: ReadonlyMap<ArrivedMail, FiledMail>, { inboxes }: FilingState): FiledMails {
   const stored = [...filed].filter(([, { copies }]) => copies.length > 0);
   const copies = stored.flatMap(([, mail]) => mail.copies);

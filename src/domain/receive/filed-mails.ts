@@ -2,7 +2,7 @@ import type { Automated } from "../automated.ts";
 import type { ThreadState } from "../conversation.ts";
 import type { NamedMessage, ReadInbox } from "./known-of-mails.ts";
 
-/** The columns of a received message and its event that differ between messages. */
+/** The columns of a received message and of its event. Columns that are the same for all received messages are left out. */
 export interface InboundMessage {
   id: string;
   eventId: string;
@@ -20,24 +20,24 @@ export interface InboundMessage {
   fromAddr: string;
   fromName: string | undefined;
   toAddr: string;
-  /** The addresses of its To field. */
+  /** The addresses of the mail's To field. */
   toAddrs: readonly string[];
   cc: readonly string[];
   replyTo: string | undefined;
   subject: string;
-  /** The number of its body in `bodies`, from 1. */
+  /** The position of the message's body in `bodies`, counted from 1. */
   body: number;
   truncated: boolean;
   attachmentCount: number;
   sourceId: string;
   sizeBytes: number;
   inReplyTo: string | undefined;
-  /** The ids that the mail names, if it begins a thread. */
+  /** The Message-IDs that the mail refers to, if it begins a thread. */
   referenceIds: readonly string[] | undefined;
   automated: Automated | undefined;
 }
 
-/** The texts of a mail, which are written once for all its inboxes. */
+/** The text and the HTML of a mail. They are written once for all its inboxes. */
 export interface Body {
   text: string;
   html: string | undefined;
@@ -68,7 +68,7 @@ export interface Chunk {
 
 export interface Source {
   id: string;
-  /** The number of messages that share it. */
+  /** The number of messages that have this source. */
   shares: number;
   chunks: readonly Chunk[];
 }
@@ -78,12 +78,12 @@ export interface Answered {
   address: string;
 }
 
-/** A message that a mail names and that has not arrived yet, and the thread that it will join. */
+/** A message that a mail refers to and that has not arrived yet, with the thread that it will join. */
 export interface AwaitedParent extends NamedMessage {
   threadId: string;
 }
 
-/** The rows of a batch of mails. */
+/** The rows to write for a batch of mails. */
 export interface FiledMails {
   threads: readonly ThreadState[];
   messages: readonly InboundMessage[];

@@ -4,16 +4,19 @@ import type { ArrivedMail } from "./arrived-mail.ts";
 import type { KnownOfMails, NamedMessage, ReadInbox } from "./known-of-mails.ts";
 
 /**
- * The state while mails are filed in order: the facts that were read, with the changes by the earlier mails. It is changed in place,
- * because a copy for each mail would cost the square of the batch.
+ * The state of a batch whose mails are filed one after the other: the facts that were read, with the changes by the mails filed so far.
+ * It is changed in place, because a new copy for each mail would take time quadratic in the size of the batch.
  */
 export interface FilingState {
   /** The inboxes that are not deleted. */
   inboxes: Map<string, ReadInbox>;
   threads: Map<string, ThreadState>;
-  /** The mails that an inbox has: keys of inbox, Message-ID and content. */
+  /** A key for each mail that an inbox has, made from the inbox, the Message-ID and the content. */
   copies: Set<string>;
-  /** By inbox and Message-ID: the thread of the message, the thread that waits for it, and the recipients if we sent it. */
+  /**
+   * The next three maps are by inbox and Message-ID: the thread of the message, the thread that waits for it, and its recipients if we sent
+   * it.
+   */
   threadOfMessage: Map<string, string>;
   awaitingThread: Map<string, string>;
   sentTo: Map<string, readonly string[]>;
@@ -34,7 +37,7 @@ export function filingState({ inboxes, copies, parents, awaiting }: KnownOfMails
   };
 }
 
-/** The threads of one inbox. */
+/** The threads of one inbox, as functions that find a thread by the hash of a Message-ID. */
 export function threadsOfInbox({ threadOfMessage, awaitingThread }: FilingState, inboxId: string): KnownThreads {
   return {
     of: (messageIdHash) => threadOfMessage.get(nameOf({ inboxId, messageIdHash })),
@@ -42,7 +45,10 @@ export function threadsOfInbox({ threadOfMessage, awaitingThread }: FilingState,
   };
 }
 
-/** Notes a mail in an inbox. False if the inbox has the same mail already, by Message-ID and content. */
+/**
+ * Records that an inbox gets a mail. Returns false if the inbox already has a mail with the same Message-ID and content. True for every
+ * mail without a content hash, which is never treated as a copy.
+ */
 export function takesMail({ copies }: FilingState, inboxId: string, arrival: ArrivedMail): boolean {
   const { messageIdHash, contentHash } = arrival;
   if (contentHash === undefined) return true;
@@ -52,7 +58,7 @@ export function takesMail({ copies }: FilingState, inboxId: string, arrival: Arr
   return true;
 }
 
-/** Notes that a thread waits for a message. False if an earlier thread already waits for the message: it will join that one. */
+/** Records that a thread waits for a missing message. Returns false if another thread already waits: the message will join that one. */
 export function awaits({ awaitingThread }: FilingState, missing: NamedMessage, threadId: string): boolean {
   const name = nameOf(missing);
   if (awaitingThread.has(name)) return false;
@@ -60,14 +66,14 @@ export function awaits({ awaitingThread }: FilingState, missing: NamedMessage, t
   return true;
 }
 
-/** Notes the inbox and the thread as they are after a message was filed. */
+/** Records the inbox, the thread and the thread of the Message-ID after a message was filed. */
 export function noteFiled(state: FilingState, inbox: ReadInbox, thread: ThreadState, messageIdHash: string): void {
   state.inboxes.set(inbox.id, inbox);
   state.threads.set(thread.id, thread);
   state.threadOfMessage.set(nameOf({ inboxId: inbox.id, messageIdHash }), thread.id);
 }
 
-/** Whether one of these hashes is of a message that the inbox had sent to this address. */
+/** Whether one of these hashed Message-IDs is that of a message that the inbox sent to this address. */
 export function hadSentTo(state: FilingState, inboxId: string, address: string, hashes: readonly string[]): boolean {
   return hashes.some(
     (messageIdHash) => state.sentTo.get(nameOf({ inboxId, messageIdHash }))?.includes(address) === true,

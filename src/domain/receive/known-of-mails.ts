@@ -10,28 +10,28 @@ export interface Copy extends NamedMessage {
   contentHash: string;
 }
 
-/** A thread, with a Message-ID by which a mail finds it. */
+/** A thread, with the Message-ID by which a mail is matched to it. */
 export interface NamedThread extends ThreadState, NamedMessage {}
 
 export interface Parent extends NamedThread {
-  /** The recipients, separated by spaces, if we sent it; else null. */
+  /** The addresses of the message's recipients, separated by spaces, if we sent the message; else null. */
   sentTo: string | null;
 }
 
-/** An inbox when it was read. */
+/** An inbox as it was when it was read. */
 export interface ReadInbox extends InboxTotals {
-  /** The version, which changes with the inbox, its threads and its messages. */
+  /** The version of the inbox. It changes with every change of the inbox, its threads or its messages. */
   revision: number;
 }
 
-/** The facts about mails that are to be filed. */
+/** The facts from the database that are needed to file a batch of mails. */
 export interface KnownOfMails {
   /** The inboxes that are not deleted. */
   inboxes: readonly ReadInbox[];
-  /** Mails that their inbox has already, by Message-ID and content. */
+  /** Mails of the batch that an inbox already has, by Message-ID and content. */
   copies: readonly Copy[];
-  /** Threads of the messages that the mails name, or that have the same ids. */
+  /** The threads of the messages that the mails refer to, or that have the Message-ID of one of the mails. */
   parents: readonly Parent[];
-  /** Threads that wait for one of the mails or for a message that they name. */
+  /** The threads that wait for one of the mails, or for a message that one of the mails refers to. */
   awaiting: readonly NamedThread[];
 }

@@ -4,15 +4,15 @@ import type { BounceType } from "./report.ts";
 
 /** The reply of a server that refused a mail. */
 export interface Refused {
-  /** The enhanced codes in it (RFC 3463), those of the server itself first. */
+  /** The enhanced codes in the reply (RFC 3463), those of the server itself first. */
   enhancedCodes: readonly string[];
   code: number | undefined;
   said: SaidText;
 }
 
 /**
- * The type of a bounce: by words that are certain, then by the most specific enhanced code, by the reply code and by all other words.
- * A refusal that could be about us is never hard, since a hard bounce suppresses its recipient.
+ * The type of a bounce. It is decided by words that are certain; else by the most specific enhanced code, the reply code and all other
+ * words. A refusal that could be about us is never hard, because a hard bounce suppresses its recipient.
  */
 export function bounceTypeOf({ enhancedCodes, code, said }: Refused): BounceType {
   const enhancedCode = mostSpecific(enhancedCodes);
@@ -27,8 +27,8 @@ export function bounceTypeOf({ enhancedCodes, code, said }: Refused): BounceType
 }
 
 /**
- * The type of a reply that refuses a mail at once. Its words count only if the recipient's own server wrote them: those of a relay are
- * about the relay.
+ * The bounce type of a mail that the server refused in its SMTP reply. The words of the reply count only if the recipient's own server
+ * wrote them, because the words of a relay may be about the relay.
  */
 export function typeOfRefusal({ code, enhancedCode, message }: Failure, isRecipientsServer: boolean): BounceType {
   return bounceTypeOf({
@@ -59,9 +59,9 @@ function typeOfCode(code: string, words: ReadonlySet<PhraseKind>): BounceType | 
   if (clear !== undefined) return clear;
   if (hardCodes.has(code)) return aboutOther(words) ?? "hard";
   if (code === "5.2.2" || code === "5.4.7") return "soft";
-  // No route: only words distinguish a domain that does not exist from one that was not found today.
+  // 5.4.4 means "no route". Only the words show whether the domain does not exist or its server was not found this time.
   if (code === "5.4.4") return aboutOther(words) ?? (saysGone(words) && !words.has("later") ? "hard" : "soft");
-  // "Too many hops": a loop, which is not about the recipient.
+  // 5.4.6 means a routing loop, which is not about the recipient.
   if (code === "5.4.6") return "unknown";
   if (blockCodes.has(code) || code.startsWith("5.7.") || code.startsWith("5.6.")) return "block";
   // Exchange has this code for addresses that are not in its directory.
@@ -69,7 +69,7 @@ function typeOfCode(code: string, words: ReadonlySet<PhraseKind>): BounceType | 
   return undefined;
 }
 
-/** Bad mailbox, bad system, bad syntax, moved (RFC 3463); null MX (RFC 7505). */
+/** Codes about a bad address: bad mailbox, bad system, bad syntax, moved (RFC 3463); null MX (RFC 7505). */
 const hardCodes: ReadonlySet<string> = new Set(["5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10"]);
 
 /** Codes for a mail that is too big, and for a bad address of the sender. */
@@ -90,7 +90,10 @@ function clearTypeOf(words: ReadonlySet<PhraseKind>): BounceType | undefined {
   return words.has("noUser") ? "hard" : undefined;
 }
 
-/** Whether the only words are "mailbox unavailable". Outlook.com means a missing user, other servers a full mailbox or a bad reputation. */
+/**
+ * Whether "mailbox unavailable" are the only words that say anything. Outlook.com means a missing user by them; other servers mean a full
+ * mailbox or a bad reputation.
+ */
 function isOnlyUnavailable(words: ReadonlySet<PhraseKind>): boolean {
   return words.has("unavailable") && !words.has("later") && !saysGone(words) && aboutOther(words) === undefined;
 }

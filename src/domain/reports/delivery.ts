@@ -3,7 +3,7 @@ import { type BounceType, type ReportKind, reportKinds } from "./report.ts";
 export const reportSources = ["dsn", "arf", "relay"] as const;
 export const reportProofs = ["return_path", "message_id", "relay"] as const;
 
-/** The worst report about a message or a recipient, as its row and the API have it. */
+/** The worst report about a message or a recipient, in the form of the database column and of the API. */
 export interface Delivery {
   state: ReportKind;
   /** Null unless it bounced. */
@@ -24,12 +24,12 @@ interface Ranked {
   type: BounceType | undefined;
 }
 
-/** Whether a later report replaces the known one: a lower state never replaces a higher one. */
+/** Whether a later report replaces the known one. It does if its kind is worse, in the order of `reportKinds`. */
 export function outranks(later: ReportKind, known: ReportKind | undefined): boolean {
   return known === undefined || reportKinds.indexOf(later) > reportKinds.indexOf(known);
 }
 
-/** Whether one type of a bounce is worse than another. Only `hard` suppresses. */
+/** Whether the first type of bounce is worse than the second. Only a `hard` bounce suppresses its recipient. */
 export function isHarder(type: BounceType | undefined, known: BounceType | undefined): boolean {
   return hardness(type) > hardness(known);
 }

@@ -14,7 +14,7 @@ import { type ReportedRecipient, reportedRecipients } from "./reported-recipient
 import { type JudgedReports, type MessageState, rowsOfReports, stateOf } from "./reported-rows.ts";
 import { isPastReporting } from "./return-path.ts";
 
-/** Judges a batch of reports in order. Each judgement includes the effects of the earlier ones. */
+/** Decides in order which reports of a batch are kept, and whom they suppress. Each decision includes the effects of the earlier ones. */
 export function judgeReports(
   arrived: readonly ArrivedReport[],
   known: readonly KnownMessage[],
@@ -33,7 +33,7 @@ function isAbout({ ofInboxes, receivedAt }: ArrivedReport, { inboxId, createdAt 
   return (ofInboxes?.includes(inboxId) ?? true) && !isPastReporting(createdAt, receivedAt);
 }
 
-/** Applies a report. Returns what is new: the first report of a kind about a recipient, or a bounce that has become hard. */
+/** Applies a report to its message. Returns the new parts: the first report of a kind about a recipient, or a bounce that became hard. */
 function take(state: MessageState, arrived: ArrivedReport, policy: ReportPolicy): KeptReport[] {
   return reportedRecipients(state.message, arrived.recipients).flatMap((one) => {
     const { kind } = one.report;
@@ -105,12 +105,12 @@ function reportOf(
   };
 }
 
-/** The text of a stranger as one clean line of limited length. */
+/** The text of a report as one clean line of limited length, or null if nothing is left. */
 function line(text: string | undefined, length: number): string | null {
   return text === undefined ? null : cleanLine(text, length) || null;
 }
 
-/** Suppresses a recipient who unsubscribed, for the inbox of the message. Makes no report. */
+/** Suppresses the recipients who unsubscribed, for the inbox of the message. Returns no reports. */
 function optOut(state: MessageState, arrived: ArrivedReport, policy: ReportPolicy): KeptReport[] {
   for (const { recipient, report, index } of reportedRecipients(state.message, arrived.recipients)) {
     const ids = arrived.ids[index];
@@ -122,7 +122,7 @@ function optOut(state: MessageState, arrived: ArrivedReport, policy: ReportPolic
   return [];
 }
 
-/** Adds a suppression and its event. The event is written only if the suppression is. */
+/** Adds a suppression and its event to the state. The store writes the event only if it writes the suppression. */
 function suppress(
   { message, suppressions, events }: MessageState,
   suppression: ReturnType<typeof automaticSuppression>,

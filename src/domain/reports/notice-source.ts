@@ -12,7 +12,7 @@ export type NoticeSource =
 
 export const noticeProviders = ["ses", "mailgun", "sendgrid", "resend", "postmark", "generic"] as const;
 
-/** Parses the setting. A fault is the end of a sentence that begins with the name of the setting. It never repeats the secret value. */
+/** Parses RELAY_NOTICES. Returns a fault as the end of a sentence that begins with this name. The fault never repeats the secret. */
 export function parseNoticeSource(text: string): NoticeSource | string {
   const colon = text.indexOf(":");
   const provider = text.slice(0, Math.max(colon, 0));
@@ -79,7 +79,7 @@ const byWebhookAlone: readonly [RegExp, NoticeSource["provider"]][] = [
   [/(?:^|\.)resend\.com$/, "resend"],
 ];
 
-/** The header with the id of the message, which the relay repeats in its notices. None for relays that do not repeat one. */
+/** The header with the id of the message, if the relay repeats such a header in its notices. Otherwise empty. */
 export function noticeMarks(provider: NoticeSource["provider"] | undefined, messageId: string): CustomHeader[] {
   if (provider === "sendgrid") {
     return [{ name: "X-SMTPAPI", value: JSON.stringify({ unique_args: { inboxd: messageId } }) }];

@@ -4,15 +4,15 @@ import type { BounceType, ReportKind } from "./report.ts";
 export interface Notice {
   /** `unsubscribed` is no report: the recipient wants no more mail from this inbox. */
   kind: ReportKind | "unsubscribed";
-  /** Only of a bounce. */
+  /** Defined only for a bounce. */
   type: BounceType | undefined;
   code: number | undefined;
   enhancedCode: string | undefined;
-  /** One clean line. */
+  /** The server's text as one clean line. */
   diagnostic: string | undefined;
-  /** Undefined if the relay does not name the recipient: the notice then counts for the message, and suppresses nobody. */
+  /** Undefined if the relay does not name the recipient. The notice then counts for the message as a whole, and suppresses nobody. */
   recipient: string | undefined;
-  /** Whether the recipient comes from a header of the mail. If the message has several, the notice may be about another one. */
+  /** Whether the recipient comes from a header of the mail. It is then ignored if the message has several, which may be meant as well. */
   isNamedByHeader: boolean;
   remoteMta: string | undefined;
   reportingMta: string | undefined;
@@ -20,7 +20,7 @@ export interface Notice {
   names: NoticeNames;
 }
 
-/** The names by which the message is found, in this order. */
+/** The names by which the message of a notice is found. They are tried in this order. */
 export interface NoticeNames {
   /** Our id of the message, which we send in a header and the relay repeats in its notices. */
   mark?: string | undefined;
@@ -34,24 +34,24 @@ export interface NoticeNames {
   providerMessageId?: string | undefined;
 }
 
-/** Whether the notice names a mail. */
+/** Whether the notice has at least one name of a mail. */
 export function namesMail({ names }: Notice): boolean {
   return Object.values(names).some((name) => name !== undefined);
 }
 
-/** How long a notice may come before we have recorded that the relay accepted the mail. */
+/** The most time between a notice and our record that the relay accepted the mail, if the notice comes first. */
 const earlyMs = 5 * 60_000;
 
 /**
- * Whether a notice about an unknown message may only be early, so that the message may still become known. The time counts from the
- * instant in the notice, or from when the notice came first if that is earlier or the notice has no instant.
+ * Whether a notice about an unknown message may have come too early, so that the message may still become known. It may for five minutes
+ * after the instant in the notice, or after it first came if that is earlier or the notice has no instant.
  */
 export function mayBeEarly({ occurredAt }: Notice, firstCameAt: Date, now: Date): boolean {
   const sinceMs = Math.min(firstCameAt.getTime(), (occurredAt ?? firstCameAt).getTime());
   return now.getTime() - sinceMs < earlyMs;
 }
 
-/** A key that is the same for notices of the same content. */
+/** A key for a notice. Two notices have the same key if their kind, recipient and names are equal. */
 export function noticeKey({ kind, recipient, names }: Notice): string {
   const { mark, returnPath, rfcMessageId, wireMessageId, providerMessageId } = names;
   return JSON.stringify([kind, recipient, mark, returnPath, rfcMessageId, wireMessageId, providerMessageId]);

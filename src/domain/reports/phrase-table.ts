@@ -1,6 +1,6 @@
 /**
- * Phrases of servers by their meaning, in lower case; accents are ignored. A phrase matches from the beginning of a word and may end inside
- * one: `unknown user` also matches "unknown users". A gap (` … `) stands for a few words.
+ * Phrases in the replies of servers, by their meaning. They are in lower case; accents are ignored. A phrase matches from the beginning of
+ * a word, and may end inside a word: `unknown user` also matches "unknown users". A gap (` … `) stands for a few words.
  */
 export const phraseTable = {
   /** The recipient does not exist. These words are certain, whatever the code is. */
@@ -124,7 +124,7 @@ export const phraseTable = {
   unavailable: `
     mailbox unavailable
   `,
-  /** Words of Exchange Online, with 5.4.1, for an address that is not in its directory. */
+  /** Words of Exchange Online for an address that is not in its directory. They have this meaning only with the code 5.4.1. */
   edge: `
     recipient address rejected: access denied
   `,

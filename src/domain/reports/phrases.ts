@@ -2,9 +2,9 @@ import { type PhraseKind, phraseTable } from "./phrase-table.ts";
 
 export type { PhraseKind } from "./phrase-table.ts";
 
-/** The words of a server, prepared for the search for phrases. */
+/** The text of a server's reply or report, prepared for the search for phrases. */
 export interface SaidText {
-  /** In lower case without accents, mail addresses and URLs, and with one space between words. */
+  /** The text in lower case without accents, mail addresses and URLs, and with one space between words. */
   words: string;
   /** The words without host names: `spam.example.com` is not about spam. */
   wordsAlone: string;
@@ -15,7 +15,7 @@ export function saidText(text: string): SaidText {
   return { words, wordsAlone: words.replace(hostName, wordsOfName) };
 }
 
-/** The words of a URL or host name: none, except for a blocklist, whose page is the only reason that some servers give. */
+/** The words that replace a URL or host name: none, except for that of a blocklist, because some servers give no other reason. */
 function wordsOfName(name: string): string {
   return listOfSenders.test(name) ? " blocklist " : " ";
 }
@@ -28,7 +28,7 @@ const mailAddress =
   /<[^\s<>@]{0,320}@[^\s<>@]{0,255}>|(?<![^\s:;,("'[])[^\s<>@:;,()"'[\]]{1,320}@[^\s<>@:;,()"'[\]]{1,255}/g;
 const hostName = /(?<![a-z0-9.-])[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,20}(?![a-z0-9-])/g;
 
-/** The kinds of phrases in the words. */
+/** The kinds of phrases that the text contains. */
 export function phrasesIn({ words, wordsAlone }: SaidText): ReadonlySet<PhraseKind> {
   const found = new Set<PhraseKind>();
   for (const { kind, parts } of phrases) {
@@ -39,7 +39,7 @@ export function phrasesIn({ words, wordsAlone }: SaidText): ReadonlySet<PhraseKi
   return found;
 }
 
-/** Kinds whose phrases may begin or end with the name of a host. */
+/** The kinds of phrases that are searched in the text with its host names, because a part of such a phrase may be in a host name. */
 const ofRecipients: ReadonlySet<PhraseKind> = new Set(["noUser", "gone", "edge"]);
 
 const mostText = 64 * 1024;
@@ -49,7 +49,7 @@ function folded(text: string): string {
   return (
     text
       .normalize("NFKD")
-      // NFKD may expand one Arabic character to eighteen letters.
+      // Cuts again, because NFKD may expand one Arabic character to eighteen letters.
       .slice(0, mostText)
       .replace(/\p{Mn}+/gu, "")
       .toLowerCase()
@@ -61,7 +61,7 @@ function folded(text: string): string {
 
 interface Phrase {
   kind: PhraseKind;
-  /** One part, or two parts with a name between them. */
+  /** One part, or the two parts before and after a gap. */
   parts: readonly string[];
 }
 
@@ -69,7 +69,7 @@ const phrases: readonly Phrase[] = Object.entries(phraseTable).flatMap(([kind, t
   table
     .split(/[,\n]/)
     .filter((written) => written.trim() !== "")
-    // Splits first, because folding turns the gap (`…`) into three dots.
+    // Splits at the gap (`…`) before folding, because folding turns `…` into three dots.
     .map((written) => ({ kind: kind as PhraseKind, parts: written.split("…").map((part) => folded(part).trim()) })),
 );
 
@@ -78,7 +78,7 @@ const widestGap = 100;
 
 function stands(text: string, [first = "", second]: readonly string[]): boolean {
   if (second === undefined) return indexOfPhrase(text, first, 0) >= 0;
-  // Finds the second part first, and then looks back a limited number of characters, so that the time is linear in any text.
+  // Finds the second part first, and then searches the `widestGap` characters before it for the first part. So the time stays linear.
   for (let at = text.indexOf(second); at >= 0; at = text.indexOf(second, at + 1)) {
     if (indexOfPhrase(text.slice(Math.max(0, at - widestGap), at), first, 0) >= 0) return true;
   }

@@ -8,7 +8,10 @@ import { simulatedFateOf, simulatedSuppressionMs } from "./simulated.ts";
 /** The operator's settings for reports. */
 export interface ReportPolicy {
   mailDomain: string;
-  /** Whether a Message-ID is enough proof to suppress. It is public in list archives, so this is true only if mail has no return paths. */
+  /**
+   * Whether a Message-ID is enough proof to suppress a recipient. Strangers can read Message-IDs in public list archives, so this is true
+   * only if our mail has no return path of its own as a better proof (RETURN_PATH=inbox).
+   */
   messageIdSuppresses: boolean;
   /** 0: a suppression by a bounce has no end. */
   bounceSuppressionDays: number;
@@ -30,7 +33,7 @@ export interface AutomaticSuppression {
   expiresAt: Date | null;
 }
 
-/** The reason for which a report suppresses its recipient; undefined if it does not. */
+/** The reason for the suppression, if this report suppresses its recipient; otherwise undefined. */
 export function reasonToSuppress(
   message: KnownMessage,
   { kind, type, proof, recipient }: Pick<KeptReport, "kind" | "type" | "proof" | "recipient">,
@@ -56,8 +59,8 @@ export function maySuppress(
 }
 
 /**
- * Whether a proof is good for a single recipient of the message. Each of several recipients knows the return path and the Message-ID of
- * the mail, and could use them to report about the others. If there are several, only a notice of the relay is a proof.
+ * Whether a proof is enough for a report about one recipient of the message. If the message has several recipients, each one knows the
+ * return path and the Message-ID, and could report about the others; then only a notice of the relay is enough.
  */
 export function provesRecipient(message: KnownMessage, proof: ReportProof): boolean {
   return proof === "relay" || !hasSeveralRecipients(message);

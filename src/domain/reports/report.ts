@@ -13,21 +13,21 @@ export type BounceType = (typeof bounceTypes)[number];
 export interface RecipientReport {
   /** Undefined if the result is not known: the mail was passed on (RFC 3464 §2.3.3), or the feedback has no effect. */
   kind: ReportKind | undefined;
-  /** Only of a bounce. */
+  /** Defined only for a bounce. */
   type: BounceType | undefined;
   /** The address that the sender wrote to, and the one that the last server had. */
   originalRecipient: string | undefined;
   finalRecipient: string | undefined;
   code: number | undefined;
   enhancedCode: string | undefined;
-  /** One clean line. */
+  /** The server's text as one clean line. */
   diagnostic: string | undefined;
   remoteMta: string | undefined;
-  /** The report has no code of a server, and its sender is not known to be a mail server. It suppresses nobody. */
+  /** Set if the report has no code of a server and its sender is not known to be a mail server. Such a report suppresses nobody. */
   isHearsay?: true;
 }
 
-/** The content of a report about a mail. It is not proven yet. */
+/** The content of a report about a mail. It is not checked yet whether the report is genuine. */
 export interface MailReport {
   source: "dsn" | "arf";
   /** Never empty. */

@@ -7,24 +7,24 @@ export type ReportProof = (typeof reportProofs)[number];
 /** A report about a message that we sent, with its proof. */
 export interface ReportedMessage {
   messageId: string;
-  /** The inboxes that the proof is good for; undefined if it is good for any. */
+  /** The inboxes whose messages the proof is valid for. Undefined: all inboxes. */
   ofInboxes: readonly string[] | undefined;
   source: ReportSource;
   proof: ReportProof;
   /** Never empty. */
   recipients: readonly RecipientReport[];
-  /** Whether the recipient unsubscribes. That makes a suppression and no report. */
+  /** Whether the recipient unsubscribes. This adds a suppression, and no report is stored. */
   isOptOut: boolean;
   reportingMta: string | undefined;
   /** The mail, or the JSON of the relay, as it came. */
   raw: Uint8Array;
 }
 
-/** A report with all that the decision needs. */
+/** A report that is ready to be judged, with the ids of its rows. */
 export interface ArrivedReport extends ReportedMessage {
   receivedAt: Date;
   sourceId: string;
-  /** One for each of `recipients`. */
+  /** The ids of the rows, one entry for each of `recipients`. */
   ids: readonly ReportIds[];
 }
 
@@ -70,7 +70,7 @@ export interface KeptReport {
   receivedAt: Date;
 }
 
-/** The delivery that a message or a recipient shows for its worst report. */
+/** A report in the form that a message or a recipient shows as its `delivery`. */
 export function deliveryBy(report: KeptReport): Delivery {
   const { kind, type, code, enhancedCode, diagnostic, remoteMta, source, proof, id, receivedAt } = report;
   const said = { type, code, enhancedCode, diagnostic, remoteMta };

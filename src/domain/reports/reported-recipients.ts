@@ -2,17 +2,17 @@ import { worstOf } from "./delivery.ts";
 import type { RecipientReport } from "./report.ts";
 import type { KnownMessage } from "./reported-message.ts";
 
-/** The report about one recipient of a message; about the message as a whole if `recipient` is "". */
+/** The report about one recipient of a message. If `recipient` is "", it is about the message as a whole. */
 export interface ReportedRecipient {
   recipient: string;
   report: RecipientReport;
-  /** The index in the list of reports, for its ids. */
+  /** The index of the report in the list, by which its ids are found. */
   index: number;
 }
 
 /**
- * Matches reports to the recipients of the message. Other addresses in a report are shown, and never trusted. If no report names a
- * recipient of the message, the worst report counts for its only recipient or, if there are several, for the message as a whole.
+ * Matches reports to the recipients of the message. A report that names another address has no effect on that address. If no report names
+ * a recipient of the message, the worst report counts for its only recipient or, if there are several, for the message as a whole.
  */
 export function reportedRecipients(message: KnownMessage, reports: readonly RecipientReport[]): ReportedRecipient[] {
   const ours = new Map(message.recipients.map(({ address }) => [address.toLowerCase(), address]));
@@ -40,7 +40,7 @@ function ourOwn(ours: ReadonlyMap<string, string>, address: string | undefined):
   return ours.get(address.toLowerCase()) ?? ours.get(withoutXtext(address).toLowerCase());
 }
 
-/** Decodes xtext, since some servers return ORCPT as it was sent (RFC 3461 §4). */
+/** Decodes xtext (RFC 3461 §4), because some servers return the ORCPT address encoded as it was sent. */
 function withoutXtext(address: string): string {
   return address.replace(/\+([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
 }

@@ -4,10 +4,10 @@ import type { ReportKind } from "./report.ts";
 import type { AutomaticSuppression } from "./report-policy.ts";
 import { type ArrivedReport, deliveryBy, type KeptReport, type KnownMessage } from "./reported-message.ts";
 
-/** The state of a message while reports are judged one after the other. It is mutable. */
+/** The state of a message while reports about it are judged one after the other. It is changed in place. */
 export interface MessageState {
   message: KnownMessage;
-  /** By kind and recipient. */
+  /** The kept reports by kind and recipient. */
   reports: Map<string, KeptReport>;
   changed: Set<string>;
   suppressions: AutomaticSuppression[];
@@ -16,18 +16,18 @@ export interface MessageState {
 
 export type ReportEvent = NewEvent<`message.${ReportKind}` | "suppression.added">;
 
-/** The rows of a batch of reports. */
+/** The rows to write for a batch of reports. */
 export interface ReportedRows {
   reports: readonly KeptReport[];
-  /** The new delivery of messages. */
+  /** The worst report about each message with new reports. */
   messages: readonly { id: string; delivery: Delivery }[];
-  /** The new delivery of recipients. */
+  /** The worst report about each recipient of these messages, if there is one. */
   recipients: readonly { messageId: string; position: number; delivery: Delivery }[];
-  /** Each address and inbox once. */
+  /** The new suppressions, at most one for each account, inbox and address. */
   suppressions: readonly AutomaticSuppression[];
-  /** The event of a suppression is written only if the suppression is added. */
+  /** The events to write. The store writes the event of a suppression only if it adds the suppression. */
   events: readonly ReportEvent[];
-  /** Raw reports to keep, and raw reports that are not needed any more. */
+  /** The ids of new raw reports to keep, and of stored raw reports that are not needed any more. */
   keptSources: ReadonlySet<string>;
   goneSources: readonly string[];
 }
@@ -74,7 +74,10 @@ function worstDelivery(reports: readonly KeptReport[]): Delivery | undefined {
   return worst && deliveryBy(worst.report);
 }
 
-/** Keeps one suppression for each address, with its event. A bounce loses against the others, because only it expires. */
+/**
+ * Keeps one suppression for each account, inbox and address, and only the events of kept suppressions. A suppression by a bounce is
+ * replaced by one for another reason, because usually only a bounce has an end.
+ */
 function withoutDoubles(states: readonly MessageState[]): Pick<ReportedRows, "suppressions" | "events"> {
   const kept = new Map<string, AutomaticSuppression>();
   for (const suppression of states.flatMap(({ suppressions }) => suppressions)) {

@@ -2,13 +2,13 @@ import { isSameSecret, returnPathSignature } from "../../standards/signature.ts"
 import { base32, instantOfId, isId } from "../ids.ts";
 
 /**
- * The envelope sender of mail that we send. It names the message, and proves that mail to it comes from somebody who has seen the
- * envelope. No inbox can have the name `bounce` (username.ts).
+ * Return paths: the envelope senders of mail that we send. A return path contains the id of the message and a signature, so mail to it
+ * comes from somebody who has seen the envelope. No inbox can have the name `bounce` (username.ts).
  */
 export interface ReturnPaths {
   /** `bounce+<message>-<mac>@domain`: 46 octets before the `@`. */
   make(messageId: string): Promise<string>;
-  /** The message whose return path has this local part; undefined if we have not signed it. */
+  /** The id of the message whose return path has this local part. Undefined if the signature in it is not ours. */
   read(localPart: string): Promise<string | undefined>;
 }
 
@@ -34,7 +34,7 @@ export function returnPaths(key: CryptoKey, mailDomain: string): ReturnPaths {
   };
 }
 
-/** An address of the same form that belongs to no message. */
+/** An address of the form of a return path that belongs to no message. */
 export function returnPathLike(mailDomain: string): string {
   return `${returnPathUser}+${"0".repeat(26)}-${"0".repeat(12)}@${mailDomain}`;
 }
@@ -44,15 +44,21 @@ export const returnPathUser = "bounce";
 
 const shape = /^bounce\+([0-9a-z]{26})-([0-9a-z]{12})$/;
 
-/** The most days from an id to a report. A draft may get its id 366 days before it is sent, and a server may retry for a month. */
+/**
+ * The most days from the time in a message's id to a report. A draft may have its id 366 days before it is sent, and a server may retry for
+ * a month.
+ */
 const mostDaysOfId = 400;
 
-/** Whether a message is too old for reports, by the time in its id. */
+/** Whether a message is certainly too old for reports, by the time in its id. This needs no read of the message. */
 export function isPastReturning(messageId: string, now: Date): boolean {
   return now.getTime() - instantOfId(messageId).getTime() > mostDaysOfId * dayMs;
 }
 
-/** The most days from a message to a report. Servers retry for a few days only, so a later report is an old mail that was sent again. */
+/**
+ * The most days from sending a message to a report. Servers retry for only a few days, so a later report is an old mail that was sent
+ * again.
+ */
 const mostDaysOfMessage = 60;
 
 /** Whether a message is too old for reports, by the time when it was sent. */

@@ -15,5 +15,5 @@ export function simulatedFateOf(address: string): SimulatedFate | undefined {
   return simulatedFates.find((fate) => fate === name);
 }
 
-/** A minute, so that a test can be repeated. */
+/** A suppression of a simulated address ends after a minute, so that a test can be repeated. */
 export const simulatedSuppressionMs = 60_000;

@@ -14,7 +14,7 @@ import type { Send } from "./send.ts";
 import type { Sender } from "./send-facts.ts";
 import { type SuppressedAddress, suppressedFailure } from "./suppressed.ts";
 
-/** The row of a message that waits to be sent. The columns that are the same for all such messages are left out. */
+/** The row of a message that waits to be sent. Columns that are the same for all such messages are left out. */
 export interface OutboundMessage {
   id: string;
   inboxId: string;
@@ -47,24 +47,24 @@ export interface SendKeyUse extends KeyUse {
   inboxId: string;
 }
 
-/** A send to a recipient who has not answered the inbox. */
+/** A cold send: one to a recipient who has not answered the inbox yet. */
 export interface ColdSend {
   inboxId: string;
   recipient: string;
   sentOn: string;
-  /** Includes this one. */
+  /** The number of mails to this recipient on this day, with this one. */
   sentToday: number;
 }
 
-/** The rows of one accepted send. */
+/** The rows to write for one accepted send. */
 export interface AcceptedSend {
-  /** The inbox after the send. */
+  /** The state of the inbox after the send. */
   sender: Sender;
   thread: ThreadState;
   message: OutboundMessage;
   recipients: readonly NewRecipient[];
   keyUse: SendKeyUse;
-  /** One for each destination. */
+  /** One item for each destination (`destinationsOf`). */
   outboxItems: readonly NewItem[];
   coldSends: readonly ColdSend[];
   /** Undefined for a mail without attachments. */
@@ -75,7 +75,7 @@ export interface ColdSends extends Omit<ColdSend, "sentToday"> {
   count: number;
 }
 
-/** The rows of all accepted sends of a batch. */
+/** The rows to write for all accepted sends of a batch. */
 export interface AcceptedSends {
   senders: readonly Sender[];
   threads: readonly ThreadState[];
@@ -98,7 +98,7 @@ export interface Decided {
   cold: readonly { address: string; sentToday: number }[];
   content: Content;
   recorded: Recorded<Sender>;
-  /** Includes this send. */
+  /** The usage of the inbox, with this send. */
   usage: SendUsage;
   at: Date;
 }
@@ -186,7 +186,7 @@ function outboundMessage({ send, from, recipients, content, recorded }: Decided)
   };
 }
 
-/** Joins the rows of a batch. The last state of a thread or an inbox wins. */
+/** Joins the rows of the accepted sends of a batch. A thread or an inbox has one row, with its state after the last send. */
 export function joinedRows(accepted: readonly AcceptedSend[]): AcceptedSends {
   return {
     senders: [...new Map(accepted.map(({ sender }) => [sender.id, sender])).values()],
@@ -200,7 +200,7 @@ export function joinedRows(accepted: readonly AcceptedSend[]): AcceptedSends {
   };
 }
 
-/** Counts the sends of this batch only: the store adds them to its own count. */
+/** Counts the sends of this batch to each cold recipient. The store adds these numbers to its own counts. */
 function countedColdSends(accepted: readonly AcceptedSend[]): ColdSends[] {
   const counts = new Map<string, ColdSends>();
   for (const { inboxId, recipient, sentOn } of accepted.flatMap(({ coldSends }) => coldSends)) {

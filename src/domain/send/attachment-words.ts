@@ -1,12 +1,12 @@
 import { mediaTypeOfName, octetStream, parseMediaType } from "../../standards/media-type.ts";
 import type { Fault } from "../errors.ts";
 
-/** One attachment of a request in JSON. It names exactly one source. */
+/** One attachment of a request in JSON. It names exactly one source: its content, an upload, or an attachment of a message. */
 export interface AskedAttachment {
   /** Base64. */
   content?: string | undefined;
   uploadId?: string | undefined;
-  /** With `filename`: an attachment of a message, by its stored name. */
+  /** The message of an attachment to send again. `filename` is the stored name of that attachment. */
   messageId?: string | undefined;
   filename?: string | undefined;
   contentType?: string | undefined;
@@ -14,7 +14,7 @@ export interface AskedAttachment {
   contentId?: string | undefined;
 }
 
-/** The faults of the attachments of a request, before anything is looked up. */
+/** The faults of the attachments of a request that can be found without looking anything up. */
 export function attachmentFaults(asked: readonly AskedAttachment[]): Fault[] {
   const contentIds = new Set<string>();
   return asked.flatMap((attachment, index) => {
@@ -70,19 +70,19 @@ function faultsOf(asked: AskedAttachment, taken: ReadonlySet<string>): Placed[] 
   return faults;
 }
 
-/** A Content-ID, which HTML names by `cid:`. */
+/** Whether a text is an allowed Content-ID. HTML refers to a picture by `cid:` and its Content-ID. */
 export function isContentId(text: string): boolean {
   return /^[A-Za-z0-9._@-]{1,128}$/.test(text);
 }
 
-/** RFC 4648 §4. */
+/** Whether a text is base64 (RFC 4648 §4). */
 export function isBase64(text: string): boolean {
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
 }
 
 /**
- * The media type in a request, or `undefined` if it is not allowed. Mail programs would read a multipart type as part of the structure of
- * our mail. Of the message types only a whole mail is allowed.
+ * The media type in a request, or `undefined` if it is not allowed. Multipart types are not, because mail programs would read them as part
+ * of the structure of our mail. Of the `message/` types only that of a whole mail is allowed.
  */
 export function givenMediaType(text: string): string | undefined {
   const type = parseMediaType(text);
@@ -92,7 +92,7 @@ export function givenMediaType(text: string): string | undefined {
 export const mediaTypeRule =
   'must be a type such as "application/pdf", at most 127 characters; not multipart, and no message type except "message/rfc822"';
 
-/** The media type of a stored file, or of its name. A type that is not allowed is no fault: it becomes `application/octet-stream`. */
+/** The media type of a stored file; if unknown, that of its name. A type that is not allowed becomes `application/octet-stream`. */
 export function inheritedMediaType(inherited: string | undefined, filename: string): string {
   const type = inherited === undefined ? mediaTypeOfName(filename) : parseMediaType(inherited);
   return type !== undefined && isCarried(type) ? type : octetStream;

@@ -34,13 +34,13 @@ export function sentAttachment(
   };
 }
 
-/** Gives the attachments their stored names, which are different and safe (contract §9). */
+/** Replaces the file names of the attachments by their stored names, which are unique and safe (contract §9). */
 export function withStoredNames(attachments: readonly SentAttachment[]): SentAttachment[] {
   const names = storedNames(attachments);
   return attachments.map((attachment, index) => ({ ...attachment, filename: names[index] ?? attachment.filename }));
 }
 
-/** Refuses files whose bytes were deleted. A replay is answered before: it needs only the digest of a file. */
+/** Refuses a send if the bytes of a file, or the message to forward, do not exist. It is not called for a replay, which needs no bytes. */
 export function refuseLost({ forwardOf, forward, files }: SendRequest, lostSourceIds: ReadonlySet<string>): void {
   if (forwardOf !== undefined && forward === undefined) throw notFound("message");
   for (const { from = "attachment", sourceId } of files?.attachments ?? []) {
@@ -48,7 +48,7 @@ export function refuseLost({ forwardOf, forward, files }: SendRequest, lostSourc
   }
 }
 
-/** The sources that sends need, each once. */
+/** The ids of the stored sources that the attachments of these sends need, each once. Sources that come in a request are left out. */
 export function sourcesNamed(requests: readonly SendRequest[]): string[] {
   const all = requests.flatMap(({ files }) =>
     (files?.attachments ?? []).flatMap(({ sourceId }) => (sourceId === files?.source?.id ? [] : sourceId)),
@@ -56,7 +56,7 @@ export function sourcesNamed(requests: readonly SendRequest[]): string[] {
   return [...new Set(all)];
 }
 
-/** Undefined if the mail has none. */
+/** The attachments of a send, with the ids of their rows. Undefined if the mail has no attachments. */
 export function filedFiles({ request, messageId, attachmentIds }: Send): FiledFiles | undefined {
   return request.files && { ...request.files, messageId, inboxId: request.inboxId, attachmentIds };
 }

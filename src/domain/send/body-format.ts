@@ -19,7 +19,7 @@ export interface Bodies {
 export interface BodyReading {
   /** Passed in: domain may not import mail/html. */
   textOfHtml: (html: string) => string;
-  /** The HTML of a Markdown body. Undefined if making it took too long: then the mail goes as text only. */
+  /** The HTML of a Markdown body. Undefined if it took too long to make: the mail then has only text. */
   markdownHtml: string | undefined;
 }
 

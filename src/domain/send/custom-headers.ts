@@ -9,8 +9,8 @@ export interface ReadHeaders {
 }
 
 /**
- * Checks the headers that a caller adds. Only the service sets headers for routing, threading, identity and structure, and headers that
- * relays carry out as commands. Every header that is not allowed is refused by name.
+ * Checks the headers that a caller adds. The service alone sets headers for routing, threading, identity and structure, and headers that
+ * relays carry out as commands. The fault for each forbidden header names it.
  */
 export function readCustomHeaders(
   asked: Readonly<Record<string, string>> | undefined,
@@ -58,7 +58,7 @@ function faultOf(
   return undefined;
 }
 
-/** The headers that `autoSubmitted` sets. */
+/** The headers that the field `autoSubmitted` of a request sets. */
 const automatic: ReadonlySet<string> = new Set(["auto-submitted", "x-auto-response-suppress"]);
 
 const allowedInWords =
@@ -98,7 +98,10 @@ const orderPrefixes = [
   "x-envelope-",
 ];
 
-/** The URLs of List-Unsubscribe: in brackets, separated by commas (RFC 2369 §2). They are not encoded, so each must fit in one line. */
+/**
+ * The URLs in a List-Unsubscribe value, with their brackets; they are separated by commas (RFC 2369 §2). Undefined for an invalid value.
+ * The URLs are not encoded, so each must fit in one line.
+ */
 export function unsubscribeEntries(value: string): string[] | undefined {
   const entries = value.match(/<[^<>]*>/g) ?? [];
   const between = value.replace(/<[^<>]*>/g, "<>").replace(/[ \t]+/g, "");
@@ -110,7 +113,7 @@ function isUnsubscribe(value: string): boolean {
   return unsubscribeEntries(value) !== undefined;
 }
 
-/** A line has 998 octets (RFC 5322 §2.1.1), minus `List-Unsubscribe: ` before and the comma after. */
+/** The most octets of a URL: a line has 998 (RFC 5322 §2.1.1), minus `List-Unsubscribe: ` before the URL and the comma after it. */
 const longestEntry = 979;
 
 function isUnsubscribeEntry(entry: string): boolean {

@@ -6,7 +6,7 @@ import type { AttachmentPrint } from "./send-fingerprint.ts";
 export interface SentAttachment extends AttachmentPrint {
   /** The upload or attachment that the request names. Undefined if the bytes came in the request. */
   from: "upload" | "attachment" | undefined;
-  /** "" if the bytes were deleted. The digest can then still prove that a request is a replay, but the file cannot be sent. */
+  /** "" if the bytes were deleted. The file then cannot be sent, but its digest still shows whether a request is a replay. */
   sourceId: string;
   part: number;
 }
@@ -23,7 +23,7 @@ export interface Forward {
   message: ForwardedMessage;
   /** `attachment`: the text of the message is only in the attached file. */
   as: "inline" | "attachment";
-  /** The Content-IDs of its pictures that are the same in the new mail. */
+  /** The Content-IDs of pictures of the message that stay the same in the new mail. */
   contentIds: ReadonlySet<string>;
 }
 
@@ -31,6 +31,6 @@ export interface Forward {
 export interface FiledFiles extends FilesOfSend {
   messageId: string;
   inboxId: string;
-  /** One for each attachment, in order. */
+  /** The ids of the attachments, in the order of the attachments. */
   attachmentIds: readonly string[];
 }

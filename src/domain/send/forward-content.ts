@@ -3,7 +3,7 @@ import { type ForwardedMessage, withForwardedText } from "./forward.ts";
 import { type Content, type RepliedThread, replyContent, type WithHtmlQuote } from "./reply-content.ts";
 import type { Send } from "./send.ts";
 
-/** Makes HTML from the HTML of the request, else from its text, followed by the forwarded message. */
+/** Makes the HTML of a forward: the HTML of the request, or its text as HTML if it has none, followed by the forwarded message. */
 export type WithForwardedHtml = (
   own: { text: string; html: string | undefined },
   original: ForwardedMessage,
@@ -18,7 +18,7 @@ export interface HtmlBodies {
   withForwardedHtml: WithForwardedHtml;
 }
 
-/** The content of the mail: new, an answer, or a forward. */
+/** The content of the mail to send: a new mail, an answer, or a forward. */
 export function mailContent(send: Send, thread: RepliedThread | undefined, bodies: HtmlBodies): Content {
   const { request, text, html } = send;
   const { forward } = request;

@@ -4,7 +4,7 @@ import type { Mailbox } from "../message.ts";
 import { instantInWords, personInWords, plainWords, withoutLastLineBreaks } from "../quote.ts";
 import { inheritedMediaType, isContentId } from "./attachment-words.ts";
 
-/** The parts of a message that a forward shows. Recipients of a blind copy are not among them. */
+/** The parts of a message that a forward shows. They do not include the recipients of a blind copy. */
 export interface ForwardedMessage {
   from: Mailbox | undefined;
   at: Date;
@@ -15,7 +15,7 @@ export interface ForwardedMessage {
   bodyHtml: string | undefined;
 }
 
-/** The text of the request, if any, followed by the forwarded message. */
+/** The text of a forward: the text of the request, if any, followed by the forwarded message. */
 export function withForwardedText(body: string, original: ForwardedMessage): string {
   const own = withoutLastLineBreaks(body);
   const head = [forwardLine, ...forwardedHead(original).map(([name, words]) => `${name}: ${words}`)].join("\n");
@@ -38,7 +38,7 @@ export function forwardedHead({ from, at, subject, to, cc }: ForwardedMessage): 
 
 const maxSubjectLength = 998;
 
-/** The most addresses that are shown. A stranger may have written to thousands. */
+/** The most addresses that are shown in a line. The sender of the forwarded message may have written to thousands. */
 const maxListed = 100;
 
 function listed(addresses: readonly string[]): string {
@@ -47,7 +47,7 @@ function listed(addresses: readonly string[]): string {
   return more === 0 ? shown.join(", ") : `${shown.join(", ")} and ${more} more`;
 }
 
-/** A text over 1 MiB is cut. */
+/** The most bytes of the forwarded text. A longer text is cut. */
 const maxTextBytes = 1024 * 1024;
 const cutMark = "\n[...]";
 
@@ -66,8 +66,8 @@ export interface ForwardedAttachment {
 }
 
 /**
- * The attachments of a forwarded message in the new mail. An attachment becomes a plain file if its Content-ID cannot be written as a
- * `cid:`, or is used already: HTML that names the id would show the other picture.
+ * The attachments of a forwarded message as they are in the new mail. An attachment becomes a plain file if its Content-ID cannot be
+ * written as a `cid:`, or if another file has the same Content-ID, because the HTML would then show the wrong picture.
  */
 export function forwardedAttachments<Attachment extends ForwardedAttachment>(
   attachments: readonly Attachment[],
@@ -94,7 +94,7 @@ export function nameOfForwardedMail(subject: string): string {
 
 const defaultName = "message.eml";
 
-/** The media type of an attached mail. message/rfc822 may not be encoded (RFC 2046 §5.2.1), so a mail that needs an encoding is a plain file. */
+/** The media type of an attached mail: a plain file if the mail needs an encoding, which message/rfc822 may not have (RFC 2046 §5.2.1). */
 export function typeOfForwardedMail(isSevenBit: boolean): "message/rfc822" | "application/octet-stream" {
   return isSevenBit ? "message/rfc822" : "application/octet-stream";
 }

@@ -27,7 +27,7 @@ import {
 import { suppressedRecipients } from "./suppressed.ts";
 
 export interface Judging extends WaysOut, HtmlBodies {
-  /** One instant for the whole batch: its sends are in one window and on one day. */
+  /** The instant of all sends of the batch, so that they count in the same window and on the same day. */
   at: Date;
   /** The most recipients of a mail. */
   recipientsMax: number;
@@ -36,7 +36,7 @@ export interface Judging extends WaysOut, HtmlBodies {
   mailLimit?: MeasureMail | undefined;
 }
 
-/** The results of a batch of sends, and the rows of the accepted ones. */
+/** The results of a batch of sends, and the rows of the accepted sends. */
 export interface Judgement extends AcceptedSends {
   results: Map<Send, SendResult>;
 }
@@ -48,8 +48,8 @@ export interface JudgedSend {
 }
 
 /**
- * Judges sends in order, each with the usage of the earlier ones. Of fifty sends at once, exactly as many pass as the limit has left. Fifty
- * sends with one key make one email and 49 replays.
+ * Accepts or refuses sends in order, each with the usage of the earlier ones. If the limit has ten sends left, ten of fifty sends at once
+ * are accepted. Fifty sends with the same idempotency key make one email and 49 replays.
  */
 export function judgeSends(sends: readonly Send[], facts: SendFacts, judging: Judging): Judgement {
   const state = sendingState(sends, facts, judging.at);
@@ -63,7 +63,7 @@ export function judgeSends(sends: readonly Send[], facts: SendFacts, judging: Ju
   return { results, ...joinedRows(accepted) };
 }
 
-/** Looks for a replay before it checks any limit, so that a retry never fails if the first call passed. */
+/** Accepts or refuses one send. Looks for a replay before it checks a limit, so that a retry never fails if the first call was accepted. */
 export function judgeSend(state: SendingState, send: Send, judging: Judging): JudgedSend {
   const sender = state.senders.get(send.request.inboxId);
   const usage = usageOf(sender, judging.at);
@@ -85,7 +85,7 @@ function replayed({ sent }: SendingState, send: Send, use: KeyUse): SentMessage 
   return message;
 }
 
-/** An inbox, and what it has sent before this send. */
+/** An inbox, with the counts of its sends before this one. */
 interface Standing {
   sender: Sender;
   usage: SendUsage;
@@ -138,7 +138,7 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   return { result: { kind: "accepted", message, usage, newerInbound, destinations }, accepted };
 }
 
-/** The recipients who have not answered the inbox yet; empty if cold recipients are not limited. */
+/** The cold recipients of a send, who have not answered the inbox yet. Empty if cold recipients are not limited. */
 function coldAmong(state: SendingState, inboxId: string, recipients: readonly Recipient[]) {
   const cold: { address: string; sentToday: number }[] = [];
   for (const { address } of recipients) {
@@ -148,14 +148,14 @@ function coldAmong(state: SendingState, inboxId: string, recipients: readonly Re
   return cold;
 }
 
-/** Recipients of a blind copy are not participants. */
+/** The addresses to add to the participants of the thread. Recipients of a blind copy are not among them. */
 function participantsOf(from: string, recipients: readonly Recipient[]): string[] {
   const participants = [from];
   for (const { address, type } of recipients) if (type !== "bcc") participants.push(address);
   return participants;
 }
 
-/** The sender: the address of the inbox, or the requested one if it differs only by a tag. */
+/** The sender's address: that of the inbox, or the requested one. Refuses a requested one that differs from it by more than a tag. */
 function fromAddress({ fromAddr }: SendRequest, { username }: Sender, mailDomain: string): string {
   if (fromAddr === undefined) return `${username}@${mailDomain}`;
   const found = recipientOf(fromAddr, mailDomain);
@@ -174,7 +174,7 @@ function threadOf(state: SendingState, request: SendRequest): ThreadState | unde
   return thread;
 }
 
-/** Whether the thread has inbound mail that the caller has not seen. Such a thread stays unread. */
+/** Whether the thread has inbound mail after the last message that the caller saw (`readUpToMessageId`). Such a thread stays unread. */
 function hasNewerInbound({ numbered }: SendingState, { readUpToMessageId }: SendRequest, thread: ThreadState): boolean {
   if (readUpToMessageId === undefined) return false;
   const lastRead = numbered.get(readUpToMessageId);
@@ -196,7 +196,7 @@ function refuseForeignReplyTo({ owners }: SendingState, { replyTo, account }: Se
   );
 }
 
-/** The usage after this send. Each recipient counts for the day. */
+/** The usage of the inbox after this send. Each recipient counts as one send of the day. */
 function usageAfter(usage: SendUsage, recipients: number, createdAt: Date): SendUsage {
   return {
     ...usage,

@@ -2,7 +2,7 @@ import { type Automated, mayBeEcho } from "../automated.ts";
 import { overLimit } from "../limits.ts";
 import { isOwnAddress, untagged } from "./recipients/own-address.ts";
 
-/** A message of the answered thread, with the fields that can show a loop. */
+/** A message of the answered thread, with the fields that the check for a loop needs. */
 export interface RecentMessage {
   direction: "inbound" | "outbound";
   fromAddr: string;
@@ -30,9 +30,9 @@ export interface LoopFacts {
 }
 
 /**
- * Refuses to answer a program that has answered our last mails. An echo is a mail that came promptly after our mail to its sender
- * and that was written by a robot, or is our own mail returned. A returned mail counts for the recipient who returned it. A mail
- * from the same sender that is not an echo resets the count.
+ * Refuses a send if the last inbound mail of the thread is from its recipient, and at least `limit` echoes came from them within 24 hours.
+ * An echo is a mail that came within five minutes after our mail to its sender, and that a robot wrote or that is our own mail returned.
+ * A returned mail counts for the recipient who returned it. A mail from the same sender that is not an echo resets the count.
  */
 export function refuseLoop({ to, recent, ownAddresses }: LoopFacts, limit: number, at: Date): void {
   const last = recent.find(({ direction }) => direction === "inbound");
@@ -58,7 +58,7 @@ function lastEchoes(
     if (message.direction === "outbound" || !isFrom(message, partner, recent, ownAddresses)) continue;
     const isRobots = message.automated !== null && mayBeEcho(message.automated);
     if (!isRobots && !isOwnMail(message, recent, ownAddresses)) break;
-    // Computed late: most replies are to people and never need it.
+    // Computed only here, because most sends answer people and never need it.
     ours ??= recent.filter((each) => each.direction === "outbound" && wentTo(each, partner));
     if (!isPrompt(message, recent, ours)) break;
     echoes.push(message);
@@ -82,14 +82,14 @@ function isFrom(
   return returned !== undefined && wentTo(returned, partner);
 }
 
-/** Whether our last mail before this one was sent a short time earlier. */
+/** Whether a mail came within `promptMs` after our last mail to its sender. */
 function isPrompt(message: RecentMessage, recent: readonly RecentMessage[], ours: readonly RecentMessage[]): boolean {
   const found = recent.indexOf(message);
   const answered = ours.find((each) => recent.indexOf(each) > found);
   return answered !== undefined && message.createdAt.getTime() - answered.createdAt.getTime() <= promptMs;
 }
 
-/** Whether an inbound mail is one of ours: it has our address, or the Message-ID of a mail that we sent. */
+/** Whether an inbound mail is our own mail, returned: its sender is our address, or it has the Message-ID of a mail that we sent. */
 function isOwnMail(
   { fromAddr, messageIdHash }: RecentMessage,
   recent: readonly RecentMessage[],

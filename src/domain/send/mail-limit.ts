@@ -4,7 +4,7 @@ import type { Recipient } from "./recipients/entries.ts";
 import type { Content } from "./reply-content.ts";
 import type { Send } from "./send.ts";
 
-/** Everything that the size of a mail depends on. */
+/** The facts about a mail that its size depends on. */
 export interface MeasuredSend {
   request: Send["request"];
   messageId: string;
@@ -18,14 +18,14 @@ export interface MeasuredSend {
   attachments: readonly SentAttachment[];
 }
 
-/** Passed in: domain may not import mail/write. */
+/** The limit on the size of a mail, with the function that measures it. Passed in, because domain may not import mail/write. */
 export interface MeasureMail {
   maxBytes: number;
-  /** Undefined if the mail is certainly not too long. */
+  /** Returns the size of the mail in bytes, or undefined if the mail is certainly within the limit. */
   measure(send: MeasuredSend): number | undefined;
 }
 
-/** Refuses a mail above the limit. The encoded mail counts, with its quote, because a relay would refuse it later. */
+/** Refuses a mail above the limit, which a relay would refuse later. The size is that of the encoded mail with its quote. */
 export function refuseTooLarge(
   { request, messageId, rfcMessageId }: Send,
   written: Pick<MeasuredSend, "at" | "from" | "recipients" | "content">,

@@ -16,5 +16,5 @@ export function faultsOfMetadata(metadata: Readonly<Record<string, string>> | un
 
 const mostKeys = 20;
 const longestValue = 500;
-/** `__proto__` is not allowed: it names the prototype, so copying an object field by field would lose it. */
+/** The form of a key. `__proto__` is not allowed, because an assignment to it sets the prototype of an object instead of a field. */
 const metadataKey = /^(?!__proto__$)[A-Za-z0-9_.-]{1,40}$/;

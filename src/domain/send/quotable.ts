@@ -5,9 +5,9 @@ import type { SendRequest } from "./send.ts";
 import type { MessageParties } from "./send-facts.ts";
 
 /**
- * The newest message that a recipient of the reply wrote or got (contract §5.5): the reply must not show its readers a message that was
- * only between others. `messages` are newest first. Recipients of a blind copy do not count, because the others read the quote too. Our
- * own address does not count, because it got everything. A mail only to ourselves quotes the newest message.
+ * The message that a reply may quote (contract §5.5): the newest one that a recipient of the reply wrote or got, so that the reply never
+ * shows a message that was only between others. `messages` are newest first. The reply's blind copies do not count, because the other
+ * recipients read the quote too, nor does our own address, which got all messages. A reply only to ourselves quotes the newest message.
  */
 export function lastShared<Message extends MessageParties>(
   messages: readonly Message[],
@@ -21,7 +21,7 @@ export function lastShared<Message extends MessageParties>(
   return messages.find((message) => partiesOf(message).some((party) => readers.includes(party)));
 }
 
-/** Whether a reply in a thread has a quote, but the request does not name the message to quote. */
+/** Whether the request wants a quote in a reply, but does not name the message to quote. */
 export function quotesLast({ threadId, includeQuote, readUpToMessageId, replyToMessageId }: SendRequest): boolean {
   return threadId !== undefined && includeQuote && readUpToMessageId === undefined && replyToMessageId === undefined;
 }
@@ -30,7 +30,7 @@ function partiesOf({ fromAddr, replyTo, toAddr, toAddrs, cc, bcc }: MessageParti
   return [fromAddr, replyTo ?? "", toAddr, ...toAddrs, ...cc, ...(bcc ?? [])].map(wireForm);
 }
 
-/** An address of a stranger's mail in the same form as recipients. */
+/** An address from a mail, in the form of the addresses of recipients, in lower case. */
 function wireForm(address: string): string {
   return (parseSendAddress(address) ?? address).toLowerCase();
 }

@@ -4,7 +4,10 @@ import { replyReferences } from "../threading.ts";
 import type { Send } from "./send.ts";
 import type { AskedReply, RepliedMessage } from "./send-facts.ts";
 
-/** The answered message. If the request does not name it by id: the last one that did not fail, up to the one that the caller has seen. */
+/**
+ * The message that a reply answers: the one that the request names by id, else the last one of the thread that did not fail, not counting
+ * messages after the last one that the caller has seen.
+ */
 export interface Replied extends Omit<RepliedMessage, keyof AskedReply> {
   bcc?: readonly string[] | null;
 }
@@ -12,9 +15,9 @@ export interface Replied extends Omit<RepliedMessage, keyof AskedReply> {
 export interface RepliedThread extends Pick<ThreadState, "subject"> {
   /** The Message-IDs of the thread, oldest first. In a long thread those in the middle are left out. */
   messageIds: readonly (Names & { ancestors?: readonly string[] | null })[];
-  /** Undefined if all messages have failed. */
+  /** The message that the reply answers. Undefined if all messages of the thread have failed. */
   replied: Replied | undefined;
-  /** The message to quote: an earlier one if no recipient wrote or got the answered one. Undefined if none may be quoted. */
+  /** The message to quote. It is an earlier one if no recipient wrote or got the answered one. Undefined if no message may be quoted. */
   quoted: Replied | undefined;
 }
 
@@ -30,9 +33,9 @@ export interface Content {
 export type WithHtmlQuote = (html: string, previous: QuotedMessage) => string;
 
 /**
- * The content of the mail, with In-Reply-To and References (contract §5.5). If the relay gives mails another Message-ID, References has
- * both ids of each message, and also the id that we gave this mail. Most programs repeat References in an answer, but some name only the
- * Message-ID on the wire.
+ * The content of a mail that is new or a reply, with In-Reply-To and References (contract §5.5). If the relay gives mails another
+ * Message-ID, References has both ids of each message, and also the id that we gave this mail: most programs repeat References in an
+ * answer, so the answer is found by our id. Some programs name only the Message-ID that the relay gave.
  */
 export function replyContent(
   { request, text, html, rfcMessageId }: Pick<Send, "request" | "text" | "html" | "rfcMessageId">,

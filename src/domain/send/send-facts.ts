@@ -5,29 +5,29 @@ import type { RecentMessage } from "./loop.ts";
 import type { SendRequest, SentMessage } from "./send.ts";
 import type { SuppressedAddress } from "./suppressed.ts";
 
-/** The facts for judging a batch of sends. */
+/** The facts from the database that are needed to judge a batch of sends. */
 export interface SendFacts {
-  /** One for each send, in order. */
+  /** The facts of each send, in the order of the sends. */
   facts: readonly SendFact[];
-  /** The messages of keys that are used already. */
+  /** The messages that were sent with idempotency keys of this batch before. */
   replays: readonly SentMessage[];
   threads: readonly ThreadOfSend[];
   replied: readonly RepliedMessage[];
   threadMessageIds: readonly ThreadMessageId[];
   numbered: readonly NumberedMessage[];
   owners: readonly Owner[];
-  /** The recipients of the sends that name several, or whose recipients come from the answered message. */
+  /** The recipients of sends that have several, or whose recipients come from the answered message. */
   recipients?: readonly RecipientOfInbox[];
   /** Messages that a request answers by id. */
   answered?: readonly AnsweredById[];
   /** Earlier messages that replies quote, because no recipient wrote or got the last one. */
   quotable?: readonly AnsweredById[];
-  /** Those of the sources named by sends whose bytes were deleted. */
+  /** The ids of the sources that the sends need and whose bytes were deleted. */
   lostSources?: ReadonlySet<string>;
 }
 
 export interface ThreadOfSend extends ThreadState {
-  /** Its last messages, newest first. Empty if no send of the batch is checked for a loop. */
+  /** The last messages of the thread, newest first. Empty if no send of the batch is checked for a loop. */
   recent: readonly RecentMessage[];
 }
 
@@ -35,15 +35,18 @@ export interface ThreadOfSend extends ThreadState {
 export interface SendFact {
   /** Undefined if the inbox does not exist. */
   sender: Sender | undefined;
-  /** The earlier use of the key. */
+  /** The earlier use of the send's idempotency key. */
   use: KeyUse | undefined;
-  /** Undefined if there is no limit for this recipient. */
+  /**
+   * The only recipient of the send. Undefined if the send names several or none, if the recipient is in our domain, or if mail to cold
+   * recipients is not limited.
+   */
   recipient: Recipient | undefined;
-  /** Its suppressed recipients. */
+  /** The suppressed recipients of the send. */
   suppressed: readonly SuppressedAddress[];
 }
 
-/** A recipient for whom the inbox has a limit until they answer it. */
+/** A recipient to whom the inbox may send only a limited number of mails until they answer. */
 export interface Recipient {
   /** Whether the recipient has answered the inbox. */
   isKnown: boolean;
@@ -52,19 +55,19 @@ export interface Recipient {
 
 export interface RecipientOfInbox extends Recipient {
   inboxId: string;
-  /** In lower case. */
+  /** The address of the recipient in lower case. */
   address: string;
 }
 
 /** An inbox as it was when the facts were read. */
 export interface Sender extends InboxTotals {
-  /** Changes with every change of the inbox, its threads or its messages. */
+  /** The version of the inbox. It changes with every change of the inbox, its threads or its messages. */
   revision: number;
   inWindow: number;
   oldestInWindowAt: Date | null;
 }
 
-/** Names the message that a reply answers: the last one of the thread, or the last one that the caller has seen. */
+/** The message that a reply answers, if it does not name it by id: the last one of the thread, or the last one that the caller has seen. */
 export interface AskedReply {
   threadId: string;
   /** The last message that the caller has seen; null if the request names none. */
@@ -90,7 +93,7 @@ export interface AddressedMessage {
   toAddrs: readonly string[];
   cc: readonly string[];
   replyTo: string | null;
-  /** All addresses of Reply-To, if they were read. */
+  /** All addresses of the Reply-To field, if they were read from the source. */
   replyTos?: readonly string[];
   envelopeFrom: string | null;
   sourceId: string | null;
@@ -99,7 +102,7 @@ export interface AddressedMessage {
 /** The addresses of everybody who wrote or got a message. */
 export interface MessageParties extends Pick<AddressedMessage, "toAddr" | "toAddrs" | "cc" | "replyTo"> {
   fromAddr: string;
-  /** Outbound only, and only if it was read. */
+  /** Only of an outbound message, and only if it was read from the database. */
   bcc?: readonly string[] | null;
 }
 
@@ -109,7 +112,7 @@ export interface PartiesInThread extends MessageParties {
   threadId: string;
 }
 
-/** A message that a request answers by id, even if others came since. */
+/** A message that a request answers by id. It need not be the last one of its thread. */
 export interface AnsweredById extends Omit<RepliedMessage, "upToMessageId"> {
   id: string;
   inboxId: string;
@@ -120,7 +123,7 @@ export interface ThreadMessageId extends AskedReply {
   seq: number;
   rfcMessageId: string;
   wireName: string | null;
-  /** The Message-IDs that the first mail of the thread names. Those messages were not in the inbox. */
+  /** The Message-IDs that the first mail of the thread refers to. The messages with these ids were not in the inbox. */
   ancestors?: readonly string[] | null;
 }
 
@@ -131,19 +134,19 @@ export interface NumberedMessage {
   seq: number;
 }
 
-/** The account of a username. */
+/** A username, with the account to which its inbox belongs. */
 export interface Owner {
   username: string;
   accountId: string;
 }
 
-/** The message that a request answers. Undefined if it starts a thread, or names the message by id. */
+/** The message that a request answers. Undefined if the request starts a thread, or names the message by id. */
 export function askedReply({ threadId, readUpToMessageId, replyToMessageId }: SendRequest): AskedReply | undefined {
   if (threadId === undefined || replyToMessageId !== undefined) return undefined;
   return { threadId, upToMessageId: readUpToMessageId ?? null };
 }
 
-/** Whether recipients come from the answered message. */
+/** Whether some or all recipients of a reply come from the answered message. */
 export function isAddressedByReply({ recipients, replyAll }: SendRequest): boolean {
   return replyAll === true || !recipients.some(({ type }) => type === "to");
 }

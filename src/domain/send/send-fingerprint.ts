@@ -30,7 +30,7 @@ export interface AskedMail {
   includeAttachments?: boolean | undefined;
 }
 
-/** An attachment from any source: the same file in JSON, in a form or by upload makes the same request. */
+/** The fields of an attachment in the fingerprint. The same file in JSON, in a form or by upload gives the same fingerprint. */
 export interface AttachmentPrint {
   filename: string;
   contentType: string;
@@ -74,7 +74,7 @@ export function fingerprintBody(asked: AskedMail): Fingerprinted {
   };
 }
 
-/** Has every field of a request. A field that is missing here would make two different requests equal. */
+/** The type requires every field of a request, because without one of them two different requests would have the same fingerprint. */
 type Fingerprinted = Record<Exclude<keyof AskedMail, "recipients"> | Recipient["type"], unknown>;
 
 /** The recipients by type. An entry without a name becomes its bare address, so that both forms of it are equal. */
@@ -98,12 +98,12 @@ function unlessDefault<Value>(value: Value | undefined, usual: Value): Value | u
   return value === usual ? undefined : value;
 }
 
-/** Header names compare without case. */
+/** The headers by name in lower case, because the case of header names does not matter. */
 function byName(headers: readonly CustomHeader[]): Record<string, string> {
   return Object.fromEntries(headers.map(({ name, value }) => [name.toLowerCase(), value]));
 }
 
-/** Copies only these fields. */
+/** An attachment with only the fields of the fingerprint. */
 function attachmentPrint({ filename, contentType, inline, contentId, sha256, sizeBytes }: AttachmentPrint) {
   return { filename, contentType, inline, contentId, sha256, sizeBytes };
 }

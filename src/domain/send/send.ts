@@ -11,11 +11,13 @@ export interface SendRequest extends AskedMail {
   idempotencyKey: string;
   /** All attachments of the mail: those of `attachments` and those of the forwarded message. */
   files?: FilesOfSend | undefined;
-  /** The forwarded message. Also undefined if the message does not exist: a replay is answered before that matters. */
+  /**
+   * The message to forward. Undefined if there is none, or if the message does not exist: the send is then refused unless it is a replay.
+   */
   forward?: Forward | undefined;
 }
 
-/** A request with its fingerprint and bodies. They take time to compute, so they are made before the send waits for its batch. */
+/** A request with its fingerprint and bodies. Making them takes time, so they are made before the send waits for its batch. */
 export interface AskedSend {
   request: SendRequest;
   key: { accountId: string; operation: "send"; key: string; label: string };
@@ -28,7 +30,7 @@ export interface AskedSend {
 export interface Send extends AskedSend {
   messageId: string;
   newThreadId: string;
-  /** One for each attachment, in order. */
+  /** The ids of the attachments, in the order of the attachments. */
   attachmentIds: readonly string[];
   rfcMessageId: string;
   messageIdHash: string;
@@ -41,7 +43,7 @@ export interface SentMessage {
   status: "received" | "pending" | "sent" | "failed";
   rfcMessageId: string;
   providerMessageId: string | null;
-  /** In order of position. */
+  /** The recipients of the message, in the order of their position. */
   recipients: readonly RecipientOutcome[];
 }
 
@@ -51,7 +53,7 @@ export type SendResult =
       message: SentMessage;
       usage: SendUsage;
       newerInbound: boolean;
-      /** How many rows the message has in the outbox. */
+      /** The number of rows that the message has in the outbox: one for each destination. */
       destinations: number;
     }
   | { kind: "replayed"; message: SentMessage; usage: SendUsage }

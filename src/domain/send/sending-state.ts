@@ -21,16 +21,16 @@ import {
 import type { SuppressedAddress } from "./suppressed.ts";
 
 /**
- * The state while sends are judged in order: the facts that were read, and what the earlier sends of the batch have used. It is
- * changed in place, because a copy for each send would cost the square of the batch.
+ * The state of a batch whose sends are judged one after the other: the facts that were read, with the changes by the sends accepted so
+ * far. It is changed in place, because a new copy for each send would take time quadratic in the size of the batch.
  */
 export interface SendingState {
   senders: Map<string, Sender>;
-  /** By inbox and address. */
+  /** The recipients, with what counts for the limit on cold ones, by inbox and address (`pairOf`). */
   recipients: Map<string, Recipient>;
   /** The suppressed recipients of each send, by the label of its key. */
   suppressed: Map<string, readonly SuppressedAddress[]>;
-  /** By the label of the key. */
+  /** The valid earlier uses of idempotency keys, by the label of the key. */
   keyUses: Map<string, KeyUse>;
   sent: Map<string, SentMessage>;
   threads: Map<string, ThreadState>;
@@ -38,7 +38,7 @@ export interface SendingState {
   recentMessages: Map<string, readonly RecentMessage[]>;
   /** The answered messages, by `nameOfReply`. */
   replied: Map<string, Replied>;
-  /** By thread, newest first: the last message, and earlier ones that a reply may quote instead. */
+  /** The messages that a reply may quote, by thread: the last one, then earlier ones, newest first. */
   quotable: Map<string, readonly Replied[]>;
   threadMessageIds: Map<string, readonly Omit<ThreadMessageId, keyof AskedReply>[]>;
   numbered: ReadonlyMap<string, NumberedMessage>;
@@ -83,7 +83,7 @@ export function knownRecipient({ recipients }: SendingState, inboxId: string, ad
   return recipients.get(pairOf(inboxId, address));
 }
 
-/** The thread of a request: the one it names, or the one of the answered message. */
+/** The id of the thread that a request answers in: the one that it names, or that of the answered message. Undefined for a new thread. */
 export function threadIdOf({ answered }: SendingState, request: SendRequest): string | undefined {
   const { threadId, replyToMessageId, inboxId } = request;
   if (replyToMessageId === undefined) return threadId;
@@ -99,7 +99,7 @@ function quotableOf({ replied, quotable = [] }: SendFacts): Map<string, Replied[
   return Map.groupBy([...last, ...newestFirst], ({ threadId }) => threadId);
 }
 
-/** The thread and its answered message: the one named by id, else the last one that the caller has seen, else the last one of all. */
+/** The thread, with the message that the request answers: the one named by id, else the last one that the caller saw, else the last one. */
 export function repliedThread(
   state: SendingState,
   request: SendRequest,
@@ -114,7 +114,7 @@ export function repliedThread(
     return { subject: thread.subject, messageIds, replied: { ...byId, wireName } };
   }
   const replied = state.replied.get(name);
-  // References never name a message that the caller has not seen.
+  // Leaves out later messages, so that References never name a message that the caller has not seen.
   const isAncestor = ({ seq }: { seq: number }) => replied === undefined || seq <= replied.seq;
   return {
     subject: thread.subject,
@@ -123,7 +123,7 @@ export function repliedThread(
   };
 }
 
-/** The message that a reply quotes: the answered one if the caller named it, else the newest one that a recipient wrote or got. */
+/** The message that a reply quotes: the answered one if the request names it, else the newest one that a recipient wrote or got. */
 export function quotedMessage(
   state: SendingState,
   request: SendRequest,
@@ -140,7 +140,10 @@ interface Quoting {
   ownAddresses: readonly string[];
 }
 
-/** Adds an accepted send to the state: what it has used, and the message that the next send may answer. */
+/**
+ * Adds an accepted send to the state of its batch: the new counts of its inbox and of its cold recipients, the use of its idempotency key,
+ * and its message, which the next send may answer.
+ */
 export function noteAccepted(state: SendingState, { key }: Send, accepted: AcceptedSend): void {
   const { sender, thread, message, keyUse } = accepted;
   state.senders.set(sender.id, sender);
@@ -149,7 +152,7 @@ export function noteAccepted(state: SendingState, { key }: Send, accepted: Accep
   for (const { inboxId, recipient, sentToday } of accepted.coldSends) {
     state.recipients.set(pairOf(inboxId, recipient), { isKnown: false, sentToday });
   }
-  // Nobody knows the id of a new thread yet, so no send of this batch can answer in it.
+  // Skips a new thread: nobody knows its id yet, so no send of this batch can answer in it.
   if (!state.threads.has(thread.id)) return;
   state.threads.set(thread.id, thread);
   const recent: RecentMessage[] = [{ ...message, direction: "outbound", automated: null }];
@@ -196,7 +199,7 @@ export function sentMessage({ message, recipients }: Pick<AcceptedSend, "message
   };
 }
 
-/** The key of an inbox and a recipient: mail to cold recipients is counted for each such pair. */
+/** The key for an inbox and a recipient. Mail to cold recipients is counted for each such pair. */
 function pairOf(inboxId: string, address: string): string {
   return `${inboxId} ${address.toLowerCase()}`;
 }

@@ -16,19 +16,19 @@ export interface SuppressedAddress {
   expiresAt: Date | null;
 }
 
-/** The form of an address in suppressions: lower case, with tag and dots. The given address already has its form on the wire. */
+/** The form of an address in suppressions: lower case; tag and dots stay. The given address must be in the form that goes on the wire. */
 export function suppressedForm(address: string): string {
   return address.toLowerCase();
 }
 
-/** Whether an address looks like a pattern for several. A mailbox with such a name is rare. */
+/** Whether an address looks like a pattern for several addresses. Real addresses with `*` or `%` are rare. */
 export function isPattern(address: string): boolean {
   return /[*%]/.test(address);
 }
 
 /**
- * The suppressed recipients, by address as given. If all recipients are suppressed, the send is refused. Otherwise it goes to the others,
- * and each suppressed one becomes a failed recipient.
+ * The suppressed recipients of a send, by address as given. Throws a refusal if all recipients are suppressed. Otherwise the mail goes to
+ * the others, and each suppressed one becomes a failed recipient.
  */
 export function suppressedRecipients(
   recipients: readonly string[],

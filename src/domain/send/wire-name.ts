@@ -3,8 +3,8 @@ import { canonicalMessageId } from "../../standards/message-id.ts";
 import type { Outbound } from "../outbound.ts";
 
 /**
- * The Message-ID that a relay gives our mail. `kept`: ours. `at`: the relay's own id of the mail, at this domain. `answered`: the id in the
- * relay's answer if that is a whole Message-ID, otherwise ours.
+ * The Message-ID with which a relay sends our mail. `kept`: our own. `at`: `<the relay's id of the mail>@<domain>`. `answered`: the id in
+ * the relay's answer if it is a whole Message-ID (it has an @), otherwise our own.
  */
 export type RelayNaming = { kind: "kept" } | { kind: "answered" } | { kind: "at"; domain: string };
 
@@ -27,12 +27,12 @@ function amazonDomain(region: string): string {
   return `${region === "us-east-1" ? "email" : region}.amazonses.com`;
 }
 
-/** Whether mails certainly get another Message-ID. Their References then have both. */
+/** Whether the relay certainly gives each mail another Message-ID. The References of our mail then have both ids. */
 export function isRenaming({ kind }: RelayNaming): boolean {
   return kind === "at";
 }
 
-/** Postmark keeps our Message-ID if a header of the mail asks for it. */
+/** Whether the relay keeps our Message-ID if a header of the mail requests it. Only Postmark does. */
 export function keepsWhenAsked(outbound: Outbound): boolean {
   return outbound.kind === "smtp" && outbound.host === "smtp.postmarkapp.com";
 }
@@ -52,7 +52,7 @@ export function wireNameOf(
   return name === canonicalMessageId(rfcMessageId) ? undefined : name;
 }
 
-/** Another name of one of our mails. The mail is found by the hash of the name. */
+/** Another Message-ID or id of one of our mails. The mail is found by the hash of this name. */
 export interface OtherName {
   /** The name without angle brackets. */
   name: string;

@@ -7,7 +7,7 @@ export interface Candidate {
   /** The code without spaces and hyphens, as people type it. */
   code: string;
   form: "digits" | "mixed" | "capitals";
-  /** True if it may also be a year or a date. */
+  /** True if the number may also be a year or a date. */
   doubtful: boolean;
 }
 
@@ -52,7 +52,10 @@ function digitCandidate(shape: string, start: number, text: string): Candidate |
   return { start, end, code, form: "digits", doubtful: isDate(code, text) };
 }
 
-/** Two or three groups of two to four digits with the same separator, or single digits with spaces. 3-3-4 is a telephone number. */
+/**
+ * True for two or three groups of two to four digits with the same separator, or for single digits with spaces. Groups of 3, 3 and 4 digits
+ * are a telephone number.
+ */
 function isGrouped(text: string): boolean {
   if (/^\d(?: \d){3,7}$/.test(text)) return true;
   if (!/^\d{2,4}([ -])\d{2,4}(?:\1\d{2,4})?$/.test(text)) return false;
@@ -70,7 +73,7 @@ function isYear(number: number): boolean {
   return number >= 1900 && number <= 2099;
 }
 
-/** `2026`, `20260331`, `31032026`. */
+/** True if the number may be a year or a date: `2026`, `20260331`, `31032026`. */
 function isDate(code: string, text: string): boolean {
   if (code.length === 4) return text === code && isYear(Number(code));
   return /^(?:(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|(?:0[1-9]|[12]\d|3[01])(?:0[1-9]|1[0-2])(?:19|20)\d\d)$/.test(
@@ -123,7 +126,7 @@ const currencyBehind = new RegExp(
 const unitBehind =
   /^ ?(?:points?|punkte|(?:px|km|kg|kwh|[mg]b|min|uhr)(?![a-z])|minut|minuut|seco?n?d|segundo|sekund|saniye|dakika|hour|days|stunde|tage|people|lines|user|word|character|секунд|минут|хвилин|часов|นาที|分钟|分鐘|分間|秒|年|년|초|분)/i;
 
-/** True with a currency or a unit next to it. */
+/** True if a currency or a unit stands directly before or after the number. */
 function isAmount(shape: string, start: number, end: number): boolean {
   const behind = shape.slice(end, end + 12);
   return (
@@ -183,7 +186,7 @@ function wordCandidates(shape: string): Candidate[] {
   return candidates;
 }
 
-/** A digit among the first twelve characters, or three capitals first. */
+/** Matches a word that may be a code: with a digit among its first twelve characters, or with three capitals at its beginning. */
 const isLikely = /^(?:[A-Z]{3}|[A-Za-z][A-Za-z-]{0,10}\d|\d)/;
 
 function startOfWord(shape: string, at: number, from: number): number {
@@ -205,7 +208,7 @@ function isOfWord(unit: number): boolean {
 }
 
 function formOf(word: string): Candidate["form"] | undefined {
-  // The end of a hidden number.
+  // `XX4471` is the visible end of a number that is otherwise hidden.
   if (/^[Xx]{2,}\d/.test(word)) return undefined;
   if (/^[A-Z]{4,8}$|^[A-Z]{3,4}(?:-[A-Z]{3,4}){1,2}$/.test(word)) return "capitals";
   const groups = word.split("-");

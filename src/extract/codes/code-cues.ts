@@ -17,9 +17,9 @@ import { codeWords } from "./code-words.ts";
 export interface Cue {
   start: number;
   end: number;
-  /** True if it states the purpose of the code, or can mean nothing else. The number may then be further away. */
+  /** True if the passage states the purpose of the code, or can mean nothing else. The number may then be further away. */
   sure: boolean;
-  /** True for several codes: "12000 verification codes". */
+  /** True if the passage mentions several codes: "12000 verification codes". */
   plural: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface CodeCues {
   names: readonly { start: number; end: number }[];
   /** Words for signing in, confirming and other purposes of a code. */
   purposes: readonly { start: number; end: number }[];
-  /** True if the mail is about this matter. It is looked up at the first call, since it matters for few codes. */
+  /** True if the mail is about this topic. The words of the mail are searched only at the first call, since few codes need it. */
   isAbout: (matter: OtherMatter) => boolean;
 }
 
@@ -69,7 +69,7 @@ export function cuesIn(
   return { cues, names: withoutParts(names, cues), purposes, isAbout: isAboutMatter };
 }
 
-/** The number of characters that are searched before and behind a number. */
+/** The number of characters that are searched before and after a number. */
 const farthestBefore = 400;
 const farthestBehind = 300;
 
@@ -80,18 +80,20 @@ function wordsAround(finder: NonNullable<typeof find>, words: string, candidates
     const to = Math.min(words.length, end + farthestBehind);
     if (to <= done) continue;
     for (const word of finder(words, Math.max(done, start - farthestBefore), to)) found.push(word);
-    // A word may end behind the piece. The next piece begins after it.
+    // The last word may reach beyond the end of the piece. The next piece then begins after this word.
     done = Math.max(to, found.at(-1)?.end ?? 0);
   }
   return found;
 }
 
-/** Created for the first mail, so that the service starts sooner. */
+/** The finder of the words for codes. It is created for the first mail, so that the service starts sooner. */
 let find: ReturnType<typeof wordFinder<keyof typeof codeWords>> | undefined;
 
 type Word = FoundWord<keyof typeof codeWords>;
 
-/** The names outside of cues: "Konto" in "Kontoverifizierungscode" names no account. Both lists are in order. */
+/**
+ * The names that are not part of a cue: "Konto" in "Kontoverifizierungscode" names no account. Both lists must be in the order of the text.
+ */
 function withoutParts(names: readonly Word[], cues: readonly Cue[]): Word[] {
   let at = 0;
   return names.filter((name) => {
@@ -183,7 +185,7 @@ function isChannel(words: string, { start, end }: Word, before: Word | undefined
   return before === undefined || before.kind !== "number" || start - before.end > 1;
 }
 
-/** "Enter the key 390184 to confirm": the purpose stands behind the number. */
+/** "Enter the key 390184 to confirm": the purpose stands after the number. */
 function isGivenFor(words: string, found: readonly Word[], at: number): boolean {
   const { end } = found[at] as Word;
   const number = /^ ?[:：]? ?\d{4,10} /.exec(words.slice(end, end + 16))?.[0];
@@ -193,7 +195,7 @@ function isGivenFor(words: string, found: readonly Word[], at: number): boolean 
   return next.kind === "purpose" && next.start >= from && gapBetween(words, from, next.start) !== undefined;
 }
 
-/** The words of the tables that belong to a head, before and behind it, with their distance in characters. */
+/** The other words of the tables near a word for a code (`head`) that may belong to it, with their distance in characters. */
 function neighbours(words: string, found: readonly Word[], at: number): { word: Word; gap: number }[] {
   const head = found[at] as Word;
   const around: { word: Word; gap: number }[] = [];
@@ -214,7 +216,7 @@ function neighbours(words: string, found: readonly Word[], at: number): { word: 
 
 const mostNeighbours = 4;
 
-/** The number of characters between, or undefined if a number or a punctuation mark interrupts them or they are too many. */
+/** The number of characters between two words, or undefined if they are too many, or contain a number or a punctuation mark. */
 function gapBetween(words: string, start: number, end: number): number | undefined {
   if (end - start > farthestPurpose) return undefined;
   const between = words.slice(start, end);
@@ -229,17 +231,17 @@ const farthestQualifier = 40;
 interface BareCode {
   /** The words before it, in lower case. */
   before: readonly string[];
-  /** For each of them: true if it begins with a capital. */
+  /** For each word of `before`: true if it begins with a capital. */
   capitals: readonly boolean[];
   last: string;
   sentence: string;
-  /** True for a part of a longer word: `acme-code`. */
+  /** True if "code" is a part of a longer word: `acme-code`. */
   isJoined: boolean;
   /** The word itself: `code`, `codes`, `kodu`. */
   word: string;
-  /** True if a number follows directly (`code: 482913`, `code is 482913`) and the mail has at most two numbers. */
+  /** True if a number follows directly (`code: 482913`, `code is 482913`), and the mail has at most two numbers (`mostNumbers`). */
   isGiven: boolean;
-  /** True if another part of the mail is about signing in or confirming. */
+  /** True if the mail elsewhere mentions signing in or confirming. */
   isAbout: boolean;
 }
 
@@ -297,13 +299,16 @@ function isInitials({ sentence, before, last }: BareCode): boolean {
   return /(?<!\d )\b[A-Z]{2,4} ?$/.test(sentence);
 }
 
-/** "Your Acme Bank code" has a thing in its name. */
+/** True for a thing such as "bank" before "code", unless it is a part of a name, as in "Your Acme Bank code". */
 function isThing({ before, capitals, last }: BareCode): boolean {
   const isPartOfName = capitals.at(-1) === true && capitals.at(-2) === true && !isSmall(before.at(-2) ?? "");
   return thingsWithCodes.has(last) && !isPartOfName;
 }
 
-/** In other languages the sender's name stands elsewhere, and the list of things holds only English words. */
+/**
+ * True for the English word "code". Some rules are only for English: in other languages the sender's name stands elsewhere, and the list
+ * of things has only English words.
+ */
 function isEnglish({ word, isJoined, sentence }: BareCode): boolean {
   return word === "code" && (!isJoined || sentence.endsWith("-"));
 }
@@ -329,7 +334,7 @@ function isThingOfName({ capitals }: BareCode, count: number): boolean {
   return count > 1 && capitals.slice(-count, -1).every((isCapital) => isCapital);
 }
 
-/** A mail with more numbers is a list, with other kinds of codes. */
+/** A mail with more numbers than this is taken for a list, which has other kinds of codes. */
 const mostNumbers = 2;
 
 /** True if four to eight digits follow, with at most an "is" and a colon before them. */

@@ -23,7 +23,7 @@ type Text = Pick<FoldedText, "shape" | "words">;
 interface Surroundings {
   text: Text;
   candidate: Candidate;
-  /** The cues, names and purposes of the text. */
+  /** The cues, names and purposes in the text. */
   said: CodeCues;
   /** The cues, names and purposes of the subject. */
   subject: CodeCues;
@@ -31,13 +31,13 @@ interface Surroundings {
   before: readonly Cue[];
   /** Those of `before` that end at most 200 characters before it. */
   near: readonly Cue[];
-  /** At most two cues behind it. */
+  /** At most two cues after it. */
   behind: readonly Cue[];
   /** True if it has a line to itself, apart from list marks, quotes and emphasis. */
   isAlone: boolean;
 }
 
-/** The first rule that fits gives the rank; without a rank the candidate is no code. */
+/** The first rule whose condition is true gives the rank. If that rank is undefined, the candidate is no code. */
 export const rankRules: readonly Rule<Surroundings, Rank | undefined>[] = [
   ["Meet us in room 482913", (seen) => !hasCue(seen) && !isUsedFor(seen), undefined],
   ["Your code for order no. 482913", isNamed, undefined],
@@ -103,7 +103,7 @@ const farthestAbove = 200;
 const farthestTouch = 40;
 const farthestWord = 16;
 
-/** The most characters between a cue and a candidate behind "is" or a colon, with a description of the purpose between them. */
+/** The most characters between a cue and a candidate, if the purpose of the code and an "is" or a colon stand between them. */
 const farthestAnnounced = 100;
 
 function hasCue({ near, subject, behind }: Surroundings): boolean {
@@ -143,7 +143,7 @@ function isAboveCue({ isAlone, behind: [next], candidate, said }: Surroundings):
   return isAlone && next !== undefined && next.start - candidate.end <= farthestTouch && said.purposes.length > 0;
 }
 
-/** True if the number stands behind a colon and only the subject announces a code. */
+/** True if the number stands after a colon, and the subject announces a code but the text does not. */
 function isAnnounced(seen: Surroundings): boolean {
   const isBehindLabel =
     seen.said.cues.length === 0 && hasSureSubject(seen) && /[\p{L}] ?[:：] ?$/u.test(rightBefore(seen));
@@ -177,7 +177,7 @@ function isPartOfPurpose(words: string, cue: Cue, name: { start: number; end: nu
   if (/[,;:|/\n(]|[.!?] /.test(clause)) return false;
   if (splitWords(between).some((word) => isWords.has(word))) return true;
   if (!/^[^:：\n]*[:：]\s*$|\n/.test(between)) return false;
-  // "your phone number" is two words.
+  // Two words are examined, since a name may have two words, as in "your phone number".
   const last = splitWords(clause).slice(-2);
   return last.length === 0 ? cue.sure : last.some((word) => smallWords.has(word) || possessives.has(word));
 }
@@ -212,7 +212,7 @@ interface Gap {
   cue: Cue;
   candidate: Candidate;
   between: string;
-  /** The words of `between`, folded. */
+  /** The words of `between`, in lower case and without accents. */
   inside: readonly string[];
   isAlone: boolean;
 }
@@ -223,7 +223,7 @@ function gapOf({ text: { shape, words }, candidate, isAlone }: Surroundings, cue
   return { shape, words, cue, candidate, between: shape.slice(from, to), inside, isAlone };
 }
 
-/** Decides whether a cue names the candidate behind it. */
+/** Decides whether a cue names the candidate after it. */
 const behindCueRules: readonly Rule<Gap, boolean>[] = [
   ["Enter your code. Room 482913", ({ between }) => between.length > farthestTouch || endsSentence(between), false],
   ["Your code from 3 to 482913", ({ between }) => /\d/.test(between), false],
@@ -265,7 +265,7 @@ function touchesBeforeCue(seen: Surroundings, cue: Cue): boolean {
   return firstRule(beforeCueRules, gapOf(seen, cue)) ?? false;
 }
 
-/** Decides whether a cue further up in the same sentence refers to the candidate. */
+/** Decides whether a cue earlier in the same sentence refers to the candidate. */
 const sentenceRules: readonly Rule<Gap, boolean>[] = [
   [
     "Your code is below. Room 482913",
@@ -359,7 +359,7 @@ function endsSentence(between: string): boolean {
   return paragraph !== -1 && /\p{L}/u.test(between.slice(paragraph));
 }
 
-/** True if the mail program broke the line because it was long: it has over 50 characters. */
+/** True if a mail program probably broke the line between the cue and the candidate: the line has over 50 characters. */
 function isWrapped({ shape, cue, between }: Gap): boolean {
   const lineBreak = cue.end + between.indexOf("\n");
   const begun = shape.lastIndexOf("\n", lineBreak - 1);
@@ -378,7 +378,7 @@ function hasUnspaced(text: string): boolean {
 const mostNames = 3;
 const mostForeignLetters = 15;
 
-/** True if only an "is", a possessive, marks, or a name of up to three words stand between. */
+/** True if only an "is", a possessive, marks, or a name of up to three words stand between the cue and the candidate. */
 function isLink({ between, inside }: Gap): boolean {
   if (/[={}<>]/.test(between)) return false;
   const written = splitWords(between);
@@ -402,7 +402,7 @@ function isSlogan(written: string): boolean {
   return letters !== undefined && isSpeakable(letters);
 }
 
-/** True for `HXKW-PLMT`: random groups of capitals that nobody can say. */
+/** True for random groups of capitals that nobody can pronounce: `HXKW-PLMT`. */
 function isDrawn(written: string): boolean {
   const groups = written.split("-");
   return groups.length > 1 && !groups.every(isSpeakable);
@@ -420,7 +420,7 @@ const beginnings: ReadonlySet<string> = new Set(
   ),
 );
 
-/** True for a common word in capitals, and for a part of a cue. */
+/** True if the candidate is a common word in capitals, or a part of a cue. */
 function isOrdinary({ text, candidate: { start, end }, said: { cues } }: Surroundings): boolean {
   return ordinaryWords.has(text.words.slice(start, end)) || cues.some((cue) => cue.start < end && cue.end > start);
 }

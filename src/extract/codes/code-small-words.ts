@@ -5,20 +5,20 @@ function setOf(list: string): ReadonlySet<string> {
   return new Set(list.trim().split(/\s+/).map(foldWord));
 }
 
-/** "is" */
+/** The words for "is": "your code is 482913". */
 export const isWords = setOf(`
   is are now е ist lautet sind es son é è é est sont sera to jest brzmi je jsou zní är er on ovat este e sunt ir yra ay ialah adalah ini là la
   είναι это есть це є هو هي هی است ہے הוא היא है हैं হল হলো ni is: olarak dır dir ва кодыңыз и
 `);
 
-/** "your", "this" */
+/** The words for "your", "this" and "the", before a word for a code. */
 export const possessives = setOf(`
   your this the following ihr ihre ihren ihrem ihrer ihres dein deine deinen deinem deiner deines euer der die das dieser diesen diese folgende folgenden votre vos ton ta ce cet le la tu su sus tus este esta o a seu sua teu tua
   il lo tuo tua suo sua vostro uw je jouw deze de din ditt dit deres twój twoj twoja twoje twojego twojej twoim swój swoje swojego swojej pański pana pani váš vaš vas váš vasa vašeho vašemu vaše vaší svého své svůj vášho svojho vašeg vašem tvůj tvoj sizin senin sinun teidän ваш вашиот вашият вашого вашої вашего вашей ваше ваша этот этого цей цього своего своей твой твій ваш твоја vaša vašo jūsų jūsu teie
   σας σου ο το anda kamu az ön
 `);
 
-/** "as", "for" and the like between a code and its name. */
+/** The words for "as", "is" and the like, between a code and its name: "482913 as your code". */
 export const behindWords = setOf(`
   is as als come como comme som jako jest je est es é è ist är er on to este e olarak ay ni ialah adalah là är jest ως είναι это це як как است है hai the
   ваш ваша twój tu il
@@ -45,7 +45,7 @@ export const smallWords = setOf(`
   az a az ön dvs tău ta pentru vašu vas za od
 `);
 
-/** "enter" */
+/** The verbs of entering a code, such as "enter" and "use". */
 export const useWords = setOf(`
   use enter type submit input paste verwenden nutzen eingeben gib geben benutze benutzen verwende nutze tippe utilisez utilise saisissez saisis entrez entre tapez
   usa use usá ingresa ingrese introduce introduzca introduzca escribe escriba copia digite informe insira introduza utilize inserisci inserire digita utilizza usare gebruik voer vul typ
@@ -54,7 +54,7 @@ export const useWords = setOf(`
   أدخل استخدم ادخل وارد הזן הזינו הקלד दर्ज nhập dùng masukkan gunakan ketik pakai
 `);
 
-/** "please", and the polite words between "enter" and the code. */
+/** The words for "please", and other words that may stand between "enter" and the code. */
 export const politeWords = setOf(`
   please the this bitte sie dazu hier s'il vous plait svp por favor per favore per cortesia alstublieft hierbij proszę prosím prosim lütfen пожалуйста будь ласка παρακαλώ kérjük vă rugăm
   vänligen venligst vennligst silakan harap vui lòng

@@ -5,7 +5,7 @@
 export type CodeWordKind = "none" | "code" | "needy" | "sure" | "purpose" | "handover" | "owner" | "number";
 
 /**
- * Words for a code. They do not count beside a word of `owner`. Without a word of `purpose` beside them, they do not count right behind a
+ * Words for a code. They do not count beside a word of `owner`. Without a word of `purpose` beside them, they do not count right after a
  * word of `number` either, and `bareCodes` in `code-cues.ts` judges them.
  */
 const code = `
@@ -37,7 +37,7 @@ const sure = `
   -رقم التحقق
 `;
 
-/** The purposes of a code. */
+/** Words for the purposes of a code, such as "verify" and "sign in". */
 const purpose = `
   verif, confirm, secur, login, log in, log-in, logging in, sign in, sign-in, signin, signing in, sign up, sign-up, access, authent, authori, activat,
   registr, recover, restor, reset, validat, one-time, one time, onetime, single-use, single use, temporary, 2fa, two-factor, two-step, 2-step, mfa, approv,
@@ -111,7 +111,7 @@ const owner = `
   ფასდაკლებ, პრომო, զեղչ
 `;
 
-/** Names of numbers that are not codes, and of things with such a number. */
+/** Names of numbers that are not codes, and of things with such a number: "order", "invoice", "room". */
 const number = `
   order, invoice, ticket, case., reference, ref., tracking, account, acct, a/c, customer, client id, booking, flight, transaction, txn, ending in, ending, ending with, iban, bic., room, suite, extension, ext., phone, tel., mobile, call., fax,
   number, no., nr., id., ids., confirmation number, receipt, policy, member, membership, employee, patient, student id, claim, parcel, package, shipment, po., p.o., rma, sku, item, serial, registration number, rfc., iso., ieee, cve., issn, registered, licence, license, plate, seat, gate, section, row., floor, version, build, job, issue, pr., pull request, line., page., chapter,
@@ -142,7 +142,7 @@ const number = `
   შეკვეთ, ანგარიშ, ნომერ, պատվեր, հաշիվ, համար
 `;
 
-/** Words without a meaning here that contain stems of the other tables. */
+/** Words that have nothing to do with codes, but contain stems of the other tables. */
 const none = `
   e-post, epost, sähköpost, eposta, e-posta
 `;

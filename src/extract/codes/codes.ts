@@ -6,7 +6,7 @@ import { type Rank, rankOf } from "./code-ranks.ts";
 
 /** A one-time code in a mail. */
 export interface Code {
-  /** The code as people type it. */
+  /** The code as people type it, without spaces and hyphens. */
   code: string;
   /** The code as the mail writes it. */
   text: string;
@@ -43,7 +43,7 @@ export function codesOf({ subject, newText, htmlText }: CodeSources): Code[] {
   });
   if (found.length === 0) return [];
   const best = new Map<string, Code>();
-  // The sort is stable: within a rank, sources and codes stay in order.
+  // The sort is stable: codes of the same rank stay in the order of the sources and of their texts.
   for (const { code } of found.toSorted((one, other) => one.rank - other.rank)) {
     if (!best.has(code.code)) best.set(code.code, code);
   }
@@ -52,7 +52,7 @@ export function codesOf({ subject, newText, htmlText }: CodeSources): Code[] {
 
 const mostCodes = 5;
 
-/** The number of characters that are searched. */
+/** The number of characters at the beginning of a text (`windowLength`) and of the subject that are searched. */
 const windowLength = 64 * 1024;
 const subjectLength = 2_000;
 
@@ -142,7 +142,7 @@ function addressesIn(shape: string): Range[] {
   return ranges;
 }
 
-/** The text with a mask over these ranges. All other characters keep their offsets. */
+/** Replaces each character in these ranges with `mask`. All other characters keep their offsets. */
 function masked(text: string, ranges: readonly Range[]): string {
   if (ranges.length === 0) return text;
   const parts: string[] = [];
@@ -160,7 +160,7 @@ const mask = "\u0001";
 /** A scheme, the middle of a mail address, or a dot between lower-case letters as in names of hosts and files. */
 const addressSign = /:\/\/|@|(?<=[a-z0-9])\.[a-z]{2}|(?<=[A-Za-z0-9])\/[A-Za-z]|=[A-Za-z0-9]/g;
 
-/** Two words that look like an address: "PIN/TAN", "BIC/SWIFT". */
+/** Matches two words with a slash, which look like an address and are none: "PIN/TAN", "BIC/SWIFT". */
 const twoWords = /^[A-Za-z]{2,16}\/[A-Za-z]{2,16}[.:]?$/;
 
 /** True for a visible ASCII character that is no bracket or quote. */

@@ -42,7 +42,7 @@ function markdownWords(text: string, start: number): string | undefined {
 
 const longestWords = 300;
 
-/** The address before the bracket that closes the Markdown link. */
+/** Cuts the address of a Markdown link before the bracket that closes the link. */
 function beforeClosing(run: string): string {
   let depth = 0;
   for (let at = 0; at < run.length; at++) {

@@ -7,7 +7,7 @@ export const linkKinds = ["verify", "sign_in", "reset_password", "unsubscribe"] 
 
 export type LinkKind = (typeof linkKinds)[number];
 
-/** The purpose of a link: from its words, in any language, or else from the path of its address. */
+/** The purpose of a link, from its words, or else from the path of its address; null if neither shows a known purpose. */
 export function linkKindOf(words: string, url: URL): LinkKind | null {
   return kindOfWords(words) ?? kindOfPath(url) ?? null;
 }
@@ -39,7 +39,7 @@ function kindOfWords(text: string): LinkKind | undefined {
   return isAlone && !/[\p{L}\p{N}]/u.test(words.slice(0, first.start)) ? "verify" : undefined;
 }
 
-/** The kind of a verb in two separate parts. */
+/** The kind of link that a verb in two separate parts means, as in "Melden Sie sich an". */
 function splitKindOf(words: string): LinkWordKind | undefined {
   if (!splitVerb.test(words)) return undefined;
   const clauses = words.split(/[.,;:!?]/).map((clause) => clause.match(/[\p{L}\p{M}]+/gu) ?? []);
@@ -61,14 +61,14 @@ function splitKindOf(words: string): LinkWordKind | undefined {
 
 const mostBetween = 8;
 
-/** Most links have none of these verbs. */
+/** A quick test for the first parts of two-part verbs: most links have none of them. */
 const splitVerb = /\b(?:meld|log|trag|schrijf|bestell|schalt)/;
 
 /** A path segment with more words is taken for the title of an article, and ignored. */
 const mostWordsOfSegment = 4;
 
 function kindOfPath({ pathname, hash }: URL): LinkKind | undefined {
-  // Single-page applications write their path behind a `#`.
+  // Single-page applications write their path after a `#`.
   const path = hash.startsWith("#/") || hash.startsWith("#!/") ? `${pathname}/${hash.slice(1)}` : pathname;
   const words = new Set<string>();
   for (const segment of path.slice(0, longestPath).split(/[/?&]/)) {
@@ -85,7 +85,7 @@ function kindOfPath({ pathname, hash }: URL): LinkKind | undefined {
 
 const longestPath = 500;
 
-/** Words that mean something together, and the word of the same meaning in `pathWords`. */
+/** Pairs of words in a path, each with the one word of the same meaning in `pathWords`. */
 const pathPairs: readonly (readonly [first: string, second: string, word: string])[] = [
   ["opt", "out", "optout"],
   ["log", "in", "login"],

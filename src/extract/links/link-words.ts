@@ -164,7 +164,7 @@ export const splitVerbs: readonly {
   split("confirm", "schalte schalten", "", "frei"),
 ];
 
-/** Words for "for". A link to sign up for a newsletter or an event is not a sign-in link. */
+/** Words for "for". With one of them, a verb for signing in means signing up for a newsletter or an event, which is not a sign-in link. */
 export const signUpWords: ReadonlySet<string> = new Set("fur fuer zu zum zur voor for til till".split(" "));
 
 /** The words that may follow the second part of such a verb. */

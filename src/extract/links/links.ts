@@ -11,7 +11,7 @@ export interface Link {
   /** The visible words of the anchor, or `""` for a bare address. */
   text: string;
   kind: LinkKind | null;
-  /** True if it is not what it looks like. */
+  /** True if the link leads to another host than its words name, or its address deceives readers (`isMisleading`). */
   misleading: boolean;
 }
 
@@ -23,7 +23,7 @@ export function linksOf({ text, html }: { text: string; html: string | null }): 
   return linksIn(text, html === null ? undefined : walkHtml(html));
 }
 
-/** The same as `linksOf`, for HTML that was parsed already. */
+/** The links of a mail whose HTML was parsed already, as `linksOf` returns them. */
 export function linksIn(text: string, walk: HtmlWalk | undefined): Link[] {
   const links = new Map<string, Link>();
   const add = (written: string, words: string) => {
@@ -56,7 +56,7 @@ const textWindow = 64 * 1024;
 const longestUrl = 2048;
 const longestText = 200;
 const mostLinks = 50;
-/** More distinct addresses than this are ignored. */
+/** Further addresses are ignored. Only distinct ones are counted. */
 const mostAddresses = 500;
 const mostAnchors = 2_000;
 /** An address is usually repeated at most this often: a picture, a button, the address in full, and the same again below. */

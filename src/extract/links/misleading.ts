@@ -28,7 +28,7 @@ function hostsIn(words: string): string[] {
     /^((?:[\p{L}\p{M}\p{N}-]{1,63}\.){1,10}[\p{L}\p{M}-]{2,63})\.?(:\d{1,5})?(?:[/?#]\S*)?$/u.exec(plain) ?? [];
   const url = host === "" ? null : URL.parse(`https://${host}${rest}`);
   if (url === null) return [];
-  // "Node.js" and "report.pdf" are names, unless a path follows.
+  // "Node.js" and "report.pdf" are names of products and files and not hosts, unless a path follows.
   const isName =
     !plain.includes("/") &&
     !/^www\./i.test(host) &&

@@ -32,7 +32,7 @@ function refToName(name: string): string {
 export interface SchemaWriter {
   /** Writes a schema, or a reference to it if it has a name. */
   write(schema: TSchema): Written;
-  /** The same for the schema of a request body, whose unknown fields are refused. */
+  /** Writes the schema of a request body like `write`, but forbids unknown fields. */
   writeTaken(schema: TSchema): Written;
   /** All schemas that were referred to, by name. */
   definitions(): Record<string, Written>;

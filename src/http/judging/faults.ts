@@ -189,7 +189,7 @@ function sentence(doing: string, [first, ...others]: Fault[]): string {
   const name = "pointer" in first ? nameIn(decodeURIComponent(first.pointer.slice(1))) : first.parameter;
   const what = name === "" && "pointer" in first && first.pointer === "#" ? "the body" : `"${name}"`;
   const more = others.length === 0 ? "" : others.length === 1 ? "1 more fault" : `${others.length} more faults`;
-  // A comma does not fit behind a question such as "did you mean …?".
+  // A comma does not fit after a question such as "did you mean …?".
   const added = more === "" ? "" : first.detail.endsWith("?") ? ` (and ${more})` : `, and ${more}`;
   return `Cannot ${doing}: ${what} ${first.detail}${added}`;
 }

@@ -35,8 +35,8 @@ export interface Plugins {
 }
 
 /**
- * The HTTP app, with everything that applies to every request. The contract sets the order of checks (§2): first what
- * prevents any answer (a body that is declared too large, a shutdown), then the key, the route, its resource and its
+ * The HTTP app, with everything that applies to every request. The checks run in the order of contract §2: first whether
+ * the service takes the request at all (its declared length, a shutdown), then the key, the route, the resource and the
  * body.
  */
 export function httpApp(deps: HttpDeps, { guarded, open = [] }: Plugins): AnyElysia {
@@ -69,7 +69,7 @@ export function httpApp(deps: HttpDeps, { guarded, open = [] }: Plugins): AnyEly
   return app;
 }
 
-/** Fields that the guard adds to the context of every route behind it. */
+/** Fields that the guard adds to the context of every route that is mounted after it. */
 export type Guarded = {
   account: Account;
   requestId: string;

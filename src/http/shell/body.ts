@@ -24,7 +24,7 @@ export async function readBody(request: Request, limits: BodyLimits): Promise<Ui
   return bytes;
 }
 
-/** The same for any Content-Type, because some relays send JSON as plain text. */
+/** Reads a body like `readBody`, but of any Content-Type, because some relays send JSON as plain text. */
 export async function readBodyOfAnyType(request: Request, limits: BodyLimits): Promise<Uint8Array> {
   refuseEncoded(request);
   refuseDeclaredTooLarge(request, limits);

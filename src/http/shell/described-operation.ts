@@ -28,7 +28,7 @@ export interface Operation<
   query?: Query;
   /** Path parameters, for the document only. They are not validated, because a malformed id is an unknown id. */
   path?: Record<string, { description: string; example: string }>;
-  /** Query parameters of a signed URL, for the document only: the handler checks them. */
+  /** Query parameters of a signed URL. They only appear in the OpenAPI document: the handler checks them itself. */
   link?: Record<string, { description: string; example: string }>;
   /** Whether the operation reads `Idempotency-Key`. The handler gets it by `idempotencyKeyOf(request)`. */
   idempotencyKey?: "required" | "optional";

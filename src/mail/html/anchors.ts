@@ -12,7 +12,7 @@ export interface Anchor {
   isSeen: boolean;
 }
 
-/** The links of a walk, in order. A nested link ends the words of the outer one, so that no words are read twice. */
+/** The links in HTML that was parsed, in order. A nested link ends the words of the outer one, so that no words are read twice. */
 export function* anchorsOf(walk: HtmlWalk): Generator<Anchor> {
   const pictures = walk.elements.filter(({ name, look }) => name === "img" && !look.gone);
   let picture = 0;

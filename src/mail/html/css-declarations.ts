@@ -51,7 +51,10 @@ const dividing = /\/\*|["'\\;()[\]{}]/g;
 /** The closing bracket of each opening one. */
 const closing: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" };
 
-/** Decodes an escape. A letter, digit, `_` or `-` means the same unescaped; any other sign becomes U+FFFD, which means nothing in CSS. */
+/**
+ * Decodes an escape of CSS. It becomes its character if that is a letter, a digit, `_` or `-`; any other sign becomes U+FFFD, which has no
+ * meaning in CSS.
+ */
 function escapeAt(style: string, at: number): { letter: string; end: number } {
   const [whole, hex] = /^\\([0-9a-f]{1,6})(?:\r\n|[ \t\r\n\f])?/i.exec(style.slice(at, at + longestEscape)) ?? [];
   if (whole === undefined || hex === undefined) return { letter: nameSign(style.charAt(at + 1)), end: at + 2 };
@@ -67,7 +70,7 @@ function nameSign(sign: string): string {
 
 const otherSign = "\ufffd";
 
-/** The offset behind the closing quote. Without one, the string ends at the end of the line. */
+/** The offset after the closing quote. Without one, the string ends at the end of the line. */
 function endOfString(style: string, start: number): number {
   const quote = style[start];
   for (let at = start + 1; at < style.length; at += 1) {
@@ -87,7 +90,7 @@ function beginsAddress(before: string, style: string, from: number): boolean {
   return !['"', "'"].includes(style.charAt(at));
 }
 
-/** The length of `url` and the sign before it. */
+/** The number of characters that `beginsAddress` examines before a bracket: those of `url`, and one before it. */
 const addressName = 4;
 const isSpace = /^\s$/;
 

@@ -5,9 +5,9 @@ import { declarationsIn } from "./css-declarations.ts";
  * honest preheaders and simple tricks do not need them.
  */
 export interface Look {
-  /** True if everything within is hidden, whatever the styles of the elements within. */
+  /** True if the element hides everything inside it, whatever the styles of the elements inside it. */
   gone: boolean;
-  /** True if the words directly within are hidden. */
+  /** True if the words directly within the element, and not in elements inside it, are hidden. */
   hidden: boolean;
   /** True for a font size of 0. Elements within may set another: templates do this in table cells. */
   tiny: boolean;
@@ -37,7 +37,10 @@ export function lookReader(): (attributes: ReadonlyMap<string, string>, around: 
   return (attributes, around) => lookOf(attributes, around, styleOf);
 }
 
-/** The look of an element with these attributes within one with the look `around`. It is the same object if the attributes change nothing. */
+/**
+ * The look of an element with these attributes, inside an element with the look `around`. Returns `around` itself if the attributes change
+ * nothing.
+ */
 function lookOf(attributes: ReadonlyMap<string, string>, around: Look, styleOf: (written: string) => Style): Look {
   if (attributes.size === 0) return around;
   const written = attributes.get("style");
@@ -137,7 +140,7 @@ export function plainColor(written: string): string | undefined {
   return [red, green, blue].map((part) => Math.min(Number(part), 255).toString(16).padStart(2, "0")).join("");
 }
 
-/** A colour without white space around its commas and brackets. */
+/** Removes the white space around the commas and brackets of a colour. */
 function dense(color: string): string {
   return color.slice(0, 60).replaceAll(/ ?([,/()]) ?/g, "$1");
 }

@@ -5,11 +5,11 @@ export interface HtmlElement {
   name: string;
   /** The attributes by name in lower case, with their entities decoded. The first of a name wins. */
   attributes: ReadonlyMap<string, string>;
-  /** The `<` of its start tag. */
+  /** The offset of the `<` of its start tag. */
   start: number;
-  /** The end of its start tag. */
+  /** The offset after its start tag. */
   contentStart: number;
-  /** The `<` of its end tag, or of another tag that ends it. */
+  /** The offset of the `<` of its end tag, or of another tag that ends it. */
   contentEnd: number;
   /** The end of its end tag, or the end of the HTML if nothing ends it. */
   end: number;

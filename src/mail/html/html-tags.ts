@@ -38,19 +38,19 @@ export interface Tag {
   /** The attributes as written, with their entities. The first of a name wins. */
   attributes: ReadonlyMap<string, string>;
   start: number;
-  /** The offset behind the tag. */
+  /** The offset after the tag. */
   end: number;
-  /** The offset behind the end tag, for an element whose content is not text to read. */
+  /** The offset after the end tag, for an element whose content is not text to read. */
   elementEnd?: number;
 }
 
-/** Longer values are dropped. Real addresses are shorter, and the time of some callers grows with the square of the length. */
+/** Longer attribute values are dropped. Real addresses are shorter, and the time of some callers grows with the square of the length. */
 const maxValueLength = 4096;
 
-/** Further attributes are dropped; mail programs write fewer. */
+/** The most attributes of a tag. Further ones are dropped; mail programs write fewer. */
 const maxAttributes = 64;
 
-/** Elements with raw text: only their own end tag ends it, and without one it reaches to the end. */
+/** Elements with raw text. It ends only at the end tag of the element, or at the end of the HTML if that tag is missing. */
 const raw: ReadonlySet<string> = new Set(
   "script style title textarea xmp iframe noembed noframes noscript plaintext".split(" "),
 );
@@ -76,7 +76,7 @@ const blocks: ReadonlySet<string> = new Set(
   "p div hr pre blockquote center h1 h2 h3 h4 h5 h6 ul ol dl table".split(" "),
 );
 
-/** The elements whose end tag may be left out before this one (HTML Standard §13.1.2.4). */
+/** The names of the elements whose end tag may be left out before a start tag with this name (HTML Standard §13.1.2.4). */
 export function impliedBy(name: string): ReadonlySet<string> | undefined {
   if (name === "li") return items;
   if (name === "dt" || name === "dd") return terms;
@@ -113,7 +113,7 @@ function tagAt(html: string, start: number, keeps: HtmlReader["keeps"]): Tag | u
   return { name, closes, attributes: attributes ?? none, start, end: at + 1 };
 }
 
-/** The names of the most frequent tags by a hash of their letters, which saves a string for each tag. */
+/** The names of the most frequent tags, by a hash of their letters. With it, a name is found without creating a string for each tag. */
 const knownNames: ReadonlyMap<number, string> = new Map(
   "a b body br center div em font i img li ol p span strong table tbody td th tr u ul".split(" ").map((name) => {
     let letters = 0;
@@ -122,9 +122,9 @@ const knownNames: ReadonlyMap<number, string> = new Map(
   }),
 );
 
-/** Reads the attribute that begins at `start`, and returns the offset behind it. */
+/** Reads the attribute that begins at `start`, and returns the offset after it. */
 function readAttribute(html: string, start: number, into: Map<string, string>, keeps: HtmlReader["keeps"]): number {
-  // A first `=` is part of the name.
+  // A `=` at the beginning is part of the name.
   let nameEnd = start + 1;
   if (html.charCodeAt(start) !== equals) nameEnd = start;
   while (nameEnd < html.length && !endsName(html.charCodeAt(nameEnd)) && html.charCodeAt(nameEnd) !== equals) nameEnd++;
@@ -161,7 +161,10 @@ function nameless(start: number, end: number): Tag {
   return { name: "", closes: false, attributes: none, start, end };
 }
 
-/** A comment ends at `-->`, which may share its hyphens with the opening, or at `--!>`. Everything else with `<!` or `<?` ends at the next `>`. */
+/**
+ * The offset after a comment or declaration. A comment ends at `-->`, which may share its hyphens with the opening, or at `--!>`.
+ * Everything else with `<!` or `<?` ends at the next `>`.
+ */
 function endOfDeclaration(html: string, start: number): number {
   if (!html.startsWith("<!--", start)) return behind(html, ">", start + 2);
   if (html.startsWith(">", start + 4)) return start + 5;
@@ -178,7 +181,7 @@ function behind(html: string, mark: string, from: number): number {
 }
 
 /**
- * The offset behind the end tag of a skipped element. `missing` has the names whose end tag does not occur again, so that each is searched
+ * The offset after the end tag of a skipped element. `missing` has the names whose end tag does not occur again, so that each is searched
  * for without success only once, and the scan stays linear.
  */
 function endOfContent(html: string, name: string, from: number, missing: Set<string>): number {

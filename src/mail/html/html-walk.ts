@@ -82,13 +82,13 @@ export function walkHtml(html: string, window = htmlWindow): HtmlWalk {
   return { html: within, elements, pieces };
 }
 
-/** Further elements are dropped; real mail has fewer in a window. Their tags still do not count as words. */
+/** The most elements. Further ones are dropped, but their tags do not count as words; real mail has fewer in a window. */
 const maxElements = 32_768;
 
-/** Further pieces are dropped. */
+/** The most pieces of a page. Further ones are dropped. */
 const maxPieces = 32_768;
 
-/** True for hidden words, and for a break among them. */
+/** True if the words of a piece are hidden, or if it is a break inside a hidden element. */
 export function isHidden({ parent }: HtmlPiece): boolean {
   return parent?.look.hidden === true;
 }
@@ -111,7 +111,7 @@ export function visibleTextOf(html: string): string {
   return visibleTextOfWalk(walkHtml(html));
 }
 
-/** Does the same for HTML that was parsed already. */
+/** The visible words of HTML that was parsed already, as `visibleTextOf` returns them. */
 export function visibleTextOfWalk(walk: HtmlWalk): string {
   const seen = linesOf(
     walk,
@@ -175,7 +175,7 @@ export function piecesBetween({ pieces }: HtmlWalk, start: number, end: number):
   return pieces.slice(firstFrom(pieces, start), firstFrom(pieces, end));
 }
 
-/** The elements that begin and end a line. */
+/** The elements that begin a new line, and end it after their content. */
 const breaking: ReadonlySet<string> = new Set([
   ..."address article aside blockquote body br center dd details dialog dir div dl dt fieldset figcaption figure footer form".split(
     " ",

@@ -80,7 +80,7 @@ export function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }
 
-/** Further characters are dropped. Mail has fewer: at most 8 MiB of each part are read (mail/read/bodies.ts). */
+/** The most characters of HTML that are read. Mail has fewer: at most 8 MiB of each part are read (mail/read/bodies.ts). */
 const maxInputLength = 16 * 1024 * 1024;
 
 /** Deeper levels get no marks: each level copies all lines within, so depth would multiply the time. */
@@ -96,7 +96,7 @@ const block = (selector: string, lineBreaks: number) => ({
   options: { leadingLineBreaks: lineBreaks, trailingLineBreaks: lineBreaks },
 });
 
-/** Created for the first HTML, so that the service starts sooner. */
+/** The converter of `textOfHtml`. It is created for the first HTML, so that the service starts sooner. */
 let toText: ReturnType<typeof textMaker> | undefined;
 
 /**
@@ -141,7 +141,7 @@ function textMaker(): (html: string) => string {
   };
 }
 
-/** Returns the text with its marks if there is room for them, otherwise without. */
+/** Returns `longer`, which is the text with marks, if there is room for the marks, otherwise `text`. */
 type Marked = (text: string, longer: string) => string;
 
 type Walk = Parameters<FormatCallback>[1];

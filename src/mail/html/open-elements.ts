@@ -40,9 +40,9 @@ export function openElements() {
       stack.push({ element, table, cell, sameName: indexOf(name) });
       innermostOf.set(name, index);
     },
-    /** Closes the element of an end tag, and all within it. An end tag without a start tag is ignored. */
+    /** Closes the element with the name of an end tag, and all elements inside it. An end tag without an open element is ignored. */
     closeByTag: (name: string, start: number, end: number) => {
-      // Content behind these end tags still belongs to the page.
+      // Content after these end tags still belongs to the page.
       if (name === "html" || name === "body") return;
       const index = indexOf(name);
       const around = stack.at(-1);

@@ -45,7 +45,7 @@ const maxTameLength = 128 * 1024;
 /** Room for the end tags of the deepest nesting that `sanitizeHtml` leaves, and for the mark of the cut. */
 const closingBytes = 3_000;
 
-/** The offset of the end tags of a whole document, or else the end of the HTML. */
+/** The offset of the last `</body>`, or else of the last `</html>`, or else the end of the HTML. */
 export function endOfBody(html: string): number {
   for (const endTag of [/<\/body\s*>/gi, /<\/html\s*>/gi]) {
     let last = -1;
@@ -55,7 +55,7 @@ export function endOfBody(html: string): number {
   return html.length;
 }
 
-/** The caller's own text and HTML. */
+/** The text and HTML that the caller of the API wrote, without the forwarded message. */
 interface OwnBodies {
   text: string;
   html: string | undefined;

@@ -47,7 +47,7 @@ export function mayHide(html: string): boolean {
   const grounds = new Set<string>();
   let hides = false;
   scanHtml(html.slice(0, htmlWindow), {
-    // Keeps all attributes, as a walk does, so that the limit on their number drops the same ones.
+    // Keeps all attributes, as a walk does. Otherwise the limit on their number would drop other attributes than in a walk.
     keeps: () => true,
     onText: () => {},
     onTag: ({ attributes }) => {

@@ -23,7 +23,7 @@ export function shownCss(css: string, mayFetchPictures: boolean): string {
 /** The rest of longer CSS is dropped; real mail has less. */
 const longestCss = 256 * 1024;
 
-/** An unclosed comment reaches to the end, as in browsers. */
+/** Matches a comment. An unclosed comment reaches to the end, as in browsers. */
 const comment = /\/\*(?:[^*]|\*(?!\/))*(?:\*\/)?/g;
 
 const fetching = /\b(url|src|image-set|image|cross-fade|element|expression|attr)\s{0,9}\((?:[^()]{0,500}\))?/gi;
@@ -50,7 +50,7 @@ function* piecesOf(css: string): Generator<{ text: string; ending: string }> {
   yield { text: css.slice(start), ending: "" };
 }
 
-/** Strings and signs. A string ends at its quote, or at the end of the line. */
+/** Matches strings, and the signs that divide CSS. A string ends at its quote, or at the end of the line. */
 const sign = /"[^"\n\r\f]*"?|'[^'\n\r\f]*'?|[;{}()[\]]/g;
 const closing: Readonly<Record<string, string>> = { "(": ")", "[": "]" };
 

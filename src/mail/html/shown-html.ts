@@ -114,17 +114,19 @@ function misleadingWords(
   return undefined;
 }
 
-/** At most 500 pieces from each end, which bounds the time for one link. Real links have fewer. */
+/** The first 500 and the last 500 pieces, which bounds the time for one link. Real links have fewer. */
 function endsOf(pieces: readonly string[]): readonly string[] {
   return pieces.length > 2 * mostPieces ? [...pieces.slice(0, mostPieces), ...pieces.slice(-mostPieces)] : pieces;
 }
 
 const mostPieces = 500;
 
-/** Characters that reverse the order of all letters behind them. No language needs them. */
+/** Characters that reverse the order of all letters after them. No language needs them. */
 const overrides = /[\u202d\u202e]/;
 
-/** Collects pieces up to a size. After the first piece that does not fit, only end tags are added, for which room is kept. */
+/**
+ * Collects pieces of HTML up to `mostShownBytes`. After the first piece that does not fit, only end tags are added, for which room is kept.
+ */
 function boundedOutput() {
   const pieces: string[] = [];
   let left = mostShownBytes - roomToClose;
@@ -159,7 +161,7 @@ const cutNote =
 /** Deeper tags are dropped, and their words stay. Real mail nests less deeply. */
 const maxDepth = 200;
 
-/** The number of a link's first and last characters that are searched for another host. */
+/** This many characters at the beginning and at the end of a link's words are searched for another host. */
 const longestWords = 2_000;
 const mostMisleading = 20;
 

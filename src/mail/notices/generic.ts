@@ -33,6 +33,6 @@ export function genericNotice(given: GenericNotice): Notice {
       providerMessageId: given.provider_message_id,
     },
   });
-  // Only "hard" is checked against the server's reply, since it alone suppresses the address.
+  // The type "hard" is checked against the server's reply, since it suppresses the address. Other types are taken as given.
   return kind === "bounced" && type !== undefined && type !== "hard" ? { ...notice, type } : notice;
 }

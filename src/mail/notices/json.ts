@@ -25,7 +25,7 @@ export function listAt(value: unknown, ...path: readonly string[]): readonly unk
   return Array.isArray(found) ? found : [];
 }
 
-/** An instant that is written as text, or as seconds since 1970. */
+/** The instant at a path, which is written as text or as seconds since 1970. */
 export function instantAt(value: unknown, ...path: readonly string[]): Date | undefined {
   const found = at(value, ...path);
   if (typeof found === "string") return parseInstant(found);
@@ -34,13 +34,13 @@ export function instantAt(value: unknown, ...path: readonly string[]): Date | un
   return Number.isNaN(instant.getTime()) ? undefined : instant;
 }
 
-/** The code of an SMTP reply. Other numbers are codes of the relay itself. */
+/** The code of an SMTP reply at a path. Numbers outside of 200 to 599 are codes of the relay itself, and ignored. */
 export function codeAt(value: unknown, ...path: readonly string[]): number | undefined {
   const found = Number(at(value, ...path) ?? Number.NaN);
   return Number.isInteger(found) && found >= 200 && found < 600 ? found : undefined;
 }
 
-/** The text of a list with one entry. Several entries do not say which one is meant. */
+/** The text in a list with one entry. Undefined for several entries, since it is unknown which one is meant. */
 export function onlyText(list: readonly unknown[]): string | undefined {
   return list.length === 1 ? textAt(list[0]) : undefined;
 }

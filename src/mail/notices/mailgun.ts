@@ -15,7 +15,7 @@ export function mailgunNotices(body: unknown): Notice[] {
       recipient: textAt(event, "recipient"),
       code: codeAt(status, "code"),
       status: textAt(status, "enhanced-code"),
-      // `message` comes from the server. `description` is Mailgun's own text if it did not contact a server.
+      // `message` is the reply of the recipient's server. If Mailgun did not contact that server, `description` has Mailgun's own reason.
       diagnostic: textAt(status, "message") ?? textAt(status, "description") ?? reason,
       remoteMta: textAt(status, "mx-host"),
       occurredAt: instantAt(event, "timestamp"),
@@ -38,5 +38,5 @@ function verdictOf(reason: string | undefined): Verdict {
   return reason !== undefined && aboutUs.has(reason) ? "block" : "permanent";
 }
 
-/** Reasons that leave open whether the address exists: a block by its provider, or an earlier unsubscription or complaint. */
+/** Reasons of a failure from which one cannot tell whether the address exists: a block by its provider, an earlier opt-out or complaint. */
 const aboutUs: ReadonlySet<string> = new Set(["espblock", "suppress-unsubscribe", "suppress-complaint"]);

@@ -14,7 +14,7 @@ export interface NoticeFacts {
   isNamedByHeader?: boolean;
   occurredAt?: Date | undefined;
   code?: number | undefined;
-  /** The enhanced code, if it has its own field. */
+  /** The enhanced status code (RFC 3463), if the relay's format has a field for it. */
   status?: string | undefined;
   /** The reply of the recipient's server. */
   diagnostic?: string | undefined;
@@ -53,7 +53,7 @@ function typeOf(refused: Refused, verdict: Verdict | undefined): BounceType {
   return verdict === "permanent" ? "hard" : "soft";
 }
 
-/** The address alone, since some relays write the name beside it. */
+/** The address of a recipient without its display name, which some relays add: `Jane <jane@example.com>`. */
 function bareAddress(recipient: string | undefined): string | undefined {
   return recipient === undefined ? undefined : (/<([^<>]{3,320})>$/.exec(recipient)?.[1] ?? recipient);
 }

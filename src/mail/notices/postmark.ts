@@ -72,7 +72,10 @@ const aboutUs: ReadonlySet<string> = new Set([
   "ManuallyDeactivated",
 ]);
 
-/** A recipient who unsubscribed. Bounces and complaints change the subscription, too, and have their own records. */
+/**
+ * The facts about a recipient who unsubscribed. Undefined for other changes of the subscription: for a bounce or a complaint, Postmark also
+ * sends a record of its own.
+ */
 function subscriptionChange(record: unknown): Omit<NoticeFacts, "names"> | undefined {
   const isWish =
     at(record, "SuppressSending") === true &&

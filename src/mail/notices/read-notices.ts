@@ -21,7 +21,7 @@ export interface NoticeEvent {
 
 /** Reads the notices in a relay's format. The route validates those in our own format, `generic`. */
 export function readNotices(provider: Exclude<NoticeSource["provider"], "generic">, value: unknown): ReadNotices {
-  // SendGrid sends many events at once.
+  // SendGrid sends an array of events, the other relays one event.
   const events = value === undefined ? [] : Array.isArray(value) ? value : [value];
   const read = events.map((event) => ({ notices: readers[provider](event), raw: JSON.stringify(event) }));
   const known = read.filter(({ notices }) => notices.length > 0);

@@ -37,7 +37,7 @@ const kinds = {
 } as const;
 
 function verdictOf(event: string | undefined, type: string | undefined): Verdict | undefined {
-  // Resend did not send the mail: a key without permission, a quota, or its own suppression list.
+  // For the other events Resend did not send the mail, because of a key without permission, a quota, or its own suppression list.
   if (event !== "email.bounced") return "block";
   return type === "Permanent" ? "permanent" : type === "Transient" ? "transient" : undefined;
 }

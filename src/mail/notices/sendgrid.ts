@@ -17,7 +17,7 @@ export function sendgridNotices(event: unknown): Notice[] {
       names: {
         mark: textAt(event, "inboxd"),
         rfcMessageId: textAt(event, "smtp-id"),
-        // The part behind the first dot names a filter of SendGrid.
+        // The part after the first dot names a filter of SendGrid.
         providerMessageId: textAt(event, "sg_message_id")?.split(".", 1)[0],
       },
     }),
@@ -50,7 +50,10 @@ function bounceVerdict(event: unknown): Verdict | undefined {
   }
 }
 
-/** The verdict on a mail that SendGrid did not try to send. Reasons other than these two are the content or the recipient's wish. */
+/**
+ * The verdict on a mail that SendGrid did not try to send. Other reasons than a bounced or invalid address concern the content or the
+ * recipient's wish.
+ */
 function dropVerdict(reason: string | undefined): Verdict {
   return reason === "Bounced Address" || reason === "Invalid" ? "permanent" : "block";
 }

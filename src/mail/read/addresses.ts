@@ -3,7 +3,7 @@ import { endOfComment, endOfQuoted, unquoted } from "./structured.ts";
 import { isBlank, trimBlanks } from "./white-space.ts";
 
 export interface Named {
-  /** Empty without a name. */
+  /** The display name, or "" for a mailbox without one. */
   name: string;
   address: string;
 }
@@ -18,7 +18,7 @@ export function mailboxesIn(field: string): Named[] {
   return entriesOf(field).flatMap((entry) => mailboxesOf(entry, library));
 }
 
-/** An entry of the list. */
+/** An entry of the list of addresses in a field. */
 interface Entry {
   /** The text outside of brackets and comments. */
   words: string;
@@ -52,7 +52,7 @@ function mailboxesOf({ words, comment, bracketed }: Entry, library: Library): Na
   );
 }
 
-/** All words as one address: with a host, or a local name such as `root` or `MAILER-DAEMON`. */
+/** The address if all words together are one: with a host, or a local name such as `root` or `MAILER-DAEMON`. */
 function bareAddress(words: string): string | undefined {
   if (localName.test(words)) return words.includes("=?") ? undefined : words;
   if (!words.includes("@")) return undefined;
@@ -80,12 +80,12 @@ function nameOf(words: string, comment: string, address: string, library: Librar
   return name === address ? "" : name;
 }
 
-/** A phrase that is a name as written, without escapes, encoded words and characters that separate entries. */
+/** Matches a phrase that needs no decoding to be a name: it has no escapes, encoded words or characters that separate entries. */
 const plainWords = /^[^"\\()<>,;:=\0-\x1f]+$/;
 const plainQuoted = /^"([^"\\=\0-\x1f]+)"$/;
 
 /**
- * Reads an entry with the library, which parses the text behind each colon again, up to fifty times. If a text has more than three colons,
+ * Reads an entry with the library, which parses the text after each colon again, up to fifty times. If a text has more than three colons,
  * they become spaces.
  */
 function namedBy(text: string, library: Library, behind = ""): Named[] {
@@ -98,11 +98,11 @@ function namedBy(text: string, library: Library, behind = ""): Named[] {
 }
 
 const mostColons = 3;
-/** Far more than a name and an address need. */
+/** The most characters of an entry that the library reads. A name and an address need far fewer. */
 const mostNamedBy = 16 * 1024;
 
 /**
- * The entries of a field, in one pass and linear time. An unclosed quote or comment is ignored, and so are all others of its kind behind
+ * The entries of a field, in one pass and linear time. An unclosed quote or comment is ignored, and so are all others of its kind after
  * it. An unclosed bracket ends at the next comma.
  */
 function entriesOf(field: string): Entry[] {
@@ -114,7 +114,7 @@ function entriesOf(field: string): Entry[] {
 
   function finish(): void {
     const { pieces, around, comments, bracketed } = entry;
-    // A field may have nothing but commas.
+    // An entry without any text is skipped early, because a hostile field may have nothing but commas.
     if (pieces.length + around.length + comments.length === 0 && bracketed === undefined) return;
     const words = joinedWords(entry);
     if (words !== "" || bracketed !== undefined) {
@@ -134,7 +134,7 @@ function entriesOf(field: string): Entry[] {
     entry.hasAt ||= words.includes("@");
   }
 
-  /** The offset behind the quoted string that begins here, or behind its opening quote if it never closes. */
+  /** The offset after the quoted string that begins here, or after its opening quote if it never closes. */
   function behindQuoted(at: number): number {
     const end = quotesClose ? endOfQuoted(field, at) : field.length;
     quotesClose = end < field.length;
@@ -195,13 +195,13 @@ function entriesOf(field: string): Entry[] {
 
 /** An entry while it is read. */
 interface OpenEntry {
-  /** Its words behind the last bracket. */
+  /** Its words after the last bracket. */
   pieces: string[];
   /** Its words before each bracket. */
   around: string[];
   comments: string[];
   bracketed: string | undefined;
-  /** True if its words have an @. They are then not the name of a group, even with a colon behind them. */
+  /** True if its words have an @. They are then not the name of a group, even with a colon after them. */
   hasAt: boolean;
 }
 
@@ -209,7 +209,7 @@ function newEntry(): OpenEntry {
   return { pieces: [], around: [], comments: [], bracketed: undefined, hasAt: false };
 }
 
-/** The words before and behind brackets, with one space between. */
+/** The words before and after brackets, with one space between. */
 function joinedWords({ pieces, around }: OpenEntry): string {
   const words = around.filter((each) => each !== "");
   return trimBlanks([...words, pieces.join("")].join(" "));
@@ -221,7 +221,7 @@ function withoutLastBlanks(text: string): string {
   return text.slice(0, end);
 }
 
-/** The characters before the next special one. */
+/** Matches the characters before the next special one. */
 const ordinary = /[^"(<>,;:]*/y;
 const separators = /[,; \t]*/y;
 const colons = /[: \t]*/y;

@@ -86,17 +86,20 @@ function decodedBody(raw: Buffer, part: Part): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/** The end of a text without its last line break. The outline has removed the one before a delimiter, but not the one at the end of the mail. */
+/**
+ * The end of a text without its last line break. The outline has removed a line break before a delimiter, but not one at the end of the
+ * mail.
+ */
 function endOfText(raw: Buffer, { bodyStart, bodyEnd }: Part): number {
   let end = bodyEnd === raw.length ? endBeforeBreak(raw, bodyStart, bodyEnd) : bodyEnd;
-  // A relay may have doubled the CR.
+  // A relay may have doubled the CR of the line break, so further CRs are removed, too.
   while (end > bodyStart && raw[end - 1] === cr) end--;
   return end;
 }
 
 const cr = 0x0d;
 
-/** The text without its last line break, if that was inside the encoding. */
+/** The text of a part without its last line break. In base64 and uuencode, `endOfText` could not see this line break before decoding. */
 function withoutLastBreak({ encoding }: Part, text: string): string {
   const isHidden = encoding === "base64" || encoding === "uuencode";
   return isHidden && text.endsWith("\n") ? text.slice(0, -1) : text;
@@ -127,7 +130,7 @@ function unflowed(text: string, deleteSpace: boolean): string {
     const isSoft = content.endsWith(" ") && !isSignature;
     const words = isSoft && deleteSpace ? content.slice(0, -1) : content;
     if (open && depth === openDepth && !isSignature) paragraphs.push(`${paragraphs.pop()}${words}`);
-    // Quotes usually have a space behind the mark, so it is kept.
+    // Quotes usually have a space after the mark, so it is kept.
     else paragraphs.push(depth === 0 ? words : line.slice(0, start) + words);
     open = isSoft;
     openDepth = depth;

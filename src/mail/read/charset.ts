@@ -69,7 +69,9 @@ function markedCharset(bytes: Buffer): Charset | undefined {
   return bytes[0] === 0xff && bytes[1] === 0xfe ? charsetNamed("utf-16le") : undefined;
 }
 
-/** True for UTF-8 with a few bytes lost or cut: nine of ten bytes beyond ASCII are valid. Other charsets have far fewer. */
+/**
+ * True for UTF-8 that lost a few bytes: at least nine of ten bytes beyond ASCII are valid UTF-8. In text of other charsets far fewer are.
+ */
 export function isMostlyUtf8(bytes: Buffer): boolean {
   const seen = bytes.subarray(0, 64 * 1024);
   let others = 0;
@@ -90,7 +92,7 @@ function hasJapaneseEscapes(bytes: Buffer): boolean {
   return bytes.includes(0x1b) && (bytes.includes("\x1b$B") || bytes.includes("\x1b$@"));
 }
 
-/** Caches the last 200 labels. It is bounded, because labels come from strangers. */
+/** Caches the charsets of the last 200 labels. The cache is bounded, because labels come from strangers. */
 const known = boundedMemory<string, Charset | "none">(200);
 
 /** The charset of a label; `undefined` if it is unknown or ASCII, which needs no charset. */
@@ -103,7 +105,7 @@ function charsetNamed(label: string): Charset | undefined {
 }
 
 function lookedUp(label: string): Charset | undefined {
-  // Mailers vary in prefixes and separators.
+  // Mailers write the same charset with different prefixes and separators, so these are removed.
   const bare = label.replace(/^(?:x-|cs)/, "").replace(/[-_.:]/g, "");
   const name = aliases.get(bare) ?? bare.replace(/^(?:cp|ms|win|windows)(?=125\d$)/, "windows-");
   if (name === "us-ascii") return undefined;
@@ -146,7 +148,7 @@ const kinds: ReadonlyMap<string, Charset["kind"]> = new Map([
   ["shift_jis", "pairs"],
 ]);
 
-/** Labels that the Encoding Standard lacks, without separators, and those of ASCII, which it reads as windows-1252. */
+/** Labels that the Encoding Standard lacks, and those of ASCII, which it takes for windows-1252. All are written without separators. */
 const aliases: ReadonlyMap<string, string> = new Map(
   Object.entries({
     "us-ascii": "usascii ascii 646 iso646us ansix341968",

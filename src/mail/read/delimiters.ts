@@ -10,7 +10,7 @@ export interface Nesting {
 }
 
 export interface Delimiter {
-  /** The number of multiparts that stay open behind it. */
+  /** The number of multiparts that stay open after this delimiter. */
   depth: number;
   closes: boolean;
   start: number;
@@ -34,7 +34,7 @@ export function isDelimiter(nesting: Nesting, start: number): boolean {
   return hasDashes(nesting.raw, start) && nesting.open.length > 0 && delimiterAt(nesting, start) !== undefined;
 }
 
-/** The delimiter on the line that starts here, of the innermost multipart that has it. */
+/** The delimiter on the line that starts at `start`, if there is one. It belongs to the innermost open multipart with this boundary. */
 function delimiterAt(nesting: Nesting, start: number): Delimiter | undefined {
   const { raw, open } = nesting;
   nesting.dashLines++;
@@ -51,7 +51,9 @@ function delimiterAt(nesting: Nesting, start: number): Delimiter | undefined {
   return undefined;
 }
 
-/** Closes all multiparts but the outermost `depth`, and returns their parts. A multipart without a delimiter becomes a text. */
+/**
+ * Closes all multiparts except the outermost `depth`, and returns the closed ones. A multipart without any delimiter becomes a text.
+ */
 export function closeTo(nesting: Nesting, depth: number): Part[] {
   return nesting.open.splice(depth).map(({ part, divided }) => {
     if (!divided) showAsText(part);
@@ -70,7 +72,7 @@ function startsWith(raw: Buffer, at: number, wanted: Buffer): boolean {
 }
 
 /**
- * The offset behind the line of a delimiter, or -1 if the line is no delimiter. Some software writes words behind a delimiter, after a
+ * The offset after the line of a delimiter, or -1 if the line is no delimiter. Some software writes words after a delimiter, after a
  * space or another sign that no boundary has. If the boundary has only dashes, a line with words is text, as in `--- Original message ---`.
  */
 function endOfDelimiter(raw: Buffer, from: number, delimiter: Buffer): number {
@@ -81,7 +83,7 @@ function endOfDelimiter(raw: Buffer, from: number, delimiter: Buffer): number {
   return lineFeed < 0 ? raw.length : lineFeed + 1;
 }
 
-/** True for the bytes of RFC 2046 §5.1.1, and for UTF-8, which some software uses. */
+/** True for a byte that a boundary may contain (RFC 2046 §5.1.1), and for bytes of UTF-8, which some software uses in boundaries. */
 function isBoundaryByte(byte: number): boolean {
   return byte > 0x7f || /[A-Za-z0-9'()+_,./:=?-]/.test(String.fromCharCode(byte));
 }

@@ -40,7 +40,7 @@ interface Word {
   bytes: Uint8Array;
 }
 
-/** An encoded word of RFC 2047 §2. We also allow white space in it, because many mailers do not encode spaces. */
+/** Matches an encoded word (RFC 2047 §2). White space in its text is also allowed, because many mailers do not encode spaces. */
 const encodedWord = /=\?([^?\s]{1,80})\?([QqBb])\?([^?]*)\?=/g;
 
 function isPlain(field: string): boolean {
@@ -84,12 +84,12 @@ function charsetOfLiterals(literals: Buffer, rawCharset: string | undefined): st
   return isMostlyUtf8(literals) ? "utf-8" : rawCharset;
 }
 
-/** The charset without the language that may follow it (RFC 2231 §5). */
+/** The charset of an encoded word, in lower case and without the language that may follow it (RFC 2231 §5). */
 function labelOf(written: string | undefined): string | undefined {
   return written?.split("*", 1)[0]?.toLowerCase();
 }
 
-/** Decodes words of the same charset together, because many mailers split them within a letter. */
+/** Decodes consecutive words of the same charset together, because many mailers split a letter between two words. */
 function textOfRun(words: readonly Word[]): string {
   let text = "";
   for (let start = 0, end = 0; start < words.length; start = end) {

@@ -11,7 +11,7 @@ export interface FairLine<Item> {
   take(nowMs: number): Item | undefined;
   /** Removes a waiting item. Returns false if it was not waiting. */
   remove(sender: string, item: Item): boolean;
-  /** Frees the slot of one of the sender's items. */
+  /** Frees a slot when the job of one of the sender's items has ended. */
   leave(sender: string): void;
   /** Makes the sender a suspect, because its job was killed. */
   suspect(sender: string, nowMs: number): void;
@@ -24,7 +24,7 @@ const suspectedMs = 10 * 60_000;
 const mostSuspects = 10_000;
 
 export function fairLine<Item>(slots: number): FairLine<Item> {
-  /** The waiting items by sender. The sender that was served or added longest ago comes first. */
+  /** The waiting items by sender. The sender that got a slot or joined the queue longest ago comes first. */
   const waiting = new Map<string, Item[]>();
   const served = new Map<string, number>();
   const suspects = passingMemory<string, true>(mostSuspects);

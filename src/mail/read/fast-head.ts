@@ -31,7 +31,7 @@ export function fastHead(head: string): Listed | undefined {
     if (isSign(key)) noteSign(signs, key, trimBlanks(line, colon + 1));
     if (!listed.has(key)) continue;
     const value = trimBlanks(line, colon + 1);
-    // An encoded word, or ISO-2022-JP.
+    // The value has an encoded word, or text in ISO-2022-JP, which only readHead decodes.
     if (value.includes("=?") || value.includes("\x1b")) return undefined;
     const values = fields.get(key);
     if (values === undefined) fields.set(key, [value]);
@@ -61,7 +61,7 @@ export function fastHead(head: string): Listed | undefined {
 /** Unfolds the fields: only line breaks are removed (RFC 5322 §2.2.3). */
 function unfolded(head: string): string[] {
   const lines = head.split("\r\n");
-  // The split leaves an empty string behind the last line, and another behind the empty line.
+  // The split leaves an empty string after the last line, and another after the empty line.
   while (lines.at(-1) === "") lines.pop();
   return head.includes("\r\n ") || head.includes("\r\n\t") ? lines.reduce(fold, []) : lines;
 }
@@ -101,5 +101,5 @@ const listed = new Set([
 const fieldName = /^[A-Za-z0-9-]+$/;
 
 const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+";
-/** A name of words with single spaces before an address in brackets, or an address with or without brackets. */
+/** Matches a name, whose words have single spaces between, with an address in brackets, or an address alone with or without brackets. */
 const mailbox = new RegExp(`^ ?(?:(?:(${atom}(?: ${atom})*) )?<(${atom}@[A-Za-z0-9.-]+)>|(${atom}@[A-Za-z0-9.-]+)) ?$`);

@@ -5,7 +5,7 @@ import type { Listed } from "./fast-head.ts";
 import { isSign, type NotedSigns, noteSign } from "./signs.ts";
 import { trimBlanks } from "./white-space.ts";
 
-/** The limits on the bytes that are read, of the whole header and of one field. */
+/** The limits on the bytes that are read of the whole header (`blockBytes`) and of each field (`fieldBytes`). */
 export interface HeadLimits {
   blockBytes: number;
   fieldBytes: number;
@@ -42,7 +42,7 @@ export function readHead(
   return { listed, whole };
 }
 
-/** The first mailbox with a host, or else the first. */
+/** The first mailbox whose address has a host, or else the first mailbox. */
 function senderAmong(mailboxes: readonly Named[]): Named | undefined {
   return mailboxes.find(({ address }) => address.includes("@")) ?? mailboxes[0];
 }
@@ -63,11 +63,11 @@ function listedFields(block: Buffer, limits: HeadLimits): { fields: Field[]; sig
   let left = limits.blockBytes;
   for (const field of fieldsOf(block)) {
     const name = nameOf(field);
-    // Signs are read from the whole header, since only a few bytes of each are kept.
+    // Signs are read even after the limit on the header, since only a few bytes of each are kept.
     if (isSign(name) && signs[name] === undefined) {
       noteSign(signs, name, unfolded(field.subarray(0, limits.fieldBytes)));
     }
-    // Behind the limit, the first field of each listed name still counts.
+    // A field that exceeds the limit is dropped, unless it is the first one of a listed name.
     if (field.length > left && (!listedNames.has(name) || seen.has(name))) {
       whole = false;
       continue;
@@ -89,7 +89,7 @@ function unfolded(field: Buffer): string {
   return trimBlanks(text.replace(/\r?\n(?=[ \t])/g, "").replace(/[\r\n]+/g, " "));
 }
 
-/** The fields, each with its last line break. Continuation lines start with a space or a tab (RFC 5322 §2.2.3). */
+/** Divides a header into its fields, each with its last line break. Continuation lines start with a space or a tab (RFC 5322 §2.2.3). */
 function* fieldsOf(block: Buffer): Generator<Buffer> {
   let start = 0;
   for (let at = 0; at < block.length; ) {

@@ -6,7 +6,7 @@ export interface JobProcess<Job> {
   /** Gives a job to a ready, idle process. The job is created at this moment. */
   give(job: () => Job): void;
   end(): void;
-  /** True once it has been ready. */
+  /** True once the process has sent `ready`. */
   isUp(): boolean;
 }
 
@@ -17,7 +17,7 @@ export type ProcessAnswer<Result> = { ready: true } | { result: Result };
 export interface JobProcessOwner<Result> {
   onReady(): void;
   onResult(result: Result): void;
-  /** The last call. Without a fault, the process was killed because of its job, or because it was idle. */
+  /** The last call, when the process has ended. Without a fault, it was killed because of its job, or because it was idle. */
   onEnd(fault?: string): void;
 }
 
@@ -35,7 +35,7 @@ export interface JobProcessOptions {
 /** The time limit for a start, which takes 20 ms, or seconds on a busy machine. */
 const startMs = 15_000;
 const weighedEveryMs = 100;
-/** The unit of processor time in Linux. */
+/** The unit in which Linux counts processor time (proc(5)). */
 const tickMs = 10;
 /** On a busy machine, a job gets less processor time than has passed, so its processor time is checked up to five times. */
 const mostChecks = 5;
@@ -56,7 +56,7 @@ export function jobProcess<Job, Result>(options: JobProcessOptions, owner: JobPr
     owner.onEnd(fault);
   }
 
-  /** Ends the process after this time, unless a later call replaces the timer. */
+  /** Starts a timer that ends the process after `ms`. A later call replaces the timer. */
   function arm(ms: number, fault?: string): void {
     clearTimeout(timer);
     timer = setTimeout(() => end(fault), ms);

@@ -30,7 +30,7 @@ function decodeUtf32(bytes: Buffer, isLittleEndian: boolean): string {
   return Buffer.from(units.buffer, 0, 2 * length).toString("utf16le");
 }
 
-/** The letters of each code page, from 0x80 on. */
+/** The letters of each code page for the bytes from 0x80 on. */
 const codePages: ReadonlyMap<string, string> = new Map([
   [
     "cp437",
@@ -76,7 +76,7 @@ function decodeIso2022Kr(bytes: Buffer): string {
     .replace(/\x0e([^\x0f\r\n]*)\x0f?/g, (_, pairs) => korean.decode(raised(pairs)));
 }
 
-/** Sets the high bit of 7-bit bytes. */
+/** Sets the high bit of printable 7-bit bytes, which turns the pairs of a 7-bit charset into those of its 8-bit form. */
 function raised(pairs: string): Uint8Array {
   return Buffer.from(pairs, "latin1").map((byte) => (byte > 0x20 && byte < 0x7f ? byte | 0x80 : byte));
 }

@@ -13,13 +13,13 @@ const maxLines = 400_000;
 /** The parts of a mail with their offsets and types, found in linear time and without decoding. */
 export interface Outline {
   parts: readonly Part[];
-  /** The offset at which reading ended: behind the last delimiter, or at a limit. */
+  /** The offset at which reading ended: after the last delimiter, or at a limit. */
   end: number;
   /** False if a limit was reached. */
   whole: boolean;
   /** The number of lines outside of attachments. */
   lines: number;
-  /** The size of the headers of all parts. */
+  /** The total size of the headers of all parts, in bytes. */
   headerBytes: number;
   /** The number of lines that start with `--`. Each is compared with every open boundary. */
   dashLines: number;
@@ -71,7 +71,7 @@ function takeHead(walk: Walk, at: number): PartHead {
   return head;
 }
 
-/** True if one more part would be too many. */
+/** True if reading must stop before the next part, because a limit on parts, nesting or headers is reached. */
 function isPastLimit({ parts, open, headerBytes }: Walk): boolean {
   // The mail's own header has its own limit (head.ts). Those of the parts share this one.
   const partHeaderBytes = headerBytes - (parts[0]?.headEnd ?? 0);
@@ -104,7 +104,7 @@ function behindClosed(walk: Walk, closing: Delimiter): Delimiter | WalkEnd | und
   while (delimiter?.closes) {
     const [closed] = closeTo(walk, delimiter.depth);
     const from = delimiter.next;
-    // Text behind the last multipart is ignored (RFC 2046 §5.1.1), unless the multipart is empty.
+    // Text after the outermost multipart is ignored (RFC 2046 §5.1.1), unless the multipart has no text.
     const isAll = closed?.role === "text" && isBlankText(raw, closed.bodyStart, closed.bodyEnd);
     if (open.length === 0 && !isAll) return { end: from, whole: true };
     delimiter = nextDelimiter(walk, from);

@@ -20,7 +20,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => u
 preferForOomKiller();
 answer({ ready: true });
 
-/** Loads the converter on first use, since mail does not need it. */
+/** Converts Markdown to HTML. The converter is loaded on first use, since a process that only parses mail does not need it. */
 async function htmlOf(markdown: string): Promise<string | undefined> {
   const { markdownToHtml } = await import("../write/markdown.ts");
   return markdownToHtml(markdown);

@@ -176,7 +176,7 @@ const maxBodyLength = 2 * 1024 * 1024;
 /** The limit on attachments, so that a mail with 20,000 parts does not become 20,000 rows. The raw mail is kept whole. */
 const maxAttachments = 1000;
 
-/** Longer than any path of SMTP (RFC 5321 §4.5.3.1.3), also with SMTPUTF8. */
+/** Longer addresses are dropped. A path in SMTP is shorter (RFC 5321 §4.5.3.1.3), also with SMTPUTF8. */
 const maxAddressLength = 512;
 const maxNameLength = 998;
 
@@ -206,7 +206,7 @@ function toParsedMail(
 
   const bodyHtml = bodies.html === undefined ? undefined : within(maxBodyLength, cleanText(bodies.html));
   const written = cleanText(bodies.text ?? "");
-  // Some senders write a blank text alternative.
+  // Some senders write a blank text beside the HTML. The text is then made from the HTML.
   const text = bodyHtml !== undefined && withoutControls(written).trim() === "" ? textOfSeenHtml(bodyHtml) : written;
   return {
     messageId: messageId ?? contentMessageId(contentOf(raw), options.mailDomain),
@@ -252,7 +252,7 @@ function isInline({ role, disposition }: Part, contentId: string | undefined): b
   return disposition.value !== "attachment" && contentId !== undefined;
 }
 
-/** The content type if it is valid (RFC 6838 §4.2), or the type of arbitrary bytes. */
+/** The content type if it is valid (RFC 6838 §4.2), otherwise application/octet-stream. */
 function contentTypeOf(type: string): string {
   return /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/.test(type)
     ? type
@@ -264,7 +264,7 @@ function contentIdOf(field: string | undefined, rawCharset: string | undefined):
   return id === "" ? undefined : truncateCodePoints(id, maxNameLength);
 }
 
-/** The same bytes as a Buffer, for its search functions. */
+/** A Buffer over the same memory, for the search functions of Buffer. */
 function asBuffer(raw: Uint8Array): Buffer {
   return Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
 }

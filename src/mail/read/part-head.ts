@@ -5,12 +5,12 @@ import { endBeforeBreak, endOfBlankLine, isBlank, isBlankText, isEmptyLine } fro
 
 /** The header of a part, with the fields that describe its content. */
 export interface PartHead {
-  /** The part, without the facts from its fields yet. Its body reaches to the end of the mail. */
+  /** The part before `describePart`: its type and role are not set yet, and its body reaches to the end of the mail. */
   part: Part;
   fields: ContentFields;
   /** False if a field was cut. */
   whole: boolean;
-  /** True if the header reaches the limit on lines. */
+  /** True if reading stopped in this header, because of the limit on lines. */
   endless: boolean;
 }
 
@@ -73,7 +73,7 @@ export function readPartHead(nesting: Nesting, headStart: number, ofMail: boolea
   return { part: newPart(headStart, headEnd, bodyStart, raw.length), fields, whole, endless: left === 0 };
 }
 
-/** The start of the header: behind a byte order mark, and behind the `From ` line of a mailbox file. */
+/** The start of the header: after a byte order mark, and after the `From ` line of a mailbox file. */
 export function startOfFields(raw: Buffer): number {
   const start = raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? 3 : 0;
   if (!/^>?From /.test(raw.toString("latin1", start, start + 6))) return start;
@@ -83,7 +83,7 @@ export function startOfFields(raw: Buffer): number {
 
 /**
  * True for a line with a name of visible ASCII and a colon (RFC 5322 §2.2), but not for a web address. A line with a colon and no name
- * counts as a field, unless it is the last line, so that the fields behind it are read.
+ * counts as a field, unless it is the last line, so that the fields after it are read.
  */
 function isField(raw: Buffer, start: number): boolean {
   let at = start;
@@ -121,7 +121,9 @@ function hasOpenQuote(line: Buffer): boolean {
   return isOpen;
 }
 
-/** The offset of a From field further down in this header. If From came before, or never comes, the offset of this line. */
+/**
+ * The offset of a From field further down in this header. If From came before this line, or never comes, the offset of this line.
+ */
 function endOfFields(raw: Buffer, headStart: number, lineStart: number): number {
   if (lineStart === headStart || fromField.test(raw.toString("latin1", headStart, lineStart))) return lineStart;
   const ahead = raw.toString("latin1", lineStart, lineStart + headLimits.fieldBytes);

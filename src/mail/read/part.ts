@@ -14,11 +14,11 @@ export interface Part {
   encoding: TransferEncoding;
   /** The type as which the part is read: the declared type, or text/plain for a multipart without parts. */
   type: StructuredValue;
-  /** The type in its header. */
+  /** The type that the header of the part declares. */
   declaredType: StructuredValue;
   disposition: StructuredValue;
   contentId: string | undefined;
-  /** The closest multipart/alternative around it. One of its versions is shown. */
+  /** The innermost multipart/alternative around the part. Only one of its versions is shown. */
   alternative: Part | undefined;
 }
 
@@ -60,7 +60,7 @@ export function newPart(headStart: number, headEnd: number, bodyStart: number, b
   };
 }
 
-/** True for parts that are kept as bytes. */
+/** True for attachments and inline files, whose content is kept as bytes and not read as text. */
 export function isFile(part: Part): boolean {
   return part.role === "attachment" || part.role === "inline_file";
 }
@@ -104,14 +104,14 @@ function roleOf(part: Part, parent: OpenMultipart | undefined): PartRole {
   if (variants.has(type) && part.alternative !== undefined) return "variant";
   const isBody = type === "text/plain" || type === "text/html";
   if (!isBody && (!type.startsWith("text/") || fileTypes.has(type) || isNamed(part))) return "attachment";
-  // Text with a file name behind other parts is a file (RFC 8621 §4.1.4), even with the disposition `inline`, which
+  // Text with a file name after other parts is a file (RFC 8621 §4.1.4), even with the disposition `inline`, which
   // Apple Mail uses for every text file.
   const follows = parent !== undefined && parent.children > 0 && parent.subtype !== "alternative";
   if (follows && isNamed(part)) return "inline_file";
   return type === "text/html" ? "html" : "text";
 }
 
-/** AMP for Email, and the version for Apple's watch. */
+/** The media types of the role `variant`: AMP for Email, and the version for Apple's watch. */
 const variants: ReadonlySet<string> = new Set(["text/x-amp-html", "text/watch-html"]);
 
 /** Types of text for programs. All other text, also of unknown types, is for people (RFC 2046 §4.1.4). */
@@ -160,7 +160,7 @@ function isNamed(part: Part): boolean {
   return fileNameOf(part) !== undefined;
 }
 
-/** The encoding from the first word of the field. An unknown one counts as none. */
+/** The transfer encoding that the field names with its first word. An unknown one counts as "none". */
 function encodingOf(field: string): TransferEncoding {
   const [word = ""] = /quoted printable|[\w-]+/.exec(parseStructured(field).value) ?? [];
   if (word.includes("base64")) return "base64";
@@ -183,7 +183,7 @@ export function takeField(raw: Buffer, start: number, end: number, fields: Conte
   return end - start <= maxContentField;
 }
 
-/** Enough for a boundary or a name. */
+/** The most bytes of a Content field that are read, enough for a boundary or a file name. */
 const maxContentField = 16 * 1024;
 
 const contentFields: ReadonlyMap<string, keyof ContentFields> = new Map([

@@ -11,7 +11,10 @@ export interface ProcessPool<Job, Result> {
   close(): void;
 }
 
-/** The owner of a job, for a fair order, and a signal that ends its wait. Without a signal, it waits at most `queueMs`. */
+/**
+ * The owner of a job (`sender`), for a fair order, and a signal that ends the wait of the job. Without a signal, the job waits at most
+ * `queueMs`.
+ */
 export interface QueueEntry {
   sender: string;
   signal?: AbortSignal;
@@ -19,7 +22,7 @@ export interface QueueEntry {
 
 export type Outcome<Result> =
   | { kind: "done"; result: Result }
-  /** The job took too long or too much memory. */
+  /** The process was killed, because the job took too long or too much memory. */
   | { kind: "ended" }
   /** No process was free in time, none could be started, or it died by itself. The job is probably not the cause. */
   | { kind: "unserved" };

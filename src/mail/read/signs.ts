@@ -2,7 +2,7 @@ import { type MailSigns, type SignName, signFields } from "../../domain/automate
 import { cleanText } from "../../standards/text.ts";
 import { parameterOf, parseStructured, type StructuredValue } from "./structured.ts";
 
-/** The signs of a header while it is read. The first field of a name counts. */
+/** The header fields that show automated mail, while the header is read. Of several fields with the same name, the first counts. */
 export type NotedSigns = Partial<Record<SignName, string>>;
 
 const names: ReadonlySet<string> = new Set(signFields);

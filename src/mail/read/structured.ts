@@ -8,7 +8,7 @@ export interface StructuredValue {
   value: string;
   /** The parameters by name in lower case; the first of a name counts. The pieces of a long value (RFC 2231 §3) are separate. */
   parameters: ReadonlyMap<string, string>;
-  /** True if a value may be in pieces. */
+  /** True if the value of a parameter may be in pieces (`filename*0`, `filename*1`). */
   isPieced: boolean;
 }
 
@@ -21,7 +21,7 @@ export function parameterOf(structured: StructuredValue, name: string): string |
   return piecedTogether(structured, name)?.bytes ?? structured.parameters.get(name);
 }
 
-/** A parameter as text for readers; `undefined` also if it is blank. */
+/** The decoded text of a parameter; `undefined` if it is missing or blank. */
 export function parameterText(structured: StructuredValue, name: string, rawCharset?: string): string | undefined {
   const { bytes, charset } = piecedTogether(structured, name) ?? { bytes: structured.parameters.get(name) };
   if (bytes === undefined) return undefined;
@@ -33,7 +33,7 @@ export function parameterText(structured: StructuredValue, name: string, rawChar
 
 interface Pieced {
   bytes: string;
-  /** Undefined if no piece is percent-encoded; "" if no charset is named. */
+  /** The charset of the bytes: undefined if no piece is percent-encoded, "" if the value names no charset. */
   charset: string | undefined;
 }
 
@@ -56,10 +56,10 @@ function piecedTogether({ parameters, isPieced }: StructuredValue, name: string)
   return { bytes: bytes.join(""), charset: pieces.some(({ isEncoded }) => isEncoded) ? (first?.[1] ?? "") : undefined };
 }
 
-/** The suffix of a name: `*` alone, or `*0`, `*1*` … With a star at the end, the piece is percent-encoded. */
+/** Matches the suffix of a parameter's name: `*` alone, or `*0`, `*1*` … With a star at the end, the piece is percent-encoded. */
 const pieceKey = /^\*(\d{1,4})?(\*)?$/;
 
-/** The prefix of an encoded value (RFC 2231 §4). */
+/** Matches the charset and language at the beginning of an encoded value: `utf-8'en'` (RFC 2231 §4). */
 const charsetAndLanguage = /^([^']{0,80})'[^']{0,80}'/;
 
 function percentDecoded(text: string): string {
@@ -116,7 +116,7 @@ function parseWithQuotes(text: string): StructuredValue {
     } else if (character === "(" && beginsComment()) {
       const end = endOfComment(text, at);
       if (end < 0 && !text.includes(";", at)) break;
-      // An unclosed comment is ordinary text, so that it does not hide a boundary behind it.
+      // An unclosed comment is ordinary text, so that it does not hide a boundary after it.
       commentsClose = end >= 0;
       if (commentsClose) at = end - 1;
       else take(character);
@@ -151,7 +151,7 @@ export function unquoted(text: string): string {
   return text.replace(/\\(["\\])/g, "$1");
 }
 
-/** The offset behind the comment that begins at `from`, with nested comments (RFC 5322 §3.2.2), or -1 if it never closes. */
+/** The offset after the comment that begins at `from`, with nested comments (RFC 5322 §3.2.2), or -1 if it never closes. */
 export function endOfComment(text: string, from: number): number {
   let depth = 0;
   for (let at = from; at < text.length; at++) {

@@ -11,8 +11,8 @@ export function decodeTransfer(body: Buffer, encoding: TransferEncoding): Uint8A
 }
 
 /**
- * Decodes base64 (RFC 2045 §6.8) from bytes to bytes, since a string would take three times the memory. Decoding goes on behind padding:
- * some senders pad each line, or join padded pieces. Bytes outside of the alphabet are ignored. Behind padding, however, a line with such
+ * Decodes base64 (RFC 2045 §6.8) from bytes to bytes, since a string would take three times the memory. Decoding goes on after padding:
+ * some senders pad each line, or join padded pieces. Bytes outside of the alphabet are ignored. After padding, however, a line with such
  * bytes ends the data, because a mailing list or a gateway added it.
  */
 function decodeBase64(body: Buffer): Uint8Array {
@@ -90,8 +90,8 @@ for (const [value, digit] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrst
 }
 
 /**
- * Decodes quoted-printable (RFC 2045 §6.7). A line break after `=` is removed, and so is white space at the end of a line, which relays add.
- * Invalid codes are kept as written.
+ * Decodes quoted-printable (RFC 2045 §6.7). Line breaks after `=` are removed, and so is white space at the end of a line, which relays
+ * add. Invalid codes are kept as written.
  */
 function decodeQuotedPrintable(body: Buffer): Uint8Array {
   const decoded = new Uint8Array(body.length);
@@ -124,7 +124,7 @@ function decodeQuotedPrintable(body: Buffer): Uint8Array {
   return exactly(decoded, lineEnd);
 }
 
-/** The offset behind the soft line break after `=`, or -1 if something other than white space stands between. */
+/** The offset after the line break that follows a `=`, or -1 if something other than white space stands between them. */
 function endOfSoftBreak(body: Buffer, from: number): number {
   let at = from;
   while (body[at] === 0x20 || body[at] === 0x09) at++;
@@ -175,12 +175,12 @@ function decodeUuLine(line: Buffer, bytes: number, decoded: Uint8Array, from: nu
   return length;
 }
 
-/** The value of a digit. Space and backquote are both zero. */
+/** The value of a digit of uuencode. Space and backquote are both zero. */
 function uuDigit(byte: number | undefined): number {
   return byte === undefined || byte < 0x20 || byte > 0x60 ? 0 : (byte - 0x20) & 0x3f;
 }
 
-/** The first bytes in a buffer of their own, because sending a view to another process sends its whole buffer. */
+/** The first `length` bytes in a buffer of this size, because sending a view to another process sends its whole buffer. */
 function exactly(decoded: Uint8Array<ArrayBuffer>, length: number): Uint8Array {
   return new Uint8Array(decoded.buffer.transfer(length));
 }

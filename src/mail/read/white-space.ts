@@ -28,7 +28,7 @@ export function isBlankText(raw: Buffer, start: number, end: number): boolean {
   return true;
 }
 
-/** The offset behind the line break, or -1 if something other than white space stands before it. */
+/** The offset after the next line break, or -1 if something other than white space stands before it. */
 export function endOfBlankLine(raw: Buffer, from: number): number {
   let at = from;
   while (raw[at] === space || raw[at] === tab) at++;
@@ -37,7 +37,7 @@ export function endOfBlankLine(raw: Buffer, from: number): number {
   return raw[at] === lf ? at + 1 : -1;
 }
 
-/** The offset before the line break that ends at `next`, but at least `bodyStart`. */
+/** The offset at which the line break before `next` begins, but at least `bodyStart`. */
 export function endBeforeBreak(raw: Buffer, bodyStart: number, next: number): number {
   let end = next;
   if (end > bodyStart && raw[end - 1] === lf) end--;

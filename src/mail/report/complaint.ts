@@ -16,7 +16,7 @@ function readFeedback(mail: ParsedMail): MailReport | undefined {
   const feedback = (fields.get("feedback-type") ?? "").toLowerCase().split(/[\s;(]/, 1)[0] ?? "";
   if (feedback === "") return undefined;
   const isOptOut = feedback === "opt-out" || feedback === "opt-out-list";
-  // Reports of "not spam" and of authentication failures (RFC 6591) are passed on and change nothing.
+  // Reports of "not spam" and of authentication failures (RFC 6591) have no kind: they are passed on without any effect.
   const kind = complaints.has(feedback) ? "complained" : undefined;
   const head = returnedHead(mail);
   return {

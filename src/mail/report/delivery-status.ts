@@ -51,7 +51,10 @@ function isOfRecipient(fields: Fields): boolean {
 
 const recipientFields = ["final-recipient", "original-recipient", "action", "status", "diagnostic-code"];
 
-/** The fields of each recipient. Some servers put an empty line among them, so a group without a repeated field belongs to the last one. */
+/**
+ * The fields of each recipient. Some servers put an empty line among them, so a group that repeats no recipient field of the last group
+ * belongs to the same recipient.
+ */
 function recipientGroups(groups: readonly Fields[]): Fields[] {
   const merged: Map<string, string>[] = [];
   for (const group of groups.filter(isOfRecipient)) {
@@ -70,7 +73,7 @@ function recipientOf(fields: Fields, words: Words, count: number): RecipientRepo
   const diagnostic = (withoutType(fields.get("diagnostic-code")) ?? "").slice(0, mostOfDiagnostic);
   const status = codesIn(fields.get("status") ?? "");
   const human = words.saidOf(finalRecipient ?? originalRecipient, count === 1);
-  // If the diagnosis is only a number, the text for people gives the reason.
+  // If the diagnosis has no words, the reason is read from the human-readable part, too.
   const said = hasWords(diagnostic) ? diagnostic : `${diagnostic} ${human}`;
   const codes = codesIn(diagnostic === "" ? human : diagnostic);
   const enhancedCodes = [...codes.enhancedCodes, ...status.enhancedCodes];

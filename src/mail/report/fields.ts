@@ -3,7 +3,7 @@ import { decodeText } from "../read/charset.ts";
 /** Fields by name in lower case; the first of a name wins. A Map, since untrusted names are unsafe as keys of an object. */
 export type Fields = ReadonlyMap<string, string>;
 
-/** Enough for a report about a hundred recipients. */
+/** The limits on the bytes and lines that are read, enough for a report about a hundred recipients. */
 const mostBytes = 256 * 1024;
 const mostLines = 6000;
 const mostOfValue = 4096;

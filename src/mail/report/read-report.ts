@@ -5,7 +5,7 @@ import { isAttachedMail, readComplaint } from "./complaint.ts";
 import { hasStatusPart, readStatus } from "./delivery-status.ts";
 import { isAboutMail, readWords, statesFailure, type Words } from "./words.ts";
 
-/** The envelope of the mail. */
+/** The facts from the envelope of a received mail. */
 export interface Arrived {
   /** The recipients of our message, if this mail came to its return path; undefined for a mail to inboxes only. */
   sentTo: readonly string[] | undefined;
@@ -40,14 +40,14 @@ function readFreeForm(mail: ParsedMail, { sentTo, reversePath }: Arrived): MailR
   return isFromDaemon ? words.report : asHearsay(words.report);
 }
 
-/** Counts the signs of a report: it returns our mail, it names a recipient of that mail, it has the code of a server's reply. */
+/** Counts the signs of a report in a mail: it returns a mail, it names a recipient of our mail, it has the code of a server's reply. */
 function signsOfReport(words: Words, isNamed: boolean): number {
   // "550 Main Street" and "version 5.1.1" are no codes of a server.
   const hasCode = words.hasBothCodes || (words.hasCode && statesFailure(words));
   return [words.isReturnedByServer, isNamed, hasCode].filter((holds) => holds).length;
 }
 
-/** True for a report that is marked as an automatic reply, as many servers do with bounces and warnings. */
+/** True if a mail that is marked as an automatic reply is a report. Many servers mark their bounces and warnings so. */
 function isMarkedReport(
   { signs }: ParsedMail,
   { hasCode, hasReturned, isDelay }: Words,
@@ -80,7 +80,7 @@ function isAmong(addresses: readonly string[], from: Mailbox | undefined): boole
   return addresses.some((one) => one.toLowerCase() === address);
 }
 
-/** True for an out-of-office reply. RFC 3834 sends them to the return path. */
+/** True for an automatic reply, such as an out-of-office reply. It comes to the return path, too, as RFC 3834 requires. */
 function isAutoReply({ signs, subject }: ParsedMail): boolean {
   return (
     signs["auto-submitted"] === "auto-replied" ||

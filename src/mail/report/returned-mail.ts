@@ -79,7 +79,7 @@ export function dividedText(text: string, hasReason: (said: string) => boolean):
 const mostLines = 4000;
 const mostLinesOfHead = 400;
 
-/** Lines that look like a header, without the indentation or quote mark before each of them. */
+/** The lines from `start` on that look like a header, without the indentation or quote mark before each of them. */
 function blockAt(lines: readonly string[], start: number): { lines: string[]; end: number } | undefined {
   const first = lines[start] ?? "";
   if (!headLine.test(first)) return undefined;
@@ -95,7 +95,7 @@ function blockAt(lines: readonly string[], start: number): { lines: string[]; en
   return { lines: block, end: Math.max(end, start + 1) };
 }
 
-/** True if the lines are indented and the text behind them is not. */
+/** True if the lines are indented and the text after them is not. */
 function isIndented(lines: readonly string[], start: number, end: number): boolean {
   const next = lines.slice(end).find((line) => line.trim() !== "");
   return /^[ \t]/.test(lines[start] ?? "") && next !== undefined && !/^[ \t]/.test(next);
@@ -118,7 +118,7 @@ const mostBroken = 4;
 
 const quoteMark = /^[ \t]{0,8}(?:[>|][ \t]?)?/;
 
-/** A field, a folded line, or a single word, which is the rest of a field that a server broke. */
+/** Matches a line of a header: a field, a folded line, or a single word, which is the rest of a field that a server broke. */
 const goesOn = /^(?:[ \t]|[A-Za-z][A-Za-z0-9-]{0,60}[ \t]{0,9}:|>?From |\S+$)/;
 
 const headLine =

@@ -29,7 +29,7 @@ export function simulatedReport(report: SimulatedReport): Uint8Array {
   const { fate, recipient, envelopeFrom, envelopeId, head, at } = report;
   const date = at.toUTCString().replace("GMT", "+0000");
   const status = fate === "complain" ? undefined : statuses[fate];
-  // No line of a header begins like this.
+  // The report contains the header of the mail, and no line of a header begins like this boundary.
   const boundary = `=_report_${envelopeId}`;
   const part = (type: string, lines: readonly string[]) => [`--${boundary}`, `Content-Type: ${type}`, "", ...lines, ""];
   const lines = [

@@ -5,9 +5,11 @@ import type { MailReport, RecipientReport } from "../../domain/reports/report.ts
 import { cleanLine } from "../../standards/smtp-reply.ts";
 import { codesIn } from "./codes.ts";
 import { dividedText, idsOfHead, isOfTransport, returnedHead } from "./returned-mail.ts";
-/** The facts in the text of a report, before the mail that it returns. */
+/**
+ * The facts in the text of a report. Codes, phrases and addresses in the returned mail, which follows in the same text, do not count.
+ */
 export interface Words {
-  /** The report as read from the words alone. */
+  /** The report that follows from the text, for mail without a machine-readable part. */
   report: MailReport;
   /** True if the text has an SMTP code or an enhanced one. */
   hasCode: boolean;
@@ -16,11 +18,14 @@ export interface Words {
   hasReturned: boolean;
   /** True if a server returned the mail: as a part of its own, or in the text with Message-ID or Received, which people do not quote. */
   isReturnedByServer: boolean;
-  /** True if the mail is late and not lost. */
+  /** True if the text says that the mail is delayed, and not that it failed. */
   isDelay: boolean;
-  /** The text about one recipient: its paragraph if that gives a reason. Otherwise, for an only recipient (`alone`), the whole text. */
+  /**
+   * The text about one recipient: the paragraph with its address, if that gives a reason. Otherwise the whole text if this is the only
+   * recipient (`alone`), or else the paragraph. A text without several paragraphs counts as the paragraph of each recipient.
+   */
   saidOf(address: string | undefined, alone: boolean): string;
-  /** True if one of these addresses stands in the text, or in the field that lists failed recipients. */
+  /** True if one of these addresses stands in the text, or in the header field X-Failed-Recipients. */
   names(addresses: readonly string[]): boolean;
   phrases: ReadonlySet<PhraseKind>;
 }
@@ -29,12 +34,15 @@ const mostText = 64 * 1024;
 const mostRecipients = 100;
 const mostOfOne = 1024;
 
-/** True if these words may come from a server and concern a mail. */
+/** True if the text may be a server's report about a mail: it has a code, or a known phrase. */
 export function isAboutMail({ hasCode, phrases }: Words): boolean {
   return hasCode || phrases.size > 0;
 }
 
-/** True if a mail did not arrive. Words about spam or policy are not enough, since many ordinary mails have them in a footer. */
+/**
+ * True if the text says that a mail did not arrive. Words about spam or policy are not enough, since many ordinary mails have them in a
+ * footer.
+ */
 export function statesFailure({ phrases }: Words): boolean {
   return failures.some((kind) => phrases.has(kind));
 }
@@ -120,7 +128,7 @@ function hasReason(text: string): boolean {
   return code !== undefined || enhancedCodes.length > 0 || phrasesIn(saidText(text)).size > 0;
 }
 
-/** Lines above a copy of the mail, with or without its header. */
+/** Matches a line that introduces a copy of the returned mail, with or without its header. */
 const copies =
   /^(?:[-=_* ]{0,60}(?:below this line is a copy|this is a copy of|original message|message header follows|included is a copy|returned message|unsent message|the message you sent|the header of|text of the message|message text follows|copy of your message|ursprüngliche nachricht|message headers? follow|undelivered message follows)).{0,200}$/im;
 
@@ -129,7 +137,7 @@ function withoutCopy(said: string): string {
   return found === null || found.index === 0 ? said : said.slice(0, found.index);
 }
 
-/** Removes the subject and sender of our mail, which identify it and are not the server's words. */
+/** Removes the subject and the sender of our mail from the text, since they are our words and not the server's. */
 function withoutDetails(said: string): string {
   return said.replace(details, "");
 }
@@ -137,11 +145,11 @@ function withoutDetails(said: string): string {
 const details =
   /^[ \t]{0,9}(?:(?:the )?(?:message )?subject(?: of the message)?(?: was| is)?[ \t]{0,9}:.{0,998}|(?:mail from|from|sender|reply-to)[ \t]{0,9}:[ \t]{0,9}<?[^\s<>@]{1,128}@[^\s<>@]{1,255}>?[ \t]{0,9})$/gim;
 
-/** Words for a late mail. */
+/** Words for a delayed mail. */
 const delayed =
   /\b(?:delay(?:ed)?\b|will (?:be )?(?:retr|keep trying|continue)|no action is required|you do not need to resend|do not need to resend|not required to (?:do|resend)|still (?:being )?(?:trying|retried|attempting)|warning: (?:could not send|message|mail)|this is a warning message only|has not yet been delivered|not yet been delivered|delivery attempts will continue|deferred)|verzögert|verzögerung|retardé|retrasad|ritardat|задержан|opóźnion|odložen|zpožděn|vertraagd|vertraging|forsinket|försenad|遅延/i;
 
-/** Words for a lost mail, which overrule those for a late one. */
+/** Words for a mail that failed. They overrule the words of `delayed`. */
 const lost =
   /\b(?:permanent|giving up|given up|i've given up|failed permanently|fatal|undeliverable|has been returned|could not be delivered for (?!more than)|will not be retried|no longer be)/i;
 
@@ -180,11 +188,11 @@ function addressesAtEnds(said: string): string[] {
 
 const mostOfEnd = 400;
 
-/** An address at the beginning of a line, perhaps behind the code of a reply. */
+/** An address at the beginning of a line, perhaps after the code of a reply. */
 const beginsWithAddress =
   /^[ \t*>-]{0,20}([45][0-5]\d[ -](?:[45]\.\d{1,3}\.\d{1,3} )?)?(?:(?:to|recipient|user|address|rcpt)[ \t:]{1,9})?["'<([]{0,2}([^\s<>()[\]"':;,@]{1,128}@(?:[^\s<>()[\]"':;,@.]{1,63}\.){1,9}[^\s<>()[\]"':;,@.]{2,63})(?!\.?[^\s<>()[\]"':;,@.])[>)\]"']{0,3}/i;
 
-/** True if a line that begins with an address is about it: nothing, a sign, or a text with a reply code stands behind the address. */
+/** True if a line that begins with an address is about it: nothing, a sign, or a text with a reply code stands after the address. */
 function isAboutAddress(rest: string): boolean {
   return endsThere.test(rest) || codesIn(rest).code !== undefined;
 }

@@ -1,8 +1,8 @@
-/** The length of a line of base64 (RFC 2045 §6.8), encoded and decoded. */
+/** The length of a full line of base64 (RFC 2045 §6.8): its characters, and the octets that they encode. */
 const lineCharacters = 76;
 const lineOctets = 57;
 
-/** Encodes a file as lines of base64, with CRLF between them and none behind the last. A piece may end within a line. */
+/** Encodes a file as lines of base64, with CRLF between them and none after the last. A piece may end within a line. */
 export async function* base64Lines(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const begun = new Uint8Array(lineOctets);
   let begunLength = 0;
@@ -28,7 +28,7 @@ export async function* base64Lines(pieces: AsyncIterable<Uint8Array>): AsyncGene
   if (begunLength > 0) yield written(begun.subarray(0, begunLength), isFirst);
 }
 
-/** The length of the lines for this many octets. */
+/** The number of bytes that `base64Lines` writes for a file of this many octets. */
 export function base64LinesLength(octets: number): number {
   const lines = Math.ceil(octets / lineOctets);
   return Math.ceil(octets / 3) * 4 + Math.max(0, lines - 1) * 2;

@@ -32,7 +32,7 @@ export async function* composeStream(mail: OutgoingMail, open: OpenBytes): Async
   }
 }
 
-/** The length of the mail for the relay, computed from the lengths of its files. */
+/** The size in bytes of the mail as sent to the relay, computed from the sizes of its files without reading them. */
 export function mailSize(mail: OutgoingMail, signing: DkimSigner | undefined): number {
   const { header, body } = piecesOf(mail);
   const written = encoder.encode(header);
@@ -52,7 +52,7 @@ function sizeOf(piece: Piece): number {
   return transferEncoding(piece) === "base64" ? base64LinesLength(piece.sizeBytes) : piece.sizeBytes;
 }
 
-/** The bytes of a file. Throws if their number is not `sizeBytes`, from which the size of the mail was computed. */
+/** Yields the bytes of a file. Throws if their number is not `sizeBytes`, from which the size of the mail was computed. */
 async function* whole(file: OutgoingAttachment, open: OpenBytes): AsyncGenerator<Uint8Array> {
   let left = file.sizeBytes;
   for await (const piece of open(file)) {

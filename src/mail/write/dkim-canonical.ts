@@ -29,7 +29,7 @@ export function fieldsOf(header: Uint8Array): HeaderField[] {
     }));
 }
 
-/** A field with its name in lower case, its value unfolded and trimmed, single spaces, and CRLF at the end. */
+/** The relaxed form of a field: its name in lower case, its value on one line, trimmed and with single spaces, and CRLF at the end. */
 export function relaxedField(text: string): string {
   const colon = text.indexOf(":");
   const words = text
@@ -41,7 +41,7 @@ export function relaxedField(text: string): string {
   return `${text.slice(0, colon).trim().toLowerCase()}:${words.join(" ")}\r\n`;
 }
 
-/** A body without white space at the ends of lines, with single spaces within, and without empty lines at its end. */
+/** The relaxed form of a body: no white space at the ends of lines, single spaces within lines, no empty lines at the end of the body. */
 export function relaxedBody(body: Uint8Array): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(body.length + 2);
   let length = 0;
@@ -54,7 +54,10 @@ export function relaxedBody(body: Uint8Array): Uint8Array<ArrayBuffer> {
   return whole.slice(0, length);
 }
 
-/** Does the same for a body in pieces, cut anywhere. The octets passed to `write` are valid only during the call. */
+/**
+ * Brings a body into the same form as `relaxedBody` does, in pieces that may end at any octet. The octets passed to `write` are valid only
+ * during the call.
+ */
 export function relaxedPieces(write: (octets: Uint8Array) => void) {
   const out = new Uint8Array(16_384);
   let length = 0;

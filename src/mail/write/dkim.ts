@@ -16,15 +16,15 @@ export interface DkimSigner {
   sign(raw: Uint8Array, mail: SignedMail): Promise<Uint8Array>;
   /** Returns only the field, for a mail that is not in memory, from its header and the hash of its body. */
   signatureField(header: Uint8Array, bodyHash: Uint8Array, mail: SignedMail): Promise<Uint8Array>;
-  /** The length of that field, without signing. */
+  /** The length of the field that `signatureField` would return, computed without signing. */
   fieldSize(header: Uint8Array, mail: SignedMail): number;
 }
 
 export type SignedMail = Pick<OutgoingMail, "date" | "headers">;
 
 /**
- * Creates a signer for outgoing mail (RFC 6376) with relaxed/relaxed canonicalisation and rsa-sha256 or ed25519-sha256 (RFC 8463), depending
- * on the key. The key is read once, and signing runs off the main thread.
+ * Creates a signer for outgoing mail (RFC 6376) with relaxed/relaxed canonicalisation and rsa-sha256 or ed25519-sha256 (RFC 8463),
+ * depending on the key. The key is read once, and signing runs off the main thread.
  *
  * We do not use nodemailer's signer (10.6.0, run on Bun 1.4.5). It supports only RSA, and with an Ed25519 key it silently sends the mail
  * unsigned. It signs only existing fields and each once, so that a second From can be added on the way (see `oversigned`). It signs on the
@@ -35,7 +35,7 @@ export async function dkimSigner({ domain, selector, privateKeyPem }: DkimIdenti
   const algorithm = typeOf(key) === "rsa" ? "rsa-sha256" : "ed25519-sha256";
   const sign = await signatureBy(key);
 
-  /** The field without its signature. */
+  /** The DKIM-Signature field with an empty `b=`, where the signature goes. */
   function unsigned(signed: readonly SignedField[], bodyHash: Uint8Array, date: Date): string {
     return [
       `DKIM-Signature: v=1; a=${algorithm}; c=relaxed/relaxed;`,
@@ -93,7 +93,7 @@ function withSignature(field: string, signature: Uint8Array): string {
   return `${field}${lines.join("\r\n ")}\r\n`;
 }
 
-/** The length of a signature: that of an RSA key, or 64 octets for Ed25519. */
+/** The length of a signature in octets: the length of the modulus for an RSA key, 64 for Ed25519. */
 function signatureBytes(key: KeyObject): number {
   return Math.ceil((key.asymmetricKeyDetails?.modulusLength ?? 512) / 8);
 }

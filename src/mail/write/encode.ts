@@ -2,7 +2,7 @@
 
 export interface EncodedBody {
   encoding: "quoted-printable" | "base64";
-  /** Lines of at most 76 octets with CRLF between, and none behind the last. */
+  /** Lines of at most 76 octets with CRLF between, and none after the last. */
   data: string;
 }
 
@@ -27,7 +27,9 @@ export function encodeBody(text: string): EncodedBody {
     : { encoding: "quoted-printable", data: quoted };
 }
 
-/** The tokens of an unstructured field (RFC 5322 §2.2.1): its words if they are short ASCII, otherwise encoded words. `text` is one line. */
+/**
+ * The tokens of an unstructured field (RFC 5322 §2.2.1): its words if they are short ASCII, otherwise encoded words. `text` is one line.
+ */
 export function unstructuredTokens(text: string): string[] {
   return isPlain(text) ? text.split(" ") : encodedWords(text);
 }
@@ -66,7 +68,9 @@ export function phraseTokens(name: string): string[] {
   return name.length <= maxTokenLength ? [`"${name.replaceAll(/["\\]/g, "\\$&")}"`] : encodedWords(name);
 }
 
-/** A header field, folded before each token that would exceed 76 octets (RFC 5322 §2.2.3, RFC 2047 §2). */
+/**
+ * A header field. A token goes on a new line if its line would otherwise be longer than 76 octets (RFC 5322 §2.2.3, RFC 2047 §2).
+ */
 export function foldedField(name: string, tokens: readonly string[]): string {
   let field = `${name}: ${tokens[0] ?? ""}`;
   let column = field.length;
@@ -119,7 +123,7 @@ function qEncoded(byte: number): string {
   return /[A-Za-z0-9!*+/-]/.test(character) ? character : `=${hex(byte)}`;
 }
 
-/** The pieces in groups, in order. The sizes in a group add up to at most `room`. */
+/** Divides the pieces into groups, in order, so that the sizes in each group add up to at most `room`. */
 function packed<Piece>(pieces: readonly Piece[], sizeOf: (piece: Piece) => number, room: number): Piece[][] {
   const groups: Piece[][] = [];
   let left = 0;

@@ -7,7 +7,7 @@ import { customTokens, foldedField, phraseTokens, unstructuredTokens } from "./e
 
 type Field = [name: string, tokens: readonly string[]];
 
-/** The header fields of a mail, without line ends behind them. Those about its content, such as Content-Type, come from `bodyOf`. */
+/** The header fields of a mail, without line ends after them. Those about its content, such as Content-Type, come from `bodyOf`. */
 export function headerFields(mail: OutgoingMail): string[] {
   if (mail.to.length + mail.cc.length === 0) throw new Error("Cannot compose mail: it has no recipient");
   const inReplyTo = mail.inReplyTo === undefined ? [] : writableIds([mail.inReplyTo]);
@@ -35,7 +35,9 @@ export function needsSmtpUtf8({ from, to, cc, replyTo }: OutgoingMail): boolean 
   return [...addresses, replyTo ?? ""].some((address) => notAscii.test(splitAddress(address)?.local ?? ""));
 }
 
-/** The fields of automated mail. The second one stops automatic replies by programs that ignore the first. */
+/**
+ * The header fields that mark automated mail. X-Auto-Response-Suppress stops automatic replies by programs that ignore Auto-Submitted.
+ */
 function automaticFields(autoSubmitted: AutoSubmitted): Field[] {
   return [
     ["Auto-Submitted", [autoSubmitted]],
@@ -81,7 +83,7 @@ function mailboxTokens(fieldName: string, { name = "", address }: Mailbox): stri
 function writtenAddress(address: string): string | undefined {
   const parts = address.length <= maxAddressLength ? splitAddress(address) : undefined;
   if (parts === undefined || !(dotAtom.test(parts.local) || quotedLocal.test(parts.local))) return undefined;
-  // domainToASCII reads the host of a URL and would silently drop everything behind a `/`.
+  // domainToASCII reads the host of a URL and would silently drop everything after a `/`.
   const mayNeedALabel = /^[a-z0-9.\-\u{a1}-\u{10ffff}]+$/iu.test(parts.domain);
   const domain = mayNeedALabel && notAscii.test(parts.domain) ? domainToASCII(parts.domain) : parts.domain;
   return hostName.test(domain) ? `${parts.local}@${domain}` : undefined;
@@ -100,7 +102,10 @@ function ownId(messageId: string): string[] {
   return ids;
 }
 
-/** The ids in angle brackets, without those that do not fit into a header (spaces, non-ASCII, too long). They come from strangers' mail. */
+/**
+ * The Message-IDs in angle brackets. Those with spaces or non-ASCII characters and those that are too long are dropped, since the ids come
+ * from strangers' mail.
+ */
 function writableIds(ids: readonly string[]): string[] {
   return ids.filter((id) => id.length <= maxIdLength && /^[!-;=?-~]+$/.test(id)).map((id) => `<${id}>`);
 }

@@ -21,7 +21,7 @@ export function markdownReader(inProcess: (markdown: string, sender: string) => 
   }
 }
 
-/** Loads the converter on first use, since most commands do not need it. */
+/** Converts in this process. The converter is loaded on first use, since most commands do not need it. */
 async function convertHere(markdown: string): Promise<string> {
   const { markdownToHtml } = await import("./markdown.ts");
   return markdownToHtml(markdown);
@@ -29,7 +29,10 @@ async function convertHere(markdown: string): Promise<string> {
 
 const quickBytes = 16 * 1024;
 
-/** The limit on cells of tables. Missing cells count, too: a few kilobytes can make fifty thousand. */
+/**
+ * The most table cells that are converted in this process. Missing cells of a row count, too: a few kilobytes of Markdown can make fifty
+ * thousand cells.
+ */
 const quickCells = 5_000;
 
 function isQuick(markdown: string): boolean {
@@ -42,7 +45,7 @@ function isQuick(markdown: string): boolean {
 /** The limit of `bodyHtml`. */
 const maxHtmlLength = 500_000;
 
-/** True if the HTML shows words, a picture or a line. Markdown may have only marks, or targets of links without words. */
+/** True if the HTML shows words, a picture or a line. The HTML of Markdown that has only marks, or links without words, shows nothing. */
 function showsSomething(html: string): boolean {
   return />\s*[^<\s]|<(?:img|hr)\b/.test(html);
 }

@@ -51,7 +51,7 @@ function markdownConverter(): Converter {
   }
 }
 
-/** The tokens of a line without forbidden links and pictures. Links do not nest, so one flag is enough. */
+/** The tokens of a line without forbidden links and pictures. One flag for an open link is enough, because links do not nest. */
 function harmless(tokens: readonly Token[], describe: (image: Token) => string): Token[] {
   let isInLink = true;
   return tokens.flatMap((token) => {

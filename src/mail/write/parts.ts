@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-// mimetext joins the text and HTML parts.
+// We use mimetext only to join the text and the HTML as multipart/alternative (`textsOf`).
 import { createMimeMessage } from "mimetext/browser";
 import type { OutgoingAttachment, OutgoingMail } from "../../domain/message.ts";
 import { mimeDisposition } from "../../standards/content-disposition.ts";

@@ -1,7 +1,7 @@
 export interface SevenBitCheck {
   /** Checks the next chunk. A chunk may end anywhere, even within a line. */
   see(bytes: Uint8Array): void;
-  /** True if all bytes so far need no encoding. */
+  /** True if no byte seen so far needs an encoding. */
   holds(): boolean;
 }
 
@@ -9,8 +9,8 @@ const maxLineBytes = 998;
 const [carriageReturn, lineFeed] = [13, 10] as const;
 
 /**
- * Checks that bytes need no encoding in a mail (RFC 2045 §2.7): ASCII without NUL, in lines of at most 998 octets that end in CRLF. The last
- * line may lack its line end, because one precedes the boundary.
+ * Checks that bytes need no encoding in a mail (RFC 2045 §2.7): ASCII without NUL, in lines of at most 998 octets that end in CRLF. The
+ * last line may lack its line end, because the mail has one before the next boundary.
  */
 export function sevenBitCheck(): SevenBitCheck {
   let isBroken = false;

@@ -9,7 +9,7 @@ const accountFields = selected(accounts, "a", ["id", "name", "plan", "createdAt"
 
 export type Account = Selected<typeof accountFields>;
 
-/** Locks until the end of the transaction, so that only one of many first starts makes the first account. */
+/** Takes the advisory lock of first starts until the end of the transaction, so that only one of them makes the first account. */
 export async function lockFirstStart(tx: Db): Promise<void> {
   await query(tx, sql`select pg_advisory_xact_lock(${lockNumber("firstStart")})`);
 }
@@ -33,7 +33,7 @@ export async function listAccounts(db: Db): Promise<(Account & { inboxCount: num
   return query(db, sql`select ${accountFields}, a.inbox_count as "inboxCount" from accounts a order by a.id`);
 }
 
-/** Finds an account with the name of one of its keys. The name is null if the key has none, or is not in the table. */
+/** Finds an account, with the name of a key. The name is null if the key has none, or if the account has no such key. */
 export async function findAccountAndKey(
   db: Db,
   accountId: string,
@@ -47,7 +47,7 @@ export async function findAccountAndKey(
   return account;
 }
 
-/** False if the name is taken. */
+/** Inserts an account. Returns false and writes nothing if its name is taken. */
 export async function insertAccount(db: Db, account: Account): Promise<boolean> {
   return insertRow(db, accounts, account);
 }
@@ -57,12 +57,12 @@ export type ApiKey = Pick<
   "id" | "accountId" | "name" | "hash" | "prefix" | "lastFour" | "createdAt"
 >;
 
-/** Skips a key that already exists. */
+/** Inserts an API key, unless it exists already. */
 export function insertApiKey(db: Db, key: ApiKey): Promise<void> {
   return insertNewRows(db, apiKeys, [key]);
 }
 
-/** Finds the account of a key that is not revoked, with the key's id. */
+/** Finds the account of the key with this hash, and the id of the key. Undefined if the key is unknown or revoked. */
 export async function findAccountOfKey(db: Db, hash: string): Promise<(Account & { keyId: string }) | undefined> {
   const [account] = await query<Account & { keyId: string }>(
     db,
@@ -72,7 +72,7 @@ export async function findAccountOfKey(db: Db, hash: string): Promise<(Account &
   return account;
 }
 
-/** Finds the hash of a key, also of a revoked one. */
+/** Finds the hash of a key by its id, even if the key is revoked. */
 export async function findKeyHash(db: Db, id: string): Promise<string | undefined> {
   const [key] = await query<{ hash: string }>(db, sql`select hash from api_keys where id = ${id}`);
   return key?.hash;
@@ -112,7 +112,7 @@ export function listApiKeys(db: Db, accountId: string): Promise<ApiKeyInfo[]> {
   return query(db, sql`select ${shownKeyFields} from api_keys k where k.account_id = ${accountId} order by k.id desc`);
 }
 
-/** Returns the hash of the key; undefined if there is no such key, or if it was revoked before. */
+/** Revokes a key. Returns its hash; undefined if there is no such key, or if it was revoked before. */
 export async function markKeyRevoked(db: Db, id: string, revokedAt: Date): Promise<string | undefined> {
   const [key] = await query<{ hash: string }>(
     db,
@@ -121,7 +121,7 @@ export async function markKeyRevoked(db: Db, id: string, revokedAt: Date): Promi
   return key?.hash;
 }
 
-/** Writes the last use of many keys in one statement. */
+/** Writes the time of the last use of each of these keys, in one statement. */
 export async function markKeysUsed(db: Db, used: readonly { id: string; lastUsedAt: Date }[]): Promise<void> {
   await query(
     db,
@@ -132,7 +132,7 @@ export async function markKeysUsed(db: Db, used: readonly { id: string; lastUsed
 
 const madeFields = selected(accounts, "a", ["inboxCount", "inboxesMadeOn", "inboxesMade"]);
 
-/** Locks an account. Reads how many inboxes it has, and how many it made on the last day on which it made one. */
+/** Locks an account. Returns how many inboxes it has, and how many it created on the last day on which it created any. */
 export async function lockAccount(tx: Db, id: string): Promise<Selected<typeof madeFields> | undefined> {
   const [account] = await query<Selected<typeof madeFields>>(
     tx,

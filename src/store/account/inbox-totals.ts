@@ -24,7 +24,7 @@ export const sendTotals = [
 
 export const inboxTotals = [...new Set([...mailTotals, ...sendTotals])];
 
-/** The select list of an inbox, by its alias, for receiving and sending. */
+/** The select list of an inbox for receiving and sending. `inbox` is the name of the inbox in the statement. */
 export function totalsOf(inbox: string) {
   return selected(inboxes, inbox, ["id", "accountId", "username", ...inboxTotals]);
 }

@@ -50,10 +50,10 @@ export async function isOfInbox(db: Db, resource: keyof typeof tables, id: strin
 
 export interface InboxPage {
   accountId: string;
-  /** The only inbox that the caller may see. */
+  /** The id of the only inbox that the caller may see; undefined if the caller may see all of the account. */
   onlyId?: string | undefined;
   externalId: string | undefined;
-  /** Only the inbox with this username. */
+  /** Lists only the inbox with this username; undefined for all. */
   username: string | undefined;
   limit: number;
   offset: number;
@@ -67,7 +67,7 @@ export function listInboxes(db: Db, page: InboxPage): Promise<Inbox[]> {
   );
 }
 
-/** Reads the number of inboxes from the account's row. With a filter it counts them, since those are few. */
+/** Returns the length of the whole list. The account's row has it; with a filter the inboxes are counted, since those are few. */
 export async function countInboxes(db: Db, page: InboxPage): Promise<number> {
   const [counted] = await query<{ total: number }>(
     db,
@@ -88,8 +88,8 @@ function livingOf({ accountId, onlyId, externalId, username }: InboxPage): SQL {
 }
 
 /**
- * Takes a username for an inbox: a new one, or one whose quarantine is over. False if another inbox has it. The unique key decides
- * between two requests at the same time.
+ * Gives an inbox a username that is new, or whose quarantine is over. Returns false if another inbox has it. Of two requests at the same
+ * time, the unique key lets only one succeed.
  */
 export async function insertAddress(tx: Db, username: string, inboxId: string, now: Date): Promise<boolean> {
   const taken = await query(
@@ -105,7 +105,7 @@ export function insertInbox(tx: Db, inbox: Inbox): Promise<void> {
   return insertRows(tx, inboxes, [inbox]);
 }
 
-/** False if the inbox does not exist or is already deleted. */
+/** Marks an inbox as deleted. Returns false if it does not exist or is already deleted. */
 export async function markInboxDeleted(tx: Db, accountId: string, id: string, deletedAt: Date): Promise<boolean> {
   const deleted = await query(
     tx,
@@ -122,7 +122,7 @@ export async function markAddressHeld(tx: Db, inboxId: string, username: string,
   );
 }
 
-/** Locks in the order of ids, so that two batches that share inboxes cannot deadlock. */
+/** Locks inboxes, and returns their totals. It locks in the order of ids, so that two batches that share inboxes cannot deadlock. */
 export function lockInboxes(tx: Db, ids: readonly string[]): Promise<InboxTotals[]> {
   return query(
     tx,
@@ -132,7 +132,7 @@ export function lockInboxes(tx: Db, ids: readonly string[]): Promise<InboxTotals
   );
 }
 
-/** Locks the inboxes that no other transaction has locked, and returns the ids of the others. */
+/** Locks those of these inboxes that no other transaction has locked. Returns the ids of the other ones. */
 export async function lockFreeInboxes(db: Db, ids: readonly string[]): Promise<string[]> {
   const held = await query<{ id: string }>(
     db,
@@ -146,7 +146,7 @@ export async function lockFreeInboxes(db: Db, ids: readonly string[]): Promise<s
 
 const totalsAssigned = assigned(inboxes, inboxTotals);
 
-/** Writes totals that were decided under the lock. */
+/** Writes the totals of inboxes that the caller has locked. */
 export async function markInboxTotals(tx: Db, states: readonly InboxTotals[]): Promise<void> {
   if (states.length === 0) return;
   await query(

@@ -7,27 +7,27 @@ export type PacedAction = (typeof recentRequests.$inferSelect)["action"];
 export interface PacedRequest {
   accountId: string;
   action: PacedAction;
-  /** The most requests in `windowMs`. */
+  /** The most requests of the account for this action in `windowMs`. */
   limit: number;
   windowMs: number;
 }
 
 export interface RequestPace {
-  /** Whether this request was within the limit. Other requests are not counted. */
+  /** Whether this request was within the limit. If it was not, it is not counted. */
   isWithin: boolean;
   /** The time of the oldest request in the window. */
   oldestAt: Date | null;
-  /** The clock of the database, which all processes share. */
+  /** The time by the clock of the database, which all processes share. */
   now: Date;
 }
 
 /**
- * Counts a request if the window that ends now has room for it. The update reads the row and the clock after it has locked the row, so
- * that the count is exact for any number of processes. If the clock was set back, requests with a later instant do not count.
+ * Counts a request if fewer than `limit` were counted in the window that ends now. The update reads the row and the clock after it has
+ * locked the row, so the count is exact for any number of processes. If the clock was set back, requests with a later instant do not count.
  */
 export async function insertRecentRequest(db: Db, request: PacedRequest): Promise<RequestPace> {
   const inWindow = sql`at > clock_timestamp() - ${request.windowMs} * interval '1 ms' and at <= clock_timestamp()`;
-  // Truncated, because the column rounds, and may round up to a later instant.
+  // Truncated to milliseconds, because the column would round it, perhaps up to an instant after now, which does not count.
   const asked = sql`date_trunc('milliseconds', clock_timestamp())`;
   const [pace] = await query<RequestPace>(
     db,

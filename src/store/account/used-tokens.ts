@@ -21,7 +21,7 @@ export async function insertUsedToken(db: Db, { token, usedFor, validUntil }: Us
   return use === undefined || use.isFirst ? undefined : use.usedFor;
 }
 
-/** Releases a token, if it was used for this request. */
+/** Makes a token unused again, if it was used for this request. */
 export async function removeUsedToken(db: Db, { token, usedFor }: Pick<UsedToken, "token" | "usedFor">): Promise<void> {
   await query(db, sql`delete from used_tokens where token = ${token} and used_for = ${usedFor}`);
 }

@@ -8,7 +8,7 @@ import { type Addressee, addressee, asked, tried } from "./redelivery.ts";
 
 export type DeliveryState = "pending" | "delivered" | "failed" | "none";
 
-/** The state of an event at one endpoint. */
+/** An event in the list of an endpoint, with the state of its delivery to that endpoint. */
 export interface EndpointDelivery extends LogPosition {
   type: (typeof events.$inferSelect)["type"];
   state: DeliveryState;
@@ -23,13 +23,13 @@ export interface EndpointDeliveryPage extends Addressee {
   before: LogPosition | undefined;
   state: DeliveryState | undefined;
   limit: number;
-  /** The most events to look at. */
+  /** The most events to look at, including those that are not listed. */
   mostLookedAt: number;
 }
 
 export interface ListedDeliveries {
   rows: EndpointDelivery[];
-  /** The oldest event that was looked at; undefined if the log has no older ones. */
+  /** The oldest event that was looked at; undefined if all events of the log were. */
   lookedTo: LogPosition | undefined;
 }
 
@@ -37,7 +37,8 @@ type Row = EndpointDelivery & { lookedAt: number; lookedToId: string | null; loo
 
 /**
  * Lists events of an account, newest first, with their state at an endpoint: the events that it subscribes to now, and those that have or
- * had a delivery to it. The list goes backwards through the log, so an event that commits late does not change the pages after the cursor.
+ * had a delivery to it. The list goes backwards through the log, so a new event does not change the pages after the cursor, even if its
+ * transaction commits late.
  */
 export async function listEndpointDeliveries(
   db: Db,

@@ -11,7 +11,7 @@ export type TriedEndpoint = Endpoint & { lastDelivery: LastDelivery | null };
 
 export type LastDelivery = Pick<typeof deliveries.$inferSelect, "eventId" | "attemptedAt" | "status" | "error">;
 
-/** Names one endpoint of an account: by its id, or the default one. */
+/** Identifies an endpoint of an account: by its id, or as the default one. */
 export type EndpointName = Pick<Endpoint, "accountId"> & (Pick<Endpoint, "id"> | { isDefault: true });
 
 const endpointFields = selected(endpoints, "w");
@@ -27,15 +27,15 @@ const triedFields = sql`${endpointFields}, last.event_id as "lastEventId", last.
   last.status as "lastStatus", last.error as "lastError"`;
 
 /**
- * Joins the last attempt at an endpoint `w`: one look-up in the index `deliveries_lane`. Attempts before the endpoint was created are those
- * of an earlier default endpoint, which had the same lane.
+ * Joins the last attempt to deliver to an endpoint `w`, by one look-up in the index `deliveries_lane`. Earlier attempts than the endpoint
+ * itself are left out: they belong to an earlier default endpoint, which had the same lane.
  */
 const lastAttempt = sql`left join lateral (
   select d.event_id, d.attempted_at, d.status, d.error from deliveries d
   where d.lane = ${endpointLane} and d.attempted_at >= w.created_at order by d.attempted_at desc limit 1
 ) last on true`;
 
-/** Lists the endpoints that have an address, the oldest first. */
+/** Lists the endpoints of an account that have a URL, the oldest first. */
 export async function listEndpoints(db: Db, accountId: string): Promise<TriedEndpoint[]> {
   const rows = await query<TriedRow>(
     db,
@@ -62,7 +62,7 @@ export async function lockEndpoint(tx: Db, name: EndpointName): Promise<TriedEnd
   return row && triedEndpoint(row);
 }
 
-/** The count is exact as long as every transaction that adds an endpoint locks the account first. */
+/** Counts the endpoints that have a URL. It is exact, because every transaction that adds an endpoint locks the account first. */
 export async function countEndpoints(tx: Db, accountId: string): Promise<number> {
   const [counted] = await query<{ count: number }>(
     tx,
@@ -71,7 +71,7 @@ export async function countEndpoints(tx: Db, accountId: string): Promise<number>
   return counted?.count ?? 0;
 }
 
-/** False, and nothing is written, for a second default endpoint. */
+/** Inserts an endpoint. Returns false and writes nothing if it would be a second default endpoint. */
 export function insertEndpoint(tx: Db, endpoint: Endpoint): Promise<boolean> {
   return insertRow(tx, endpoints, endpoint);
 }
@@ -98,7 +98,7 @@ export async function markEndpointChanged(tx: Db, endpoint: Endpoint): Promise<v
   );
 }
 
-/** The old secret stays valid beside the new one until `previousSecretUntil`. */
+/** Replaces the secret. The old one stays valid, in addition to the new one, until `previousSecretUntil`. */
 export async function markEndpointSecretRotated(
   db: Db,
   name: EndpointName,

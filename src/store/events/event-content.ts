@@ -5,7 +5,7 @@ import { eventBody } from "../mail/bodies.ts";
 import { events, type inboxes, messages } from "../schema.ts";
 
 /*
- * The columns of an event `e` for a delivery, the log or a stream. Of a deleted inbox only `inbox.created` and `inbox.deleted` are shown.
+ * The columns of an event `e` for a delivery, the log or a stream. Events about the messages of a deleted inbox are not shown.
  */
 
 const ofEvent = selected(events, "e", ["type", "inboxId", "threadId", "occurredAt", "data"]);
@@ -19,7 +19,7 @@ const ofMessage = selected(messages, "m", [
   "metadata",
 ]);
 
-/** The select list, without the event's id, whose name differs. */
+/** The select list of `EventContent`. It leaves out the event's id, to which each statement gives its own name. */
 export const contentFields = sql`${ofEvent}, coalesce(i.external_id, e.data->>'externalId') as "externalId",
   m.id as "messageId", ${ofMessage}, m.created_at as "receivedAt", octet_length(m.body_html) as "htmlBytes", ${eventBody}`;
 
@@ -32,7 +32,7 @@ export type EventContent = Selected<typeof ofEvent> &
   Pick<typeof inboxes.$inferSelect, "externalId"> &
   Nullable<Selected<typeof ofMessage> & { messageId: string; receivedAt: Date; bodyText: string }> & {
     htmlBytes: number | null;
-    /** The size in octets of a text that is too long to come with its row. */
+    /** The size of the text in octets, if the text is too long to be read with the row; else null. */
     longBody: number | null;
   };
 

@@ -26,7 +26,7 @@ export async function alignEventLog(db: Database): Promise<void> {
 }
 
 /**
- * The last position in the log, if it is higher than those of all transactions that have ended. Makes one index look-up for each account,
+ * Finds the last position in the log, if no transaction of this cluster can have had it yet. It makes one index look-up for each account,
  * since the log may be long.
  */
 async function findImpossiblePosition(db: Db): Promise<string | undefined> {

@@ -5,10 +5,10 @@ import type { LogPosition } from "../../domain/events/log-position.ts";
 import type { Subscription } from "../../domain/events/subscription.ts";
 import { contentFields, contentJoins, type EventContent, isOfMessage, type Nullable } from "./event-content.ts";
 
-/** An event of the log. A long text is left out, with its size in octets instead. */
+/** An event of the log. If its text is long, it has the size of the text in octets instead (`longBody`). */
 export type ListedEvent = EventContent & { id: string; accountId: string };
 
-/** Where a page begins: after a position, oldest first; or before one, newest first. Without `before` it begins at the end of the log. */
+/** The order of a page, and where it begins: after a position, or before one. Without `before` it begins at the end of the log. */
 export type LogDirection = { order: "asc"; after: LogPosition } | { order: "desc"; before: LogPosition | undefined };
 
 /** A page of the log. */
@@ -22,13 +22,13 @@ export interface EventPage extends Subscription {
 
 export interface ListedEvents {
   events: ListedEvent[];
-  /** The id of the last event that was read; null if there was none, and without `lookAt`. */
+  /** The id of the last event that was read; null if there was none, or if `lookAt` was not given. */
   lookedTo: string | null;
-  /** Whether the read ended at `lookAt` events, so that there may be more events after it. */
+  /** Whether `lookAt` events were read, so that the log may have more events. */
   isBounded: boolean;
 }
 
-/** Finds an event that the log of the account shows. */
+/** Finds the position of an event, if the log of the account shows the event. */
 export async function findEvent(db: Db, accountId: string, id: string): Promise<LogPosition | undefined> {
   const [event] = await query<LogPosition>(
     db,
@@ -38,7 +38,7 @@ export async function findEvent(db: Db, accountId: string, id: string): Promise<
   return event;
 }
 
-/** The position of an event, also if the event is hidden because its inbox was deleted: a client may continue from there. */
+/** Finds the position of an event, even if it is hidden because its inbox was deleted: a client may continue from there. */
 export async function findLogPosition(db: Db, accountId: string, id: string): Promise<LogPosition | undefined> {
   const [position] = await query<LogPosition>(
     db,
@@ -48,9 +48,9 @@ export async function findLogPosition(db: Db, accountId: string, id: string): Pr
 }
 
 /**
- * Lists the log in the order of positions, or backwards. Transactions commit in another order than they begin, so an event with an
- * earlier position may appear later, and a reader that has passed it would miss it. So the list ends before the position of the oldest
- * transaction that still runs: the log is complete up to there. Backwards it begins there, so both directions have the same events.
+ * Lists the log in the order of positions, or backwards. A transaction that began earlier may commit later, so an event may appear after
+ * others with a higher position, and a reader that is past its position would miss it. So the list ends before the position of the oldest
+ * transaction that still runs: the log is complete up to there. Backwards the list begins there, so both orders show the same events.
  */
 export async function listEvents(db: Db, page: EventPage): Promise<ListedEvents> {
   const { lookAt, limit } = page;
@@ -72,7 +72,7 @@ export async function listEvents(db: Db, page: EventPage): Promise<ListedEvents>
   return { events, lookedTo: first?.lookedTo ?? null, isBounded: first?.looked === lookAt };
 }
 
-/** Lists the events with these ids that are in the log, in its order. */
+/** Lists the events with these ids that the log shows, in the order of the log. */
 export function listEventsByIds(db: Db, ids: readonly string[]): Promise<ListedEvent[]> {
   return query<ListedEvent>(
     db,
@@ -82,7 +82,7 @@ export function listEventsByIds(db: Db, ids: readonly string[]): Promise<ListedE
   );
 }
 
-/** The events of the account or of the inboxes, in the direction of the page, from one index scan each. */
+/** Selects the events of the account, or of the inboxes, in the order of the page. There is one index scan for each of them. */
 function inOrder(page: EventPage): SQL {
   const { inboxIds, lookAt } = page;
   const bound = lookAt === undefined ? sql`` : sql`limit ${lookAt}`;
@@ -108,7 +108,7 @@ function valuesOf({ writtenBy, id }: LogPosition): SQL {
   return sql`(${writtenBy}::xid8, ${id}::text collate "C")`;
 }
 
-/** The columns to sort by, in the direction of the page. */
+/** The columns to sort by, each with the order of the page. */
 function positions(of: "e" | "found", { from: { order } }: EventPage): SQL {
   return sql.raw(`${of}.written_by ${order}, ${of}.id ${order}`);
 }

@@ -3,7 +3,7 @@ import { type Db, query } from "../../database/db.ts";
 import { type LogPosition, startOfLog } from "../../domain/events/log-position.ts";
 import type { EventProperties } from "../../domain/events/subscription.ts";
 
-/** How far an account's log has been read. */
+/** The position up to which an account's log has been read. */
 export interface FeedHead extends LogPosition {
   accountId: string;
 }
@@ -11,21 +11,21 @@ export interface FeedHead extends LogPosition {
 /** An event with its position and the fields that subscriptions filter by, without its data. */
 export type FeedEvent = LogPosition & EventProperties & { accountId: string };
 
-/** Columns of an event `e` and of its message `m`, if it has one. */
+/** The select list of a `FeedEvent`, from an event `e` and its message `m`, if it has one. */
 const feedColumns = sql`e.account_id as "accountId", e.id, e.written_by::text as "writtenBy", e.type,
   e.inbox_id as "inboxId", m.automated is not null as "isAutomated"`;
 
 export interface NewEvents {
-  /** At most `limit` for each account, in the order of the log. */
+  /** The new events, at most `limit` for each account, in the order of the log. */
   events: FeedEvent[];
-  /** Accounts with events that can't be shown yet, because an older transaction still runs. */
+  /** The ids of accounts with events that the log does not show yet, because an older transaction still runs. */
   heldBack: string[];
 }
 
 /**
- * Lists the events after each of these heads, for all accounts in one statement, which enters the index once for each account. The last
- * event of an account shows whether some are held back: with an "exists" the planner expects many such events, and reads the whole log
- * of an account that has none. Events of deleted inboxes are included, but `listEventsByIds` does not find those about messages.
+ * Lists the events after each of these heads, for all accounts in one statement. The last event of an account shows whether events are held
+ * back. An "exists" would be slow: the planner expects many such events, and reads the whole log of an account that has none. Events of
+ * deleted inboxes are included, but `listEventsByIds` does not find those about messages.
  */
 export async function listNewEvents(db: Db, heads: readonly FeedHead[], limit: number): Promise<NewEvents> {
   const asked = JSON.stringify(heads);
@@ -52,7 +52,7 @@ export async function listNewEvents(db: Db, heads: readonly FeedHead[], limit: n
   };
 }
 
-/** Lists the last events of an account's log, in order. */
+/** Lists the last `limit` events of an account's log, oldest first. */
 export async function listLastOfLog(db: Db, accountId: string, limit: number): Promise<FeedEvent[]> {
   const last = await query<FeedEvent>(
     db,
@@ -64,7 +64,7 @@ export async function listLastOfLog(db: Db, accountId: string, limit: number): P
   return last.toReversed();
 }
 
-/** The current end of an account's log. */
+/** Finds the position of the last event that an account's log shows; the start of the log if there is none. */
 export async function findEndOfLog(db: Db, accountId: string): Promise<LogPosition> {
   const [last] = await query<LogPosition>(
     db,
@@ -75,7 +75,7 @@ export async function findEndOfLog(db: Db, accountId: string): Promise<LogPositi
   return last ?? startOfLog;
 }
 
-/** The age of the oldest event that waits for an older transaction; 0 if none waits. */
+/** The age in seconds of the oldest event that the log does not show yet, because an older transaction still runs; 0 if there is none. */
 export async function findLogLagSeconds(db: Db): Promise<number> {
   const [lag] = await query<{ seconds: number }>(
     db,

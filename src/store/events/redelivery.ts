@@ -17,20 +17,20 @@ export interface Addressee {
   lane: string;
 }
 
-/** The CTE `asked`, by which `addressee` finds the endpoint `w`. */
+/** The CTE `asked`: the account and the lane by which `addressee` finds the endpoint. */
 export const asked = ({ accountId, lane }: Addressee) =>
   sql`asked as materialized (select ${accountId}::text collate "C" as account_id, ${lane}::text collate "C" as lane)`;
 export const addressee = sql`(select w.* from asked cross join lateral (${endpointOfLane("asked.lane")}) w)`;
 
-/** The number of the last attempt to deliver `e` to `w`, 0 for none, and whether an attempt was answered with 2xx. */
+/** `attempts`: the number of the last attempt to deliver `e` to `w`, 0 for none. `answered`: whether an attempt was answered with 2xx. */
 export const tried = sql`(select coalesce(max(attempt), 0) as attempts, coalesce(bool_or(status between 200 and 299), false) as answered
   from deliveries d where d.event_id = e.id and d.lane = w.lane)`;
 
 const triedColumns = sql.raw("tried.attempts, tried.attempts");
 
 /**
- * Delivers an event again, with a new schedule of retries. A delivery that is ready or running stays as it is. The row is locked first,
- * so that an attempt that is just ending is counted. Returns whether the delivery was inserted or made ready.
+ * Delivers an event again, with a new schedule of retries. A delivery in the outbox that is ready or running stays as it is. Its row is
+ * locked first, so that an attempt that is just ending is counted. Returns whether a delivery was inserted or made ready.
  */
 export async function insertRedelivery(db: Db, eventId: string, to: Addressee, now: Date): Promise<boolean> {
   const inLine = sql`select subject_id from outbox where subject_id = ${deliveryIdOf(eventId, to)} for update`;
@@ -61,17 +61,17 @@ export interface Recovery extends Addressee {
 
 export interface Recovered {
   queued: number;
-  /** Whether there are more events after the last one, including events that the log does not show yet. */
+  /** Whether the log has events after `last`, including events that it does not show yet. */
   hasMore: boolean;
-  /** The last event that this statement has dealt with; null if there was none. */
+  /** The id of the event after which the next recovery continues; null if it begins at the same position again. */
   last: string | null;
 }
 
 /**
- * Inserts deliveries of the events after a position that the endpoint subscribes to and has never answered with 2xx. They keep the times
- * at which they happened, so in an inbox they are delivered before newer events. An endpoint whose address has never answered with 2xx
- * gets only one event, and none if another delivery to it is in the outbox; the statement then ends with that event. The caller locks the
- * endpoint, so that one recovery runs at a time: a delivery that this statement does not find in the outbox has ended, and is in the log.
+ * Inserts deliveries of the events after a position that the endpoint subscribes to and has never answered with 2xx. They get the times of
+ * their events, so in an inbox they are delivered before newer events. An endpoint whose URL has never answered with 2xx gets only one
+ * event, or none if another delivery to it is in the outbox; the statement then ends with that event. The caller locks the endpoint, so
+ * that one recovery runs at a time: a delivery that this statement does not find in the outbox has ended, and is in the log.
  */
 export async function insertRecovery(tx: Db, { after, limit, now, ...to }: Recovery): Promise<Recovered> {
   const position = sql`${after.writtenBy}::xid8, ${after.id}::text collate "C"`;

@@ -3,11 +3,11 @@ import type { FileHandle } from "node:fs/promises";
 import { bodyOf, type Fill, namelessFile, removeLeftovers, spoolPath } from "./spool.ts";
 
 /**
- * Files that large answers are sent from. All readers of the same bytes share one. Readers may be slow for a while, so the number of
- * files, their bytes, and the time of an answer are bounded.
+ * The files from which large answers are sent. Requests for the same content share a file. A slow client may keep a file for long, so the
+ * number of files, their bytes, and the time of an answer are limited.
  */
 export interface AnswerFiles {
-  /** Bytes `start` to `end` of the content with this name; undefined if there is no room for another file now. */
+  /** Returns the bytes `start` to `end` of the content with this name. Undefined if it needs another file, and there is no room for one. */
   body(wanted: WantedBytes, fill: Fill): Promise<Blob | undefined>;
   close(): Promise<void>;
 }
@@ -29,10 +29,10 @@ export interface AnswerFilesOptions {
 export interface AnswerLimits {
   mostFiles: number;
   mostBytes: number;
-  /** The longest time of an answer is `answerMs`, plus its size divided by `bytesPerMs`. */
+  /** An answer may take `answerMs`, plus the size of the whole content divided by `bytesPerMs`. */
   answerMs: number;
   bytesPerMs: number;
-  /** The interval of the search for files without readers. */
+  /** The interval at which files that no answer is sent from are found and dropped. */
   lookMs: number;
 }
 
@@ -49,14 +49,14 @@ interface SharedFile {
   filled: Promise<FileHandle>;
   /** The file, once it is filled. */
   file: FileHandle | undefined;
-  /** Readers that come later get another file, so that each has the full time to read. */
+  /** The time after which new requests get another file, so that each answer has the full time before `endsMs`. */
   takesReadersUntilMs: number;
   endsMs: number;
-  /** The time of the last request. For `lookMs` after it the file counts as read, because the server may not have opened it yet. */
+  /** The time of the last request. The file is not dropped for `lookMs` after it, because the server may not have opened the file yet. */
   askedMs: number;
 }
 
-/** Opens the directory, and first removes files that an earlier process left there. */
+/** Makes answer files in a directory, after removing the files that an earlier process left there. */
 export async function answerFiles({ directory, randomBytes, limits }: AnswerFilesOptions): Promise<AnswerFiles> {
   const { mostFiles, mostBytes, answerMs, bytesPerMs, lookMs } = { ...usualLimits, ...limits };
   const files = new Set<SharedFile>();
@@ -102,7 +102,10 @@ export async function answerFiles({ directory, randomBytes, limits }: AnswerFile
     return files.size < mostFiles && (files.size === 0 || used + sizeBytes <= mostBytes);
   }
 
-  /** Drops files without readers. No event reports the end of an answer, but the server has a file open while it sends it. */
+  /**
+   * Drops the files that no answer is sent from. No event reports the end of an answer, but the server has the file open while it sends,
+   * so the file is then open more than once.
+   */
   function look(): void {
     const nowMs = performance.now();
     const opened = openFiles();
@@ -113,7 +116,7 @@ export async function answerFiles({ directory, randomBytes, limits }: AnswerFile
     }
   }
 
-  /** Drops a file, and truncates it in case it still has readers: their time is over. */
+  /** Drops a file. It is truncated, which frees the disk and ends answers that have taken too long. */
   function forget(each: SharedFile): void {
     files.delete(each);
     for (const [name, file] of newest) if (file === each) newest.delete(name);
@@ -150,7 +153,7 @@ function openFiles(): Map<string, number> {
   return counts;
 }
 
-/** Undefined for a file that was closed meanwhile. */
+/** The device and inode of an open file; undefined if the file was closed meanwhile. */
 function identity(fd: number): string | undefined {
   try {
     const { dev, ino } = fstatSync(fd);

@@ -6,16 +6,16 @@ import { attachments } from "../schema.ts";
 const shownOfAttachment = ["id", "filename", "contentType", "sizeBytes", "contentId", "inline"] as const;
 const shownFields = selected(attachments, "a", ["messageId", ...shownOfAttachment]);
 
-/** An attachment as it is shown. */
+/** The fields of an attachment that the API shows. */
 export type ShownAttachment = Selected<typeof shownFields>;
 
-/** The same as JSON, for an attachment `a` beside its message. */
+/** Selects a shown attachment `a` as JSON, for a statement that reads its message. */
 export const listedAttachment = asJson(attachments, "a", shownOfAttachment);
 export type ListedAttachment = Omit<ShownAttachment, "messageId">;
 
 /**
- * The attachments of these messages, in the order of each message. The ids are an array, because the planner assumes that arrays are
- * short; with a subselect it would scan the whole table.
+ * Lists the attachments of these messages, in their order in each message. The ids are an array, because the planner assumes that arrays
+ * are short; with a subselect it would scan the whole table.
  */
 export async function listAttachments(db: Db, messageIds: readonly string[]): Promise<ShownAttachment[]> {
   if (messageIds.length === 0) return [];
@@ -40,7 +40,7 @@ const outgoingFields = selected(attachments, "a", [
 /** An attachment of an outbound mail. */
 export type MailedAttachment = Selected<typeof outgoingFields>;
 
-/** The attachments of these outbound messages, in the order of each message. */
+/** Lists the attachments of these outbound messages, in their order in each message. */
 export async function listOutgoingAttachments(db: Db, messageIds: readonly string[]): Promise<MailedAttachment[]> {
   if (messageIds.length === 0) return [];
   return query(
@@ -63,7 +63,7 @@ const storedFields = selected(attachments, "a", [
 /** An attachment with its account and the location of its bytes, for a download. */
 export type StoredAttachment = Selected<typeof storedFields> & { accountId: string };
 
-/** An attachment in an inbox that exists. */
+/** Finds an attachment by its message and filename, if the inbox of the message exists. */
 export async function findAttachment(
   db: Db,
   messageId: string,

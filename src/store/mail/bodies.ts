@@ -12,18 +12,18 @@ export interface ListedBodies {
   bodyHtml: string | null;
 }
 
-/** The size of a column is known without reading it, so a body that is left out costs nothing. */
+/** The sizes of both bodies. Postgres knows the size of a column without reading it, so a body that is left out costs nothing. */
 const bodiesSize = "octet_length(m.body_text) + coalesce(octet_length(m.body_html), 0)";
 const textSize = "octet_length(m.body_text)";
 
-/** The bodies of a listed message `m` if they are short, else their sizes. */
+/** Selects the bodies of a listed message `m` if they are short, else only their sizes. */
 export const listedBodies = sql.raw(
   `case when ${bodiesSize} <= ${shortBodyBytes} then m.body_text end as "bodyText",
    case when ${bodiesSize} <= ${shortBodyBytes} then m.body_html end as "bodyHtml",
    case when ${bodiesSize} > ${shortBodyBytes} then array[octet_length(m.body_text), coalesce(octet_length(m.body_html), 0)] end as "longBodies"`,
 );
 
-/** The text of a message `m` of an event if it is short, else its size. */
+/** Selects the text of an event's message `m` if it is short, else only its size. */
 export const eventBody = sql.raw(
   `case when ${textSize} <= ${shortBodyBytes} then m.body_text end as "bodyText",
    case when ${textSize} > ${shortBodyBytes} then ${textSize} end as "longBody"`,
@@ -38,7 +38,7 @@ export async function listListedBodies(db: Db, ids: readonly string[]): Promise<
   );
 }
 
-/** The whole texts of these messages. */
+/** Lists the texts of these messages, uncut. */
 export async function listBodyTexts(db: Db, ids: readonly string[]): Promise<{ id: string; bodyText: string }[]> {
   if (ids.length === 0) return [];
   return query<{ id: string; bodyText: string }>(
@@ -47,7 +47,7 @@ export async function listBodyTexts(db: Db, ids: readonly string[]): Promise<{ i
   );
 }
 
-/** Cuts before a character that does not fit as a whole: octets 10xxxxxx continue a character. */
+/** Cuts a column to `longestListedBody` octets, but not within a character: an octet 10xxxxxx continues the character before it. */
 function cut(column: string): SQL {
   const most = longestListedBody;
   return sql.raw(

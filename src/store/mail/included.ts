@@ -14,7 +14,7 @@ const includedFields = selected(messages, "m", [
   "toAddrs",
 ]);
 
-/** The fields of a message for the parts of an event that are sent only if `include` names them. */
+/** The fields of a message for those parts of an event that an endpoint gets only if its `include` names them. */
 export type IncludedRow = Selected<typeof includedFields>;
 
 export async function listIncluded(db: Db, messageIds: readonly string[]): Promise<IncludedRow[]> {

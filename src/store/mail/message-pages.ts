@@ -32,17 +32,17 @@ const ofMessage = selected(messages, "m", [
   "delivery",
 ]);
 
-/** A message as it is shown. */
+/** A message with the fields that the API shows. */
 export interface ShownMessage extends Selected<typeof ofMessage> {
   /** Its number among all messages of its inbox or, in a list of one direction, among those of that direction. */
   position: number;
   bodyText: string;
   bodyHtml: string | null;
-  /** In order; in a list only the first ones. Null if there are none. */
+  /** The attachments in order, in a list only the first `mostListedAttachments`. Null if there are none. */
   attachments: ListedAttachment[] | null;
   /** Null for an inbound message. */
   recipients: RecipientOutcome[] | null;
-  /** A text such as `2026-03-21T10:05:00.123Z`: to make Date objects took a tenth of the time of a page. */
+  /** A text such as `2026-03-21T10:05:00.123Z`, because making Date objects took a tenth of the time for a page. */
   createdAt: string;
 }
 
@@ -55,13 +55,13 @@ const shownFields = fieldsWith(selected(messages, "m", ["bodyText", "bodyHtml"])
 
 const mostListedAttachments = 50;
 
-/** The fields of a listed message `m`. */
+/** The select list of a listed message `m`. */
 export const listedFields = fieldsWith(
   listedBodies,
   sql`a.message_id = m.id and a.position < ${sql.raw(String(mostListedAttachments))}`,
 );
 
-/** Attachments come as JSON: few messages have any, and a second statement for a page would cost more. */
+/** The select list of a message. Attachments come as JSON: few messages have any, and a second statement for them would cost more. */
 function fieldsWith(bodies: SQL, attachments: SQL): SQL {
   return sql`${ofMessage}, ${bodies}, m.created_at::text as "createdAt",
      case when m.attachment_count > 0 then (
@@ -69,7 +69,7 @@ function fieldsWith(bodies: SQL, attachments: SQL): SQL {
      ) end as attachments, case when m.direction = 'outbound' then ${recipientsOf("m")} end as recipients`;
 }
 
-/** Formats the dates of rows that were just read. */
+/** Changes `createdAt` in rows that were just read from the form of the database to that of `ShownMessage`. */
 export function shownRows<Shown extends Pick<ShownMessage, "createdAt">>(rows: Shown[]): Shown[] {
   for (const row of rows) row.createdAt = shownInstant(row.createdAt);
   return rows;
@@ -77,7 +77,7 @@ export function shownRows<Shown extends Pick<ShownMessage, "createdAt">>(rows: S
 
 const totals = selected(inboxes, "i", ["id", "messageCount", "inboundCount", "threadCount", "unreadCount"]);
 
-/** An inbox with the totals in its row. */
+/** The totals of an inbox, which its row has. */
 export type InboxTotals = Selected<typeof totals>;
 
 export async function findInboxTotals(db: Db, accountId: string, id: string): Promise<InboxTotals | undefined> {
@@ -88,7 +88,7 @@ export async function findInboxTotals(db: Db, accountId: string, id: string): Pr
   return inbox;
 }
 
-/** The numbers that a list is paged by: those of all messages of an inbox, or of one direction. Both have no gaps. */
+/** The numbers by which a list is paged: those among all messages of an inbox, or among those of one direction. Both have no gaps. */
 export type Axis = "all" | "inbound" | "outbound";
 
 export interface InboxPage {
@@ -97,13 +97,13 @@ export interface InboxPage {
   axis: Axis;
   limit: number;
   offset: number;
-  /** Instead of the offset: the page ends before this number. */
+  /** The number before which the page ends. If it is given, the offset is ignored. */
   before: number | undefined;
 }
 
 /**
- * A page of an inbox, newest first, with its total. One statement, because a round trip to the database costs more than the work there.
- * Undefined if the account has no such inbox.
+ * Finds a page of an inbox, newest first, and the total number of its messages. It is one statement, because a second round trip to the
+ * database would cost more than the work there. Undefined if the account has no such inbox.
  */
 export async function findMessagesPage(
   db: Db,
@@ -120,7 +120,7 @@ const pageBefore = pages(sql`least(i.total, ${sql.placeholder("before")}::int8 -
 
 function pages(last: SQL) {
   const on = (total: string, number: string, ofAxis: string) =>
-    // Only the first row has the total, because reading each value takes time.
+    // Only the first row has the total, because the driver takes time to read it from each row.
     statement<ListedMessage & { total: number }>(sql`
       select case when m.position is null or m.position = ${last} then i.total end as total, m.* from (
         select ${sql.raw(total)} as total from inboxes
@@ -137,7 +137,7 @@ function pages(last: SQL) {
   };
 }
 
-/** Lists the messages with these numbers, both ends included, newest first. The cost depends only on the number of rows. */
+/** Lists the messages with the numbers from `first` to `last`, newest first. The cost depends only on the number of rows. */
 export async function listMessagesBetween(
   db: Db,
   inboxId: string,
@@ -156,8 +156,8 @@ export async function listMessagesBetween(
 }
 
 /**
- * The lowest number whose message is not older than `at`, or `count + 1`. Numbers are in the order of time, so a binary search finds it:
- * twenty steps among a million, without an index by time.
+ * Finds the lowest number whose message is not older than `at`, or `count + 1` if all are older. Numbers are in the order of time, so a
+ * binary search needs no index by time: it takes twenty steps among a million messages.
  */
 export async function findFirstSince(db: Db, inboxId: string, axis: Axis, count: number, at: Date): Promise<number> {
   const probed =
@@ -175,7 +175,7 @@ export async function findFirstSince(db: Db, inboxId: string, axis: Axis, count:
         )
         select low from halves where low >= high`,
   );
-  // A message of a deleted inbox may be gone already. Then there is nothing to show.
+  // The search finds no number if messages of a deleted inbox are gone already. Then there is nothing to show.
   return found?.low ?? count + 1;
 }
 
@@ -187,7 +187,7 @@ export interface ThreadPage {
   offset: number;
 }
 
-/** A page of a thread, oldest first, counted from the nearer end. */
+/** Lists a page of a thread, oldest first. The offset is counted from the nearer end of the thread. */
 export async function listThreadMessages(db: Db, page: ThreadPage): Promise<ListedMessage[]> {
   const { threadId, total, offset } = page;
   const limit = Math.min(page.limit, total - offset);
@@ -205,7 +205,7 @@ export async function listThreadMessages(db: Db, page: ThreadPage): Promise<List
   return shownRows(rows);
 }
 
-/** The messages of a thread before a number, newest first. */
+/** Lists the messages of a thread with a number below `beforeSeq`, newest first. */
 export async function listThreadMessagesBefore(
   db: Db,
   threadId: string,

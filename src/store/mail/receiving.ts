@@ -15,15 +15,15 @@ import { threadChanges, threadFields } from "./threads.ts";
 export interface AskedOfMails {
   inboxIds: readonly string[];
   copies: readonly Copy[];
-  /** The Message-IDs of the mails, and those that they name. */
+  /** The Message-IDs of the mails, and those to which the mails refer. */
   named: readonly NamedMessage[];
-  /** Older messages do not count as copies. */
+  /** Messages before this instant do not count as copies. */
   notBefore: Date;
 }
 
 type Known = { kind: "inbox" | "copy" | "parent" | "other_name" | "awaiting" } & Copy & Parent & InboxColumns;
 
-/** The columns of an inbox, which are null in rows of another kind. */
+/** The columns of an inbox, which are null in rows that are not of the kind `inbox`. */
 type InboxColumns = Omit<ReadInbox, "id" | keyof ThreadState> & {
   inboxMessageCount: number;
   inboxLastMessageAt: Date | null;
@@ -32,9 +32,9 @@ type InboxColumns = Omit<ReadInbox, "id" | keyof ThreadState> & {
 
 /**
  * Reads all facts in one statement, and so at one instant: as long as the revision of an inbox is unchanged, so are the other facts about
- * it. It finds one thread for each named id: anyone can send a thousand mails with one Message-ID, and each of them is an equally good
- * parent. Each look-up is lateral and has a limit, because the planner would otherwise join, and a plan that was made while a table was
- * empty would scan it for every later batch. The missing content hash finds our own message among all others with the same id.
+ * it. For each Message-ID it finds only one thread: anyone can send a thousand mails with one Message-ID, and each of them is an equally
+ * good parent. Each look-up is lateral and has a limit, because the planner would otherwise join, and a plan that was made while a table
+ * was empty would scan it for every later batch. Our own message is found by its missing content hash among others with the same id.
  */
 export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<KnownOfMails> {
   const rows = await query<Known>(
@@ -76,25 +76,25 @@ export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<Kno
 
 const nothing = sql``;
 
-/** One of the messages with the id of this row. */
+/** Selects the thread of a message that has the Message-ID of the row `named`. */
 function messageUnder(named: SQL): SQL {
   return sql`select thread_id from messages
     where inbox_id = ${named}."inboxId" and message_id_hash = ${named}."messageIdHash" limit 1`;
 }
 
-/** One of our messages that went over the wire with the id of this row. */
+/** Selects one of our messages to which a relay gave the Message-ID of the row `named`. */
 function messageOtherwiseNamed(named: SQL): SQL {
   return sql`select thread_id, message_id from message_names
     where name_hash = ${named}."messageIdHash" and inbox_id = ${named}."inboxId" limit 1`;
 }
 
-/** The thread that awaits the id of this row. */
+/** Selects a thread that waits for a mail with the Message-ID of the row `named`. */
 function threadAwaiting(named: SQL): SQL {
   return sql`select thread_id from awaited_parents
     where inbox_id = ${named}."inboxId" and message_id_hash = ${named}."messageIdHash" limit 1`;
 }
 
-/** Columns that a thread also has get other names. */
+/** The select list of an inbox `i`. The columns that a thread also has get other names. */
 const inboxColumns = sql`${selected(inboxes, "i", [
   "revision",
   "accountId",
@@ -125,9 +125,9 @@ function inboxOf(row: Known): ReadInbox {
 }
 
 /**
- * Writes filed mails in one statement, because ten statements cost more than all their rows, and because one needs no transaction. It
- * writes all or nothing: it returns the inboxes as they are now, or undefined if one of them has changed since it was read, or is locked
- * by another transaction.
+ * Writes filed mails in one statement, because ten statements would cost more than the rows, and because one needs no transaction. It
+ * writes all or nothing, and returns the inboxes as they are now. It writes nothing and returns undefined if one of the inboxes has changed
+ * since it was read, or is locked by another transaction.
  */
 export async function insertMails(
   db: Db,
@@ -178,9 +178,9 @@ export interface WrittenMails {
 }
 
 export interface MailsWriting {
-  /** Whether the facts about the mails were not read. Then nothing is written if the Message-ID of one is known or awaited. */
+  /** Whether the mails were filed without reading the facts. Then nothing is written if an inbox knows or awaits one of the Message-IDs. */
   isGuess?: boolean;
-  /** A message with the same bodies: they are copied inside the database, so that they are neither sent nor compressed again. */
+  /** The id of a message with the same bodies. They are copied from it in the database, so that they are not sent and compressed again. */
   bodiesOf?: string | undefined;
 }
 
@@ -198,7 +198,7 @@ const inboundMessages = recordsWith({
 const messageInto = sql`insert into messages (${columnNames(messages, inboundFields)}, direction, status, body_text, body_html)
   select ${fieldsOf("mail", inboundFields)}, 'inbound', 'received', `;
 
-/** Takes the bodies from arrays by their index, because a join would copy the texts before it writes them. */
+/** Selects the bodies of a mail from array parameters, by the mail's index `body`: a join would copy the texts before it writes them. */
 function bodiesGiven(bodies: readonly Body[]): SQL {
   const texts = arrayOf(
     "text",
@@ -234,7 +234,7 @@ const ifUnchanged = sql` where (select are_all from unchanged)`;
 
 const ifNew = sql`${ifUnchanged} on conflict do nothing`;
 
-/** An existing thread is updated through its key: an update with a join may be planned to scan the table. */
+/** Updates a thread that exists by its key (`on conflict`), because an update with a join may be planned to scan the table. */
 const threadChanged = sql`${ifUnchanged} on conflict (id) do update set ${replaced(threads, threadChanges)}`;
 
 const totalsAssigned = assigned(inboxes, mailTotals);

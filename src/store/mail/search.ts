@@ -18,7 +18,7 @@ import { selected } from "../columns.ts";
 import { messages } from "../schema.ts";
 import { type ListedMessage, listedFields, shownRows } from "./message-pages.ts";
 
-/** A search. The four texts are simple queries (domain/search.ts). */
+/** The conditions of a search. `words`, `from`, `to` and `subject` are queries as `plainQuestion` returns them (domain/search.ts). */
 export interface SearchTerms {
   words: string | undefined;
   from: string | undefined;
@@ -37,15 +37,15 @@ export interface SearchPage {
   last: number;
   limit: number;
   offset: number;
-  /** Matches are counted up to this number, or further if the page needs more. */
+  /** The number up to which matches are counted. It is exceeded if the page needs more. */
   counted: number;
 }
 
 export interface Found {
   messages: ListedMessage[];
-  /** The number of matches, as far as they were counted. */
+  /** The number of matches that were counted. There may be more (`counted`). */
   total: number;
-  /** The last indexed number. Messages after it could not be found. */
+  /** The number of the last indexed message. Messages after it are not found yet. */
   indexedSeq: number;
 }
 
@@ -55,7 +55,8 @@ export interface Found {
  * as much as its few matches, in an inbox of any size.
  *
  * The query is built in a subselect, where the planner cannot see it: with its statistics of a common word it would scan the whole
- * table. For the same reason inbox and number are compared in forms without an index: the lexemes for them are in the query already.
+ * table. For the same reason the inbox and the number are compared as expressions without an index (`|| ''`, `+ 0`): the query already has
+ * the lexemes for them.
  */
 export async function searchMessages(db: Db, page: SearchPage): Promise<Found> {
   const { inboxId, first, last, limit, offset } = page;
@@ -107,15 +108,15 @@ export async function searchMessages(db: Db, page: SearchPage): Promise<Found> {
   };
 }
 
-/** A word with this many matches among the newest messages may have too many matches among all messages to search those at once. */
+/** A search with at least this many matches among the newest messages may have too many matches to search all messages next. */
 const notRare = 64;
 
-/** The first number of the block before the last. */
+/** The first number of the block before the one with `last`. */
 function startBeforeLast(size: BlockSize, last: number): number {
   return (blockOf(size, last) - 1) * blockSizes[size];
 }
 
-/** The last two blocks of numbers. */
+/** The lexemes for the block of numbers with `last`, and for the block before it. */
 function lastBlocks(inboxId: string, size: BlockSize, last: number): string[] {
   const block = blockOf(size, last);
   return [blockMark(inboxId, size, block), blockMark(inboxId, size, Math.max(0, block - 1))];
@@ -140,7 +141,10 @@ function questionOf(terms: SearchTerms): SQL {
   return sql.join(parts, sql` && `);
 }
 
-/** A query for one field: subject A, sender B, recipients C. No function sets the weight of a query, but its text form can have one. */
+/**
+ * A query for words in one field: subject (A), sender (B) or recipients (C). No function sets the weight of a query, so it is inserted
+ * into the text form of the query.
+ */
 function weighted(question: string, weight: "A" | "B" | "C"): SQL {
   return sql`regexp_replace(websearch_to_tsquery('simple', ${question})::text, '''(?:[^'']|'''')+''', ${`\\&:${weight}`}, 'g')::tsquery`;
 }
@@ -162,7 +166,7 @@ const searchedFields = selected(messages, "m", [
   "attachmentCount",
 ]);
 
-/** The messages of an inbox to index after a number, in order. */
+/** Lists up to `limit` messages of an inbox with a number above `afterSeq`, in order, for the search index. */
 export function listSearchables(db: Db, inboxId: string, afterSeq: number, limit: number): Promise<Searchable[]> {
   return query(
     db,
@@ -188,12 +192,12 @@ export async function insertSearchRows(db: Db, rows: readonly SearchRow[]): Prom
   );
 }
 
-/** Merges new entries into the index. Until then each search scans them as a list. */
+/** Moves new entries from the pending list of the index into the index. Each search scans the pending list as a whole. */
 export async function settleSearchIndex(db: Db): Promise<void> {
   await query(db, sql`select gin_clean_pending_list('message_search_words')`);
 }
 
-/** Takes or renews the lease on indexing. Returns the last id that has been seen, or undefined while another process has the lease. */
+/** Takes or renews the lease on indexing. Returns the stored `seenId`, or undefined while another process has the lease. */
 export async function holdIndexing(
   db: Db,
   lease: { holder: string; now: Date; leasedUntil: Date },
@@ -212,29 +216,29 @@ export async function markIndexed(db: Db, holder: string, seenId: string): Promi
   await query(db, sql`update search_indexing set seen_id = ${seenId} where holder = ${holder} and seen_id < ${seenId}`);
 }
 
-/** Gives the lease back, so that the next process does not wait for its end. */
+/** Ends the lease on indexing now, so that the next process need not wait until it expires. */
 export async function releaseIndexing(db: Db, holder: string, now: Date): Promise<void> {
   await query(db, sql`update search_indexing set leased_until = ${now} where holder = ${holder}`);
 }
 
 export interface RecentMessages {
-  /** How many messages were examined, and the last of them; null if there was none. */
+  /** The number of messages that were looked at, and the id of the last one; null if there was none. */
   looked: number;
   lastId: string | null;
-  /** The last one before `settledBefore`. Later transactions are unlikely to add one before it. */
+  /** The id of the last of these messages from before `settledBefore`: a message with a lower id is unlikely to be committed later. */
   settledId: string | null;
   /** The inboxes of these messages that are not fully indexed. */
   behind: { inboxId: string; messageCount: number }[];
 }
 
-/** Other activity of the service. */
+/** What else the service does, so that indexing can wait for it. */
 export interface Activity {
   newestMessageAt: Date | null;
-  /** Whether rows of the outbox were claimed within this time and are still running. */
+  /** Whether there are running rows of the outbox that were claimed in the last `withinMs`. */
   isCarryingOut: boolean;
 }
 
-/** The newest message has the highest id, because ids begin with the time of their creation. */
+/** Reads the activity. The newest message is the one with the highest id, because ids begin with the time of their creation. */
 export async function findActivity(db: Db, withinMs: number): Promise<Activity> {
   const [activity] = await query<Activity>(
     db,
@@ -245,7 +249,7 @@ export async function findActivity(db: Db, withinMs: number): Promise<Activity> 
   return activity ?? { newestMessageAt: null, isCarryingOut: false };
 }
 
-/** Finds inboxes that are not fully indexed, among those with messages after an id. */
+/** Looks at up to `limit` messages after `afterId`, and finds those of their inboxes that are not fully indexed. */
 export async function findRecentMessages(
   db: Db,
   { afterId, settledBefore, limit }: { afterId: string; settledBefore: Date; limit: number },

@@ -7,7 +7,7 @@ import { arrayOf, type Db, query } from "../../database/db.ts";
  * value. It locks in the order of ids, so that two transactions with several sources cannot deadlock.
  */
 
-/** Parts of a statement that release shares: `released` selects `source_id` and `holders`, the number of its released shares. */
+/** Parts of a statement that release shares. `released` selects each `source_id` once, with the number of shares to release (`holders`). */
 export function sharesReleased(released: SQL): SQL {
   return sql`shared as materialized (
       select of_source.source_id, piece.shares - of_source.holders as shares
@@ -22,7 +22,7 @@ export function sharesReleased(released: SQL): SQL {
     unshared as (delete from source_chunks where source_id = any(array(select source_id from shared where shares <= 0)))`;
 }
 
-/** Releases one share for each time that a source is named. */
+/** Releases one share of a source for each time that its id is in the list. */
 export async function releaseShares(tx: Db, sourceIds: readonly string[]): Promise<void> {
   if (sourceIds.length === 0) return;
   const released = sql`select source_id, count(*) as holders from unnest(${arrayOf("text", sourceIds)}) as held (source_id) group by source_id`;

@@ -2,13 +2,13 @@ import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
 import type { Chunk, Source } from "../../domain/receive/filed-mails.ts";
 
-/** With pieces of this size a mail of 25 MB is never whole in a statement or in the memory of a reader. */
+/** The size of a piece. Because of it, a mail of 25 MB is never whole in a statement or in the memory of a reader. */
 export const chunkBytes = 1 << 20;
 const worthCompressingBytes = 256;
-/** Compressing more than this would block the event loop for too long: another thread does it. */
+/** The most bytes to compress in this thread. More would block the event loop for too long, and are compressed in another thread. */
 const quicklyCompressedBytes = 64 << 10;
 
-/** Divides bytes into pieces, compressed where that makes them smaller. It costs less than it saves on the network and on the disk. */
+/** Divides bytes into pieces, and compresses those that become smaller. This costs less than it saves on the network and on the disk. */
 export async function chunksOf(part: number, bytes: Uint8Array): Promise<Chunk[]> {
   const chunks: Chunk[] = [];
   for (let at = 0; at < bytes.length || at === 0; at += chunkBytes) {
@@ -17,7 +17,7 @@ export async function chunksOf(part: number, bytes: Uint8Array): Promise<Chunk[]
   return chunks;
 }
 
-/** One piece of at most `chunkBytes`. */
+/** Makes one piece from at most `chunkBytes`, compressed if that makes it smaller. */
 export async function chunkOf(part: number, seq: number, plain: Uint8Array): Promise<Chunk> {
   if (!mayShrink(plain)) return { part, seq, compressed: false, bytes: plain };
   const packed = plain.length > quicklyCompressedBytes ? await Bun.zstdCompress(plain, level) : packedHere(plain);
@@ -28,8 +28,8 @@ export async function chunkOf(part: number, seq: number, plain: Uint8Array): Pro
 const level = { level: 1 };
 
 /**
- * Whether a piece is worth compressing: one of three samples becomes smaller. Most large files are compressed already, and compressing
- * them again took as long as everything else that is done with them.
+ * Whether a piece is worth compressing: it is small, or one of three samples becomes smaller. Most large files are compressed already, and
+ * compressing them again took as long as everything else that is done with them.
  */
 function mayShrink(plain: Uint8Array): boolean {
   if (plain.length <= quicklyCompressedBytes) return true;
@@ -41,7 +41,7 @@ function mayShrink(plain: Uint8Array): boolean {
 }
 
 const sampleBytes = 8 << 10;
-/** The compressed size of a sample up to which compression is worthwhile. */
+/** The largest ratio of the compressed size of a sample to its size with which compression is worthwhile. */
 const worthwhileShare = 0.97;
 
 function packedHere(plain: Uint8Array): Uint8Array {
@@ -53,12 +53,12 @@ export async function insertSources(tx: Db, sources: readonly Source[]): Promise
   for (const batch of batches(sourceRows(sources))) await query(tx, rowsInserted(batch));
 }
 
-/** Part of a statement: inserts small sources. */
+/** Part of a statement: inserts small sources. `ending` follows the insert. */
 export function sourcesInserted(sources: readonly Source[], ending: SQL): SQL {
   return sql`${rowsInserted(sourceRows(sources))}${ending}`;
 }
 
-/** Inserts rows of another database unchanged. Skips those that exist already. */
+/** Inserts pieces as they were exported from another database. Skips those that exist already. */
 export async function insertNewChunks(tx: Db, rows: readonly ChunkRow[]): Promise<void> {
   await query(tx, sql`${rowsInserted(rows)} on conflict do nothing`);
 }
@@ -108,7 +108,7 @@ function* batches(rows: readonly ChunkRow[]): Generator<ChunkRow[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** Changes the number of shares of a source, and removes it at 0. */
+/** Sets the number of shares of a source, or removes the source if the number is 0. */
 export async function markSourceShares(tx: Db, id: string, shares: number): Promise<void> {
   await query(
     tx,
@@ -118,7 +118,7 @@ export async function markSourceShares(tx: Db, id: string, shares: number): Prom
   );
 }
 
-/** One piece, decompressed; undefined after the end. */
+/** Finds one piece, and decompresses it. Undefined after the last piece. */
 export async function findChunk(db: Db, sourceId: string, part: number, seq: number): Promise<Uint8Array | undefined> {
   const [chunk] = await query<{ compressed: boolean; bytes: Uint8Array }>(
     db,

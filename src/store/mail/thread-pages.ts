@@ -6,15 +6,15 @@ import { threadFields } from "./threads.ts";
 export interface ThreadsPage {
   inboxId: string;
   isRead: boolean | undefined;
-  /** The number of threads in the list: a page far down is counted from the other end. */
+  /** The number of threads in the list, so that a page near the end can be counted from there. */
   total: number;
   limit: number;
   offset: number;
 }
 
 /**
- * A page of threads, latest message first. Their numbers are found in the index only, then the rows of the page are read. One index
- * serves all three lists: the list of read and unread threads merges the two halves of the index.
+ * Lists a page of threads, in the order of their latest messages, newest first. The statement finds the keys of the page in an index, and
+ * then reads only the rows of the page. The index begins with `is_read`, so the list of all threads merges its two halves.
  */
 export async function listThreads(db: Db, page: ThreadsPage): Promise<ThreadState[]> {
   const { inboxId, isRead, total, offset } = page;
@@ -26,7 +26,7 @@ export async function listThreads(db: Db, page: ThreadsPage): Promise<ThreadStat
   const order = sql.raw(fromTop ? "order by last_seq desc" : "order by last_seq");
   const half = (read: boolean) =>
     sql`select is_read, last_seq from threads where inbox_id = ${inboxId} and is_read = ${sql.raw(String(read))} ${order}`;
-  // Each half stops where the page must end. Without that limit the planner would sort all threads.
+  // Each half is read only up to the end of the page. Without that limit the planner would sort all threads.
   const stopping = (read: boolean) => sql`(${half(read)} limit ${passed + limit})`;
   const keys: SQL =
     isRead === undefined
@@ -40,7 +40,7 @@ export async function listThreads(db: Db, page: ThreadsPage): Promise<ThreadStat
   );
 }
 
-/** A thread of an account, in an inbox that exists. */
+/** Finds a thread of an account, if its inbox exists. */
 export async function findThread(db: Db, accountId: string, id: string): Promise<ThreadState | undefined> {
   const [thread] = await query<ThreadState>(
     db,

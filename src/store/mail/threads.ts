@@ -8,7 +8,7 @@ import { threads } from "../schema.ts";
 /** The fields of a thread `t` that domain/conversation.ts uses. */
 export const threadFields = selected(threads, "t");
 
-/** The columns of a thread that change with a message or with reading it. */
+/** The columns of a thread that change if a message is added, or if the thread is marked as read or unread. */
 export const threadChanges = [
   "isRead",
   "messageCount",
@@ -23,7 +23,7 @@ export const threadChanges = [
 
 const threadAssigned = assigned(threads, threadChanges);
 
-/** Writes decided threads under the lock on their inboxes. */
+/** Writes changed threads. The caller has locked their inboxes. */
 export async function markThreads(tx: Db, states: readonly ThreadState[]): Promise<void> {
   if (states.length === 0) return;
   await query(

@@ -17,8 +17,8 @@ export interface UnparsedMail {
 type Row = typeof unparsedMails.$inferSelect;
 
 /**
- * Inserts a mail with an outbox row, by which any process parses and files it later. Returns false and writes nothing if none of its
- * inboxes exists any more.
+ * Inserts an unparsed mail and an outbox row, so that some process parses and files it later. Returns false and writes nothing if none of
+ * its inboxes exists any more.
  */
 export async function insertUnparsedMail(
   tx: Db,
@@ -79,7 +79,7 @@ export interface ParseSettlement extends ClaimKey {
   dueAt: Date | null;
 }
 
-/** Puts mails off, and removes rows without a mail. Returns the ids whose claims were in force. */
+/** Sets the next attempts, and deletes outbox rows whose mail does not exist. Returns the subject ids of the claims that were in force. */
 export async function settleParses(db: Db, settlements: readonly ParseSettlement[]): Promise<Set<string>> {
   const rows = await query<{ subjectId: string }>(
     db,

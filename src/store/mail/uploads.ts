@@ -23,21 +23,21 @@ export interface NewUpload {
   sourceId: string;
   filename: string;
   contentType: string;
-  /** The reserved size, until the true size is known. */
+  /** The size that counts against the limit until the upload is complete and its true size is known. */
   sizeBytes: number;
   createdAt: Date;
   expiresAt: Date;
 }
 
-/** The limit of an account in bytes, for all its uploads or only for those that are still coming. */
+/** The limit of an account in bytes: for all its uploads, or only for those that are not complete yet (`coming`). */
 export interface Room {
   mostBytes: number;
   among: "all" | "coming";
 }
 
 /**
- * Inserts an upload, behind a lock, so that the limit is exact. If there is no room, it writes nothing and returns the time at which the
- * first upload expires.
+ * Inserts an upload after locking the account, so that the limit is exact. If there is no room, it writes nothing, and returns the time at
+ * which the first upload expires.
  */
 export function insertUpload(
   db: Db,
@@ -61,15 +61,15 @@ export function insertUpload(
 }
 
 /**
- * Inserts one piece of an upload. The first piece has the share of the upload. Returns false and writes nothing if the upload was pruned
- * meanwhile, because no row would own the piece.
+ * Inserts one piece of an upload. The first piece also counts the share of the upload. Returns false and writes nothing if the upload was
+ * pruned meanwhile, because nothing would ever delete the piece.
  */
 export async function insertPiece(db: Db, uploadId: string, sourceId: string, chunk: Chunk): Promise<boolean> {
   const { part, seq, compressed, bytes } = chunk;
   const shares = part === 0 && seq === 0 ? 1 : null;
   const written = await query(
     db,
-    // Without an array, which would be one more copy of the bytes.
+    // The bytes are a parameter by themselves: an array would be one more copy of them.
     sql`insert into source_chunks (source_id, part, seq, compressed, shares, bytes)
         select ${sourceId}, ${part}::int4, ${seq}::int4, ${compressed}::bool, ${shares}::int4, ${bytes}::bytea
         from uploads where id = ${uploadId} and completed_at is null for share
@@ -78,7 +78,7 @@ export async function insertPiece(db: Db, uploadId: string, sourceId: string, ch
   return written.length === 1;
 }
 
-/** Completes an upload. From now on a request can name it. */
+/** Completes an upload, so that requests can name it. False if it is complete already or does not exist. */
 export async function markUploadComplete(
   db: Db,
   id: string,
@@ -97,7 +97,7 @@ export async function markUploadComplete(
   return marked.length === 1;
 }
 
-/** A complete upload that has not expired. */
+/** Finds an upload of an account that is complete and has not expired. */
 export async function findUpload(db: Db, accountId: string, id: string, now: Date): Promise<Upload | undefined> {
   const [upload] = await query<Upload>(
     db,
@@ -125,7 +125,7 @@ export function expireUpload(db: Db, accountId: string, id: string, now: Date): 
   });
 }
 
-/** Removes an upload that belongs to one request and has no other use. If a mail has its files, the mail has its own share of them. */
+/** Removes an upload that only one request used. If a mail has attached its file, the bytes stay, because the mail has its own share. */
 export function removeUpload(db: Db, id: string): Promise<void> {
   return transaction(db, async (tx) => {
     const gone = await query<{ sourceId: string }>(
@@ -140,8 +140,8 @@ export function removeUpload(db: Db, id: string): Promise<void> {
 }
 
 /**
- * Releases the bytes of expired uploads, and removes uploads that were never completed. Two statements: the first waits for the last write
- * to an upload, and only a statement that begins after that write sees it.
+ * Releases the bytes of expired uploads, and removes those that were never completed. Returns how many. It needs two statements: the first
+ * waits for a piece that is just being written, and only a statement that begins after that sees the piece.
  */
 export async function releaseUploads(tx: Db, now: Date, limit: number): Promise<number> {
   const over = await query<{ sourceId: string }>(
@@ -159,7 +159,7 @@ export async function releaseUploads(tx: Db, now: Date, limit: number): Promise<
   return over.length;
 }
 
-/** Removes rows whose bytes were released long enough ago. */
+/** Removes up to `limit` uploads that expired at `instant` or before, and whose bytes are released. Returns how many. */
 export async function removeUploadsBefore(tx: Db, instant: Date, limit: number): Promise<number> {
   const removed = await query(
     tx,

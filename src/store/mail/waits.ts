@@ -4,7 +4,7 @@ import type { MailHead } from "../../domain/mail-filter.ts";
 import { selected } from "../columns.ts";
 import { messages } from "../schema.ts";
 
-/** An inbound mail, with its number among the inbound mail of its inbox. */
+/** An inbound mail. `number` is its number among the inbound mails of its inbox. */
 export interface NumberedMail extends MailHead {
   id: string;
   number: number;
@@ -18,17 +18,17 @@ const beyondAll = 2 ** 31;
 
 export interface MailRange {
   inboxId: string;
-  /** After this number. */
+  /** Lists mails with a number above this one. */
   behind: number;
-  /** Before this number; undefined: no end. */
+  /** Lists mails with a number below this one; undefined: up to the last one. */
   before?: number;
   order: "oldest first" | "newest first";
   limit: number;
 }
 
 /**
- * Lists inbound mail of an inbox without bodies, with the fields for filters, and the number of the last mail at the same instant.
- * Undefined if the inbox does not exist.
+ * Lists inbound mails of an inbox with the fields that filters need, without bodies. Also returns the number of the last inbound mail, read
+ * at the same instant. Undefined if the inbox does not exist.
  */
 export async function listMailInRange(
   db: Db,
@@ -50,8 +50,8 @@ export async function listMailInRange(
 }
 
 /**
- * The number of inbound mails of an inbox up to one of its messages. Up to an outbound message that is the number of all messages less
- * the number of outbound ones, since both are numbered without gaps.
+ * Counts the inbound mails of an inbox up to one of its messages. Up to an outbound message, this is its number among all messages less
+ * its number among outbound ones, since both are numbered without gaps.
  */
 export async function findNumberAt(db: Db, inboxId: string, messageId: string): Promise<number | undefined> {
   const [found] = await query<{ number: number }>(
@@ -62,7 +62,7 @@ export async function findNumberAt(db: Db, inboxId: string, messageId: string): 
   return found?.number;
 }
 
-/** The inboxes with mail after a seen number, and those that do not exist. Each costs one look-up by key. */
+/** Lists the inboxes with mail after the seen number, and those that do not exist (`lives` is false). Each costs one look-up by key. */
 export async function listChangedInboxes(
   db: Db,
   seen: ReadonlyMap<string, number>,

@@ -4,11 +4,11 @@ import type { Claim } from "./claims.ts";
 import { inboxOrders } from "./inbox-order.ts";
 import type { Kind } from "./kinds.ts";
 
-/** The most lanes of one sweep. */
+/** The most lanes that one claim finds along the index (`sweep`). */
 const sweepLanes = 64;
-/** The newest rows that one claim looks at, in any state. Usually either few or all of them are ready. */
+/** The number of newest rows, in any state, among which one claim looks for ready ones. */
 const newestRows = 256;
-/** The most inboxes of a lane that one claim skips because they must wait. */
+/** The most inboxes of a lane that a claim looks at and skips, because they must wait. Then it stops looking in that lane. */
 const mostPassedBy = 256;
 
 /**
@@ -39,7 +39,7 @@ export function claimStatement(claim: Claim, claimedRows: SQL): SQL {
     from (select) one left join (${claimedRows}) found on true`;
 }
 
-/** `own_lanes`: the lanes that this claim has locked, and how many rows of each may start. `shares`: how many rows accounts may start. */
+/** `own_lanes`: the lanes that this claim has locked, with the number of rows that may start in each. `shares`: that number by account. */
 function lanesAskedFor({ kind, lanes, accounts, ...claim }: Claim, ready: SQL): SQL {
   const strangers = sql`${claim.strangers ? 1 : 0}::int`;
   return sql`known as materialized (
@@ -78,13 +78,13 @@ function lanesAskedFor({ kind, lanes, accounts, ...claim }: Claim, ready: SQL): 
 function inboxesOnOffer(claim: Claim, ready: SQL): SQL {
   const { kind, claimer, claimNumber } = claim;
   const held = sql`exists (${inboxOrders[kind.inboxOrder].heldBy(kind, claimer)})`;
-  // If no account is full, the statement has no look-up for full accounts.
+  // An account is full if it may start no more rows. The look-up for that is left out of the statement if no account is full.
   const isFull = claim.accounts.some(({ slots }) => slots <= 0)
     ? (account: SQL, lane: SQL) =>
         sql`exists (select from shares where shares.account_id = ${account} and shares.pace = ${lane}.pace and share <= 0)`
     : () => no;
   const walk = sql.raw("walk");
-  /** The next inbox of the walk. From the end it continues at the beginning, up to the inbox that was served last. */
+  /** Finds the next inbox of the walk. After the last inbox the walk begins again at the first, and ends at the one served last. */
   const nextInbox = (where: SQL) => sql`
           ${inboxBetween(ready, sql.raw("walk.leg"), sql.raw("walk.inbox_id"), sql.raw("case walk.leg when 0 then '~' else walk.last_inbox end"), where)}
           union all
@@ -157,13 +157,13 @@ function inboxesOnOffer(claim: Claim, ready: SQL): SQL {
     )`;
 }
 
-/** The first account of a lane within bounds. */
+/** Finds the first account of a lane with an id after `from`, up to `until`. */
 function accountBetween(ready: SQL, lane: SQL, leg: SQL, from: SQL, until: SQL): SQL {
   return sql`(select o.account_id, ${leg} as account_leg from outbox o where ${ready} and o.lane = ${lane}.lane
             and o.account_id > ${from} collate "C" and o.account_id <= (${until}) collate "C" order by o.account_id limit 1)`;
 }
 
-/** The first inbox, within bounds, of the walk's account. */
+/** Finds the first inbox of the walk's account with an id after `from`, up to `until`. */
 function inboxBetween(ready: SQL, leg: SQL, from: SQL, until: SQL, where: SQL): SQL {
   return sql`(select o.inbox_id, o.lane, ${leg} as leg from outbox o where ${where} and ${ready} and o.lane = walk.lane
             and o.account_id = walk.account_id and o.inbox_id > ${from} collate "C" and o.inbox_id <= (${until}) collate "C"
@@ -224,7 +224,10 @@ function rowsTaken({ kind, othersSlots, claimNumber, limit, ...claim }: Claim, r
     claimed as (select taken.*, chosen.turn from taken join chosen using (subject_id))`;
 }
 
-/** Jumps from lane to lane along the index. */
+/**
+ * Lists the lanes with ready rows after the lane `after`, at most 64 (`sweepLanes`). Each step finds the next lane by one look-up in the
+ * index, so that the other rows of a lane are not read.
+ */
 function sweep(ready: SQL, after: string): SQL {
   return sql`
       select (select o.lane from outbox o where ${ready} and o.lane > ${after}::text collate "C" order by o.lane limit 1), 1
@@ -233,7 +236,10 @@ function sweep(ready: SQL, after: string): SQL {
       from swept where swept.lane is not null and step < ${sweepLanes}::int`;
 }
 
-/** Ids are made in the order of time, so the newest rows are at the end of the primary key. */
+/**
+ * Lists the inboxes of the newest ready rows. Ids sort by the time of their creation, so the newest rows of a kind are the last ones in
+ * the primary key.
+ */
 function newestInboxes({ name, idPrefix }: Kind): SQL {
   return sql`
       select lane, account_id, inbox_id, max(subject_id) as latest
@@ -244,7 +250,8 @@ function newestInboxes({ name, idPrefix }: Kind): SQL {
 }
 
 const no = sql.raw("false");
-// Empty CTEs for parts that a claim does not need. A parameter could not switch off a part: a prepared plan does not depend on parameters.
+// Empty selects for the CTEs that a claim does not need. A condition with a parameter would not save their cost, because the plan of a
+// prepared statement does not depend on its parameters.
 const noLanes = sql.raw(
   `select ''::text collate "C", 1 where false union all select lane, step from swept where false`,
 );

@@ -3,24 +3,24 @@ import { selected } from "../columns.ts";
 import { outbox } from "../schema.ts";
 import type { Kind } from "./kinds.ts";
 
-/** A request for rows of the outbox: no more than the process can start at once. */
+/** The parameters of a claim: which rows of the outbox a process takes, at most as many as it can start at once. */
 export interface Claim {
   kind: Kind;
   /** The number of this process, which no other process has. */
   claimer: number;
-  /** The most rows in all. */
+  /** The most rows that the claim takes from all lanes together. */
   limit: number;
   /** The end of the lease. */
   leasedUntil: Date;
-  /** Lanes with a known number of rows that may start now (0: none). */
+  /** The lanes for which this process knows how many rows may start now (`slots`; 0: none). */
   lanes: readonly KnownLane[];
-  /** Whether a lane that is not in `lanes` may start a row. */
+  /** Whether the claim may take one row of each lane that is not in `lanes`. */
   strangers: boolean;
-  /** The accounts with many running rows in this process. */
+  /** The accounts for which this process knows how many rows may start now. For all others `othersSlots` holds. */
   accounts: readonly KnownAccount[];
-  /** The most rows of each pace that every other account may start now. */
+  /** The most rows of each pace that an account may start now if it is not in `accounts`. */
   othersSlots: Readonly<Record<Pace, number>>;
-  /** Whether the inboxes of the newest rows get half of the slots. */
+  /** Whether half of the slots of a lane go to the inboxes of the newest rows. */
   newest: boolean;
   /** The lane after which the claim looks for lanes that are not in `lanes`, in the order of the index; undefined: it does not look. */
   sweepAfter: string | undefined;
@@ -32,26 +32,26 @@ export interface KnownLane {
   lane: string;
   slots: number;
   pace: Pace;
-  /** The account that was served last; `""` for none. */
+  /** The id of the account from which a row of this lane was last taken; `""` for none. */
   lastAccountId: string;
-  /** The inbox that was served last, by account. */
+  /** The id of the inbox from which a row of this lane was last taken, by account id. */
   lastInboxes: Readonly<Record<string, string>>;
 }
 
 /** How soon attempts in a lane are expected to end: most are `brisk`; `doubtful` ones failed the last time. Each pace has its own slots. */
 export type Pace = "brisk" | "slow" | "doubtful";
 
-/** An account's rows under way at one pace, and how many more may start. */
+/** The rows of an account at one pace: how many this process works on, and how many more may start. */
 export interface KnownAccount {
   accountId: string;
   pace: Pace;
-  /** The rows under way. Accounts with fewer come first. */
+  /** The number of rows that this process works on. Accounts with fewer are served first. */
   inHand: number;
-  /** The rows that may still start. 0: the claim skips the account. */
+  /** The number of rows that may start now. 0: the claim skips the account. */
   slots: number;
 }
 
-/** A claim returns a row even if it claimed nothing, with the end of the sweep. */
+/** A row of the claim's result. If nothing was claimed, there is one row without a `subjectId`, for the other columns. */
 export interface ClaimedRow {
   /** The lane after which the next sweep begins; null if this one has reached the end. */
   sweptTo: string | null;
@@ -68,7 +68,7 @@ export interface ClaimedItem {
   attempt: number;
   forgivenAttempts: number;
   createdAt: Date;
-  /** Its number among the rows of its lane that were taken in order; null for a row that was taken because it is new. */
+  /** The rank of its inbox in its lane, by which inboxes alternate; null if it was taken only because it is new. */
   turn: number | null;
   /** Whether its inbox has more mail for that lane, which waits until this row is settled. */
   hasMore: boolean;
@@ -77,7 +77,7 @@ export interface ClaimedItem {
 export interface Claimed<Item extends ClaimedItem> {
   items: Item[];
   sweptTo: string | undefined;
-  /** Whether another process was claiming from a lane at the same time: claim again soon. */
+  /** Whether another process was claiming from one of the lanes at the same time. If so, the caller should claim again soon. */
   contended: boolean;
   /** Whether new rows wait because another process is starting earlier rows of their inbox. It will probably take these too. */
   behindAnother: boolean;

@@ -18,13 +18,13 @@ const ofEndpoint = selected(endpoints, "w", [
   "include",
 ]);
 
-/** A claimed delivery with all that its request needs. The fields of a deleted event or endpoint are null. */
+/** A claimed delivery, with the content of its event and the fields of its endpoint. The fields are null if either was deleted. */
 export type ClaimedDelivery = ClaimedItem & { eventId: string } & Nullable<EventContent> &
   Nullable<Selected<typeof ofEndpoint> & { webhookId: string }>;
 
 /**
- * Claims deliveries and reads what their requests need in one statement. So a process can hardly die between counting an attempt and
- * sending it, which would show receivers a gap in the numbers of attempts.
+ * Claims deliveries, and reads the events and endpoints for their requests in the same statement. So there is little time between counting
+ * an attempt and sending it: if a process dies in between, receivers see a gap in the numbers of attempts.
  */
 export async function claimDeliveries(db: Db, claim: Claim): Promise<Claimed<ClaimedDelivery>> {
   const rows = await query<ClaimedDelivery & ClaimedRow>(
@@ -59,10 +59,13 @@ export interface DeliveryLog {
   limit: number;
 }
 
-/** An attempt and its endpoint, which is null for a deleted default endpoint. */
+/** An attempt to deliver an event, with the id of its endpoint, which is null for a deleted default endpoint. */
 export type LoggedDelivery = Selected<typeof loggedFields> & { webhookId: string | null };
 
-/** Lists the attempts at an event by endpoint, the first attempt first. The default endpoint comes first: `acc_` sorts before `whk_`. */
+/**
+ * Lists the attempts to deliver an event, by lane and then by number. The default endpoint comes first, because its lane is the id of the
+ * account, and `acc_` sorts before `whk_`.
+ */
 export function listDeliveries(db: Db, { accountId, eventId, after, limit }: DeliveryLog): Promise<LoggedDelivery[]> {
   return query<LoggedDelivery>(
     db,

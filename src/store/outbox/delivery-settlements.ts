@@ -6,7 +6,7 @@ import { endpointLane } from "../events/endpoints.ts";
 import { eventsAndDeliveries } from "../events/fan-out.ts";
 import { deliveries } from "../schema.ts";
 
-/** The log keeps this many attempts of one delivery, the last ones. */
+/** The number of attempts of one delivery that the log keeps: the last ones. */
 const keptAttempts = 100;
 
 export type DeliveryRow = typeof deliveries.$inferSelect;
@@ -32,23 +32,23 @@ export interface DeliverySettlement {
   eventId: string;
   lane: string;
   attempt: number;
-  /** When the next attempt is due; null if there is nothing left to do. */
+  /** When the next attempt is due; null if there will be none. */
   dueAt: Date | null;
   /** Whether the attempt does not count against the schedule of retries. */
   isForgiven: boolean;
   /** The result for the log; null if there is nothing to log. */
   logged: Pick<DeliveryRow, (typeof resultFields)[number]> | null;
-  /** The answer of the endpoint; null if it does not change the endpoint's row. */
+  /** The endpoint's answer to the attempt; null if it does not change the row of the endpoint. */
   answer: EndpointAnswer | null;
 }
 
-/** The answer of an endpoint. It does not count if the endpoint has another address by now. */
+/** An answer to an attempt. It does not count if the endpoint has another URL by now. */
 export interface EndpointAnswer {
   url: string;
   /** `well`: 2xx. `gone`: 410, which disables the endpoint. `badly`: any other answer, or none. */
   answered: "well" | "badly" | "gone";
   at: Date;
-  /** Disables the endpoint if it has failed since this instant or longer; null if a failure does not disable it. */
+  /** The endpoint is disabled if its failures began at this instant or before; null if a failure does not disable it. */
   disabledIfSince: Date | null;
   /** The id for the `webhook.disabled` event; null if this answer cannot disable the endpoint. */
   disabledEventId: string | null;
@@ -64,15 +64,15 @@ export interface SettledDeliveries {
   /** The deliveries whose claim was in force. */
   inForce: Set<string>;
   disabled: DisabledEndpoint[];
-  /** Whether the `webhook.disabled` events have deliveries. */
+  /** Whether deliveries of `webhook.disabled` events were inserted. */
   hasDeliveries: boolean;
 }
 
 /**
- * Writes the results of attempts in one statement: a row of the log for each, and the end of its outbox row or the next attempt.
- * Only the claim that is in force may change the outbox. The log takes every attempt that was made, also by a process that was
- * suspended past its lease, and drops the oldest attempts. The statement also disables endpoints, inserts their `webhook.disabled` events,
- * and ends the deliveries of this batch to those endpoints.
+ * Writes the results of attempts in one statement. Each result is logged, and its outbox row is deleted or waits for the next attempt. Only
+ * the claim that is in force may change the outbox. The log takes every attempt that was made, even by a process that was suspended past
+ * its lease, and drops the oldest attempts. The statement also disables endpoints, inserts their `webhook.disabled` events, and ends the
+ * deliveries of this batch to those endpoints.
  */
 export async function settleDeliveries(db: Db, settlements: readonly DeliverySettlement[]): Promise<SettledDeliveries> {
   const values = settlements.map(({ logged, answer, ...settled }) => ({ ...settled, ...logged, ...answer }));
@@ -124,7 +124,7 @@ interface Row {
 }
 
 /*
- * Most batches have no answers that change an endpoint. Their statement has none of the following parts.
+ * Most batches have no answers that change an endpoint. Their statement leaves out the following parts.
  */
 
 const noAnswers = sql``;

@@ -1,9 +1,9 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { InboxOrder, Kind } from "./kinds.ts";
 
-/** The SQL of an order among the rows of an inbox. `o` is a row that a claim may take. */
+/** The SQL of an `InboxOrder`, for the statement that claims rows. In it, `o` is a row that the claim may take. */
 interface OrderInSql {
-  /** Selects rows that make the inbox of `o` wait. */
+  /** Selects the rows because of which the inbox of `o` must wait. */
   heldBy(kind: Kind, claimer: number): SQL;
   /** The most rows of an inbox that one claim takes. */
   rowsOfInbox: SQL;
@@ -13,10 +13,10 @@ interface OrderInSql {
   behindAnother: SQL;
 }
 
-/** How long other processes wait for a claimed row to become a request on the wire. */
+/** How long other processes wait for the process that claimed a row to send its request. */
 const startsWithinMs = 2000;
 
-/** The slots of a lane divided by its inboxes on offer, rounded up: with this many rows each, the inboxes fill the slots. */
+/** The slots of a lane divided by the inboxes that are offered, rounded up, so that the rows of all inboxes fill the slots. */
 const fillingTheSlots = sql.raw("(slots + least(inboxes, slots) - 1) / least(inboxes, slots)");
 const no = sql.raw("false");
 
@@ -44,7 +44,7 @@ export const inboxOrders: Readonly<Record<InboxOrder, OrderInSql>> = {
 
 const startedLately = sql.raw(`r.claimed_at > clock_timestamp() - interval '${startsWithinMs} ms'`);
 
-/** The kind is part of the text, because a prepared plan does not depend on parameters. */
+/** Selects the running rows of the inbox and lane of `o`. The kind is not a parameter: the plan would not depend on it. */
 function runningOfInbox({ name }: Kind): SQL {
   return sql.raw(
     `select 1 from outbox r where r.state = 'running' and r.inbox_id = o.inbox_id and r.lane = o.lane and r.kind = '${name}'`,

@@ -6,9 +6,9 @@ export interface Kind {
   /** The prefix of its subject ids. Ids sort by creation time, so the newest rows of a kind are the last ones with its prefix. */
   idPrefix: string;
   inboxOrder: InboxOrder;
-  /** Whether each of its lanes has rows of one account alone. */
+  /** Whether each lane of this kind has rows of only one account. */
   hasOwnLanes: boolean;
-  /** Whether its attempts are in the log of deliveries, also those without a known result. */
+  /** Whether attempts of this kind are written to the log of deliveries, even if their results are not known. */
   isLogged: boolean;
 }
 

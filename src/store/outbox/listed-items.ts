@@ -14,7 +14,7 @@ export interface ListedItem extends Pick<OutboxItem, "state" | "attempt" | "crea
   eventId: string | null;
   /** Null for an event without an inbox. */
   inboxId: string | null;
-  /** The recipients of this row who still wait; or the address of the webhook, if there is one. */
+  /** The pending recipients of this row; or the URL of the webhook, if there is one. */
   to: string[];
   lastError: string | null;
 }
@@ -28,7 +28,7 @@ export interface ItemsPage {
   limit: number;
 }
 
-/** Lists the oldest rows first. */
+/** Lists the rows of an account in the outbox, the oldest first. */
 export function listItems(db: Db, { accountId, kind, state, inboxId, after, limit }: ItemsPage): Promise<ListedItem[]> {
   const filters = [
     state && sql`o.state = ${state}`,
@@ -48,7 +48,7 @@ export async function findItem(db: Db, accountId: string, id: string): Promise<L
   return item;
 }
 
-/** Makes a waiting row ready. Its schedule and deadline stay. Returns its kind, or undefined if it was not waiting. */
+/** Makes a waiting row ready. Its schedule of retries and its deadline stay. Returns its kind, or undefined if it was not waiting. */
 export async function markItemReady(db: Db, accountId: string, id: string): Promise<OutboxKind | undefined> {
   const [row] = await query<{ kind: OutboxKind }>(
     db,
@@ -57,7 +57,7 @@ export async function markItemReady(db: Db, accountId: string, id: string): Prom
   return row?.kind;
 }
 
-/** Deletes a delivery that is not under way. Its attempts stay in the log. */
+/** Deletes a delivery that is not running. Its attempts stay in the log. Returns whether it was deleted. */
 export async function deleteDelivery(db: Db, accountId: string, id: string): Promise<boolean> {
   const rows = await query(
     db,

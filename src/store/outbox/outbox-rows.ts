@@ -11,7 +11,7 @@ export function insertOutboxItems(tx: Db, items: readonly NewOutboxItem[]): Prom
   return insertRows(tx, outbox, items);
 }
 
-/** Claims rows (claim-statement.ts). */
+/** Claims rows that are ready (claim-statement.ts). */
 export async function claimReady(db: Db, claim: Claim): Promise<Claimed<ClaimedItem>> {
   const rows = await query<ClaimedItem & ClaimedRow>(
     db,
@@ -27,7 +27,7 @@ export interface Promotion {
   inHand: readonly string[];
   leaseMs: number;
   limit: number;
-  /** The number of this process if no other process is alive: then the claims of other numbers are due, whatever their lease. */
+  /** Given if no other process is alive: the number of this process. Then the claims of all other numbers are due at once. */
   onlyClaimer?: number | undefined;
 }
 
@@ -62,10 +62,10 @@ export async function markDueReady(db: Db, promotion: Promotion): Promise<number
   return row?.count ?? 0;
 }
 
-/** The row and attempt of a claim: a later claim of the same row has another attempt. */
+/** Identifies a claim: its row and attempt number. A later claim of the same row has a higher number. */
 export type ClaimKey = Pick<ClaimedItem, "subjectId" | "attempt">;
 
-/** Releases claims that were not started: they are first in line again, and the attempt does not count. */
+/** Releases claims that were not started: their rows are ready again, at their old position, and the attempt is not counted. */
 export async function releaseItems(db: Db, claims: readonly ClaimKey[]): Promise<void> {
   if (claims.length === 0) return;
   await query(
@@ -76,7 +76,7 @@ export async function releaseItems(db: Db, claims: readonly ClaimKey[]): Promise
   );
 }
 
-/** Renews the leases of rows that take longer. */
+/** Renews the leases of claimed rows that this process still works on, unless another process has claimed them since. */
 export async function renewLeases(db: Db, claims: readonly ClaimKey[], leasedUntil: Date): Promise<void> {
   if (claims.length === 0) return;
   await query(
@@ -86,7 +86,7 @@ export async function renewLeases(db: Db, claims: readonly ClaimKey[], leasedUnt
   );
 }
 
-/** Makes waiting rows ready in lanes that answer again, at most `limit`, the oldest first. Returns how many. */
+/** Makes at most `limit` waiting rows of lanes ready, the oldest first, because the servers of the lanes answer again. Returns how many. */
 export async function markLanesReady(
   db: Db,
   kind: OutboxKind,
@@ -111,7 +111,7 @@ export async function markLanesReady(
   return row?.count ?? 0;
 }
 
-/** Finds the earliest due time among the rows that are not ready. */
+/** Finds the earliest `dueAt` of the running and waiting rows of a kind. */
 export async function findNextDueAt(db: Db, kind: OutboxKind): Promise<Date | undefined> {
   const [row] = await query<{ dueAt: Date }>(
     db,

@@ -9,11 +9,11 @@ import { attachments, messages } from "../schema.ts";
 
 export interface NamedFiles {
   uploadIds: readonly string[];
-  /** Attachments of messages, by stored name. */
+  /** Attachments of messages, each by its message and its stored filename. */
   attachments: readonly { messageId: string; filename: string }[];
 }
 
-/** The found files, by the index of their name. A file of an expired upload has no source. */
+/** The files that were found, by their index in `NamedFiles`. If an upload has expired, its `sourceId` is "". */
 export interface FilesFound {
   uploads: ReadonlyMap<number, FoundFile>;
   attachments: ReadonlyMap<number, FoundFile>;
@@ -21,7 +21,7 @@ export interface FilesFound {
 
 type FoundRow = FoundFile & { kind: "upload" | "attachment"; index: number };
 
-/** Finds files of an account in one statement. A file of another account takes as long as a missing one. */
+/** Finds files of an account in one statement. Its time does not show whether a file is missing or belongs to another account. */
 export async function findFiles(db: Db, accountId: string, named: NamedFiles, now: Date): Promise<FilesFound> {
   const messageIds = named.attachments.map(({ messageId }) => messageId);
   const filenames = named.attachments.map(({ filename }) => filename);
@@ -45,7 +45,7 @@ export async function findFiles(db: Db, accountId: string, named: NamedFiles, no
   return { uploads: of("upload"), attachments: of("attachment") };
 }
 
-/** Lists those of these sources whose bytes were deleted. */
+/** Lists the ids among these whose source has no bytes any more. */
 export async function listLostSources(db: Db, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const lost = await query<{ id: string }>(
@@ -59,15 +59,15 @@ export async function listLostSources(db: Db, ids: readonly string[]): Promise<S
 
 /** Parts of the statement that writes sends (sending.ts), for sends with files. */
 export interface FilesWriting {
-  /** Locks the named sources: none is removed before the statement ends. */
+  /** Locks the sources that the sends name, so that none is removed before the statement ends. */
   held: SQL;
-  /** Whether all sources named by sends of the inbox `row.id` exist. */
+  /** A condition, which begins with `and`: all sources that sends of the inbox `row.id` name exist. */
   areHeld: SQL;
-  /** Writes the rows, the shares and the new bytes for the inboxes in `sender`. */
+  /** Inserts the attachments and the new sources, and adds shares of the others, for sends of the inboxes in the set `sender`. */
   written: SQL;
 }
 
-/** Empty parts if no send has a file, so that the statement stays short. */
+/** Returns the parts for these sends. They are empty if no send has a file, so that the statement stays short. */
 export function filesWriting(files: readonly FiledFiles[]): FilesWriting {
   if (files.length === 0) return { held: nothing, areHeld: nothing, written: nothing };
   const own = files.flatMap(({ source, inboxId }) => (source === undefined ? [] : [{ inboxId, sourceId: source.id }]));
@@ -93,7 +93,7 @@ export function filesWriting(files: readonly FiledFiles[]): FilesWriting {
 
 const nothing = sql``;
 
-/** Each source once, even if a mail has several of its parts. */
+/** Lists the existing sources that a mail uses, each once, even if the mail has several parts of it. */
 function wantedOf({ inboxId, attachments, source }: FiledFiles): { inboxId: string; sourceId: string }[] {
   const ids = new Set(attachments.map(({ sourceId }) => sourceId).filter((id) => id !== source?.id));
   return [...ids].map((sourceId) => ({ inboxId, sourceId }));

@@ -18,15 +18,15 @@ export interface Canceled {
   inboxId: string;
   /** The status before the cancellation. */
   status: (typeof messages.$inferSelect)["status"];
-  /** Undefined if there is nothing left to cancel. */
+  /** `in_progress`: an attempt is under way, so nothing was canceled. Undefined if there was nothing left to cancel. */
   outcome: "canceled" | "in_progress" | undefined;
   hasDeliveries: boolean;
 }
 
 /**
- * Deletes the outbox rows of a mail: all of them, or none. The lock on a row decides between this and a claim, as it does between two
- * claims: a row that another process has locked, or has claimed meanwhile, counts as an attempt under way. If the attempt number of a row
- * is unchanged, so are its recipients. Undefined if the account has no such message.
+ * Deletes the outbox rows of a mail, all of them or none, and marks its pending recipients as failed. It deletes none if a row is running,
+ * is locked by another process, or was claimed between the read and the lock, which its attempt number shows: then an attempt may be under
+ * way. Undefined if the account has no such message.
  */
 export async function markCanceled(db: Db, cancellation: Cancellation): Promise<Canceled | undefined> {
   const { accountId, messageId, at, eventId, failure } = cancellation;

@@ -36,18 +36,18 @@ export type ForwardedRow = Selected<typeof forwardedFields> & {
   files: readonly AttachedFile[];
 };
 
-/** The parts of the message to read beside its header. */
+/** Which parts of the message to read in addition to its header fields. */
 export interface WantedOfForward {
   bodies: boolean;
   files: boolean;
 }
 
-/** A forward quotes at most 1 MiB of a text. More is read, so that a longer text is recognised and cut. */
+/** The most characters of a text to read. A forward quotes at most 1 MiB: more is read, so that a longer text is recognised and cut. */
 const mostTextCharacters = 2 << 20;
 /** One character more than a forward uses of an HTML body, so that a longer body is recognised. */
 const mostHtmlCharacters = (512 << 10) + 1;
 
-/** The message, if its inbox exists and belongs to the account. */
+/** Finds the message to forward, if its inbox exists and belongs to the account. */
 export async function findForwarded(
   db: Db,
   accountId: string,

@@ -28,8 +28,9 @@ export function meetsUsedKey(error: unknown): boolean {
 }
 
 /**
- * Inserts the keys that are free or were used before `expiredBefore`, and returns their subjects. If another transaction is inserting
- * a key, the statement waits for it and then finds the key in use. Keys are inserted in order, so that two batches cannot deadlock.
+ * Inserts the uses whose keys are free or were last used at `expiredBefore` or earlier, and returns their subject ids. If another
+ * transaction is inserting a key, the statement waits for it and then finds the key in use. Keys are inserted in order, so that two
+ * batches cannot deadlock.
  */
 export async function insertKeyUses(tx: Db, uses: readonly KeyUse[], expiredBefore: Date): Promise<Set<string>> {
   if (uses.length === 0) return new Set();
@@ -45,7 +46,7 @@ export async function insertKeyUses(tx: Db, uses: readonly KeyUse[], expiredBefo
 
 const usedFields = selected(idempotencyKeys, "used", useFields);
 
-/** The lateral look-up uses the index even with a plan that was made while the table was empty. */
+/** Lists the uses of these keys. The lateral look-up uses the index even if the plan was made while the table was empty. */
 export async function listKeyUses(db: Db, names: readonly KeyName[]): Promise<KeyUse[]> {
   if (names.length === 0) return [];
   return query(

@@ -4,7 +4,7 @@ import type { OtherName } from "../../domain/send/wire-name.ts";
 import { recordSet } from "../rows.ts";
 import { messageNames } from "../schema.ts";
 
-/** The names that an attempt gave to a mail, beside its own Message-ID. */
+/** The names that a relay gave to a mail in an attempt, in addition to the mail's own Message-ID. */
 export interface Named {
   names?: readonly OtherName[] | undefined;
 }
@@ -20,7 +20,7 @@ export function keptNames(settled: SQL): SQL {
     )`;
 }
 
-/** Inserts names that become known later. Known ones stay as they are. */
+/** Inserts names that become known after an attempt. Skips names that are known already. */
 export async function insertNames(db: Db, names: readonly (OtherName & { messageId: string })[]): Promise<void> {
   if (names.length === 0) return;
   await query(
@@ -32,7 +32,7 @@ export async function insertNames(db: Db, names: readonly (OtherName & { message
   );
 }
 
-/** The id of a message that was sent under one of these names, which are hashed. */
+/** Finds the id of a message that was sent under one of these names, given by their hashes. */
 export async function findMessageNamed(db: Db, nameHashes: readonly string[]): Promise<string | undefined> {
   const [found] = await query<{ messageId: string }>(
     db,
@@ -42,13 +42,13 @@ export async function findMessageNamed(db: Db, nameHashes: readonly string[]): P
   return found?.messageId;
 }
 
-/** A name of one of our messages: its id, or the hash of the name that another server knows it by. */
+/** One of our messages, given by its id, or by the hash of the name by which another server knows it. */
 export interface AskedName {
   messageId?: string | undefined;
   nameHash?: string | undefined;
 }
 
-/** An outbound message, and the name that it was found by. */
+/** An outbound message, and the id or name hash by which it was found. */
 export interface NoticedMessage {
   id: string;
   /** The addresses of its recipients. */
@@ -56,7 +56,7 @@ export interface NoticedMessage {
   foundBy: string;
 }
 
-/** The outbound messages with these names, in inboxes that exist. */
+/** Lists the outbound messages with these names, if their inboxes exist. */
 export async function listNoticedMessages(db: Db, names: readonly AskedName[]): Promise<NoticedMessage[]> {
   if (names.length === 0) return [];
   const asked = names.map(({ messageId = null, nameHash = null }) => ({ messageId, nameHash }));

@@ -12,12 +12,12 @@ const shownFields = asJson(recipients, "r", [
   "delivery",
 ]);
 
-/** The recipients of an outbound message as JSON, in order of position. */
+/** Selects the recipients of an outbound message as JSON, in the order of their positions. */
 export function recipientsOf(message: string, fields: SQL = shownFields): SQL {
   return sql`(select json_agg(${fields} order by r.position) from recipients r where r.message_id = ${sql.raw(message)}.id)`;
 }
 
-/** The addresses of a message's recipients, separated by spaces, in any order. */
+/** Selects the addresses of a message's recipients as one text, separated by spaces, in any order. */
 export function addressesOf(messageId: string): SQL {
   return sql.raw(`(select string_agg(address, ' ') from recipients where message_id = ${messageId})`);
 }
@@ -53,7 +53,7 @@ export const decidedRecipients = sql`become as materialized (
           bool_or(status = 'sent' and not is_new) as was_sent,
           not bool_or(status = 'pending') and bool_or(status = 'failed') as has_failed,
           bool_or(unsure) as unsure,
-          -- The only ordered aggregate: each one sorts every group, which took 20 µs a message.
+          -- This is the only aggregate with an order, because each one sorts every group, which took 20 µs a message.
           jsonb_agg(jsonb_build_object('address', address, 'name', name, 'type', type, 'status', status,
             'providerMessageId', provider_message_id, 'failure', failure) order by position) as recipients,
           min(account_id) as account_id, min(at) as at, min(sent_event) as sent_event, min(failed_event) as failed_event

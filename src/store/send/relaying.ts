@@ -36,14 +36,14 @@ const messageFields = selected(messages, "m", [
 export interface RelayedRecipient extends Pick<RecipientOutcome, "address" | "name" | "type" | "status"> {
   position: number;
   destination: number;
-  /** Why nothing may be sent to this address; null if it may. */
+  /** The reason why no mail may be sent to this address; null if mail may be sent. */
   suppressedBy: SuppressionReason | null;
 }
 
-/** A message with everything that its mail is composed of, except for the attachments. */
+/** A message with all fields of its mail except for the attachments. */
 export type RelayedMessage = Selected<typeof messageFields> & { recipients: RelayedRecipient[] };
 
-/** Reads the messages of claimed rows. Suppressions are read after the claim, so that all that were committed before it count. */
+/** Reads the messages of claimed rows with the suppressions of their recipients. It runs after the claim, so that earlier ones count. */
 export function listRelayedMessages(
   db: Db,
   asked: readonly { id: string; accountId: string }[],
@@ -67,12 +67,12 @@ const messagesOfClaims = statement<RelayedMessage>(sql`select ${messageFields}, 
         from json_to_recordset(${sql.placeholder("asked")}::json) as asked (id text, "accountId" text)
         cross join lateral (select * from messages where id = asked.id limit 1) m`);
 
-/** Makes only ASCII letters lower case, whatever the locale of the database: in Turkish, I would become a dotless i. */
+/** Makes only ASCII letters lower case, whatever the locale of the database: in a Turkish one, `I` would become a dotless i. */
 function lowerCase(address: SQL): SQL {
   return sql`lower(${address} collate "C") collate "default"`;
 }
 
-/** The result of an attempt at one destination of a message. */
+/** The result of an attempt to send a message to one of its destinations. */
 export interface RelaySettlement {
   subjectId: string;
   messageId: string;
@@ -83,13 +83,13 @@ export interface RelaySettlement {
   /** The ids of the events that may follow: `message.sent` and `message.failed`. */
   sentEventId: string;
   failedEventId: string;
-  /** When the next attempt is due; null if there is nothing left to do. */
+  /** When the next attempt is due; null if there will be none. */
   dueAt: Date | null;
-  /** The decided recipients. */
+  /** The recipients whose result is known. */
   outcomes: readonly SettledRecipient[];
-  /** True if the mail host was busy. This is not counted as an attempt. */
+  /** Whether nothing was tried, because the mail host was busy. This does not count as an attempt. */
   isUntried: boolean;
-  /** True if the content was sent and no answer came: the mail may have been delivered. */
+  /** Whether the content was sent and no answer came, so that the mail may have been delivered. */
   isUnsure: boolean;
   /** The failure of the first recipient who waits for the next attempt; null if there is none. */
   lastError: string | null;
@@ -111,19 +111,19 @@ export async function lockMessages(tx: Db, ids: readonly string[]): Promise<void
 }
 
 export interface SettledRelays {
-  /** The settlements whose claims were in force. */
+  /** The subject ids of the settlements whose claims were in force. */
   inForce: Set<string>;
-  /** The settlements whose messages have a new event. */
+  /** The subject ids of the settlements whose messages have a new event. */
   withEvent: Set<string>;
   hasDeliveries: boolean;
-  /** The suppressions that are new. */
+  /** The ids of the suppressions that are new. */
   suppressed: readonly string[];
 }
 
 /**
- * Writes the results of attempts in one statement: the recipients, their messages, the events, and the end or the next attempt of
- * the outbox rows. Only a claim that is in force may write: a process that was stopped past its lease must not undo the work of
- * another. A message with several rows in the outbox must be locked by the caller (`lockMessages`).
+ * Writes the results of attempts in one statement: the recipients, their messages, and the events. It deletes the outbox rows, or sets the
+ * time of their next attempt. Only a claim that is in force may write, because another process may have claimed the row after the lease
+ * ended. The caller must lock each message that has several rows in the outbox (`lockMessages`).
  */
 export async function settleRelays(db: Db, settlements: readonly RelaySettlement[]): Promise<SettledRelays> {
   const outcomes = settlements.flatMap(({ subjectId, outcomes }) => outcomes.map((each) => ({ subjectId, ...each })));

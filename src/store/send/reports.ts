@@ -25,7 +25,7 @@ export async function lockReportedMessages(tx: Db, ids: readonly string[]): Prom
         where m.id = any(${wanted}) and m.direction = 'outbound' order by m.id for no key update of m`,
   );
   if (found.length === 0) return [];
-  // A separate statement: only one that begins after the lock sees what others wrote during the wait for it.
+  // A separate statement, because only one that begins after the lock sees the reports that others wrote during the wait for it.
   const known = await query<KeptReport>(
     tx,
     sql`select ${selectedReport} from reports r where r.message_id = any(${wanted}) order by r.received_at, r.id`,
@@ -41,11 +41,11 @@ export interface RawReport {
 
 export interface WrittenReports {
   hasDeliveries: boolean;
-  /** The suppressions that are new. */
+  /** The ids of the suppressions that are new. */
   suppressed: readonly string[];
 }
 
-/** Writes the decided rows in one statement, behind the lock. Only large raw reports are written before it, piece by piece. */
+/** Writes the reports and all that follows from them in one statement, under the lock. Large raw reports are written before, in pieces. */
 export async function insertReports(tx: Db, rows: ReportedRows, raw: readonly RawReport[]): Promise<WrittenReports> {
   const sources = raw.map((one) => ({ ...one, shares: 1 }));
   const small = sources.filter(({ chunks }) => chunks.length === 1);
@@ -82,7 +82,7 @@ export async function insertReports(tx: Db, rows: ReportedRows, raw: readonly Ra
   return { hasDeliveries: written?.hasDeliveries === true, suppressed: written?.suppressed ?? [] };
 }
 
-/** Leaves out the events of suppressions that existed before: they had one already. */
+/** Leaves out the `suppression.added` events of suppressions that existed before. */
 const ifSuppressionIsNew = sql` where row.type <> 'suppression.added'
   or row.data->'suppression'->>'id' in (select id from suppressed)`;
 
@@ -94,7 +94,7 @@ function reportsWritten(rows: readonly KeptReport[]): SQL {
     from ${recordSet(reports, rows, reportFields)} on conflict (id) do update set ${replaced(reports, reportChanges)}`;
 }
 
-/** The message of a return path, and the inbox that sent it. */
+/** The message to whose return path a mail was sent, and the inbox of that message. */
 export interface ReturnedMessage {
   inboxId: string;
   username: string;
@@ -104,7 +104,7 @@ export interface ReturnedMessage {
   sentTo: string[];
 }
 
-/** Undefined if the message is not ours, or if its inbox is gone. */
+/** Finds the message of a return path. Undefined if we did not send it, or if its inbox was deleted. */
 export async function findReturnedMessage(db: Db, messageId: string): Promise<ReturnedMessage | undefined> {
   const [returned] = await query<ReturnedMessage>(
     db,
@@ -116,7 +116,7 @@ export async function findReturnedMessage(db: Db, messageId: string): Promise<Re
   return returned;
 }
 
-/** The reports of a message, oldest first. */
+/** Lists the reports of a message, the first received one first. */
 export function listReports(db: Db, messageId: string): Promise<KeptReport[]> {
   return query(
     db,
@@ -132,7 +132,7 @@ export async function findReport(db: Db, messageId: string, id: string): Promise
   return report;
 }
 
-/** The size of the raw bytes of a source; undefined if they are gone. */
+/** Finds the size of the raw mail or report of a source; undefined if its bytes are deleted. */
 export async function findSourceSize(db: Db, sourceId: string): Promise<number | undefined> {
   const [last] = await query<{ seq: number }>(
     db,

@@ -27,11 +27,11 @@ export interface AskedFact {
   accountId: string;
   key: string;
   inboxId: string;
-  /** The only recipient, if it is outside our domain and cold recipients are limited; else null. */
+  /** The recipient, if there is only one, it is outside our domain, and cold recipients are limited; else null. */
   recipient: string | null;
-  /** The only recipient in the form of suppressions; null if the request does not name exactly one. */
+  /** The recipient in the form that suppressions have; null if the request does not name exactly one. */
   address: string | null;
-  /** Sends in the window are counted up to this number: more make no difference. */
+  /** Counts at most this many sends in the window, because more would change nothing. */
   windowUpTo: number;
 }
 
@@ -91,7 +91,7 @@ type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null };
 function factOf(row: FactRow, asked: AskedFact | undefined): SendFact {
   const { fingerprint, subjectId, usedAt, isKnown, sentToday, suppressed, ...sender } = row;
   return {
-    // The outer join fills all columns or none.
+    // The outer join fills all columns of the sender or none, so a test of the id is enough.
     sender: sender.id === null ? undefined : (sender as unknown as Sender),
     use:
       fingerprint === null || subjectId === null || usedAt === null || asked === undefined
@@ -103,8 +103,8 @@ function factOf(row: FactRow, asked: AskedFact | undefined): SendFact {
 }
 
 /**
- * Counts the sends of inboxes that were accepted in the window but are dated after it. A message is always dated after the last one of its
- * inbox, and so in the future if a clock was set back. The idempotency keys have the true times.
+ * Counts the sends of inboxes that were accepted in the window, but whose messages have a time after it. A message always gets a later time
+ * than the last one of its inbox, which is in the future if a clock was set back. The idempotency keys have the true times.
  */
 export async function listSendsDatedLater(
   db: Db,
@@ -131,8 +131,8 @@ export interface WantedOfReplied {
 }
 
 /**
- * Reads for each reply the message that it answers and quotes: the last one of the thread that did not fail, but none after the one that
- * the caller has seen. Bodies are cut to the length that a quote uses (mail/html/quote-html.ts).
+ * Lists for each reply the message that it answers and quotes: the last message of the thread that did not fail, or the last one up to the
+ * message that the caller has seen. Bodies are cut to the length that a quote uses (mail/html/quote-html.ts).
  */
 export async function listRepliedMessages(
   tx: Db,
@@ -167,7 +167,7 @@ const repliedMessage = selected(messages, "m", [
   "sourceId",
 ]);
 
-/** Messages that requests answer by id. */
+/** Lists the messages with these ids, which requests answer. */
 export async function listAnsweredMessages(db: Db, ids: readonly string[]): Promise<AnsweredById[]> {
   if (ids.length === 0) return [];
   return query<AnsweredById>(
@@ -178,7 +178,7 @@ export async function listAnsweredMessages(db: Db, ids: readonly string[]): Prom
   );
 }
 
-/** Lists the addresses of the last messages in threads, newest first, without failed ones. Bcc addresses are only in `recipients`. */
+/** Lists the addresses of the last messages of each thread, newest first, without failed ones. Bcc addresses are only in `recipients`. */
 export async function listPartiesInThreads(db: Db, threadIds: readonly string[]): Promise<PartiesInThread[]> {
   return query<PartiesInThread>(
     db,
@@ -191,14 +191,14 @@ export async function listPartiesInThreads(db: Db, threadIds: readonly string[])
   );
 }
 
-/** A reply quotes nothing if none of its recipients wrote or got one of this many last messages. */
+/** The number of last messages of a thread to read. A reply quotes nothing if none of its recipients sent or received one of these. */
 const mostPartiesRead = 1000;
 
 const partiesInThread = selected(messages, "m", ["id", "threadId", "fromAddr", "toAddr", "toAddrs", "cc", "replyTo"]);
 
 const answeredById = selected(messages, "m", ["id", "inboxId", "threadId"]);
 
-/** The recipients of sends that name several. For a send to one recipient, `listSendFacts` reads the same facts. */
+/** Reads the facts about the recipients of sends that name several. For a send to one recipient, `listSendFacts` reads them. */
 export async function listRecipientsOfSends(
   db: Db,
   asked: readonly { inboxId: string; address: string }[],
@@ -219,14 +219,14 @@ export async function listRecipientsOfSends(
   );
 }
 
-/** The Message-ID that a relay gave to a mail, always the same one if it gave several. A name without @ is the relay's own id. */
+/** The Message-ID that a relay gave to a mail; the first by bytes if it gave several. A name without @ is the relay's own id instead. */
 const wireName = sql.raw(
   `(select name from message_names where message_id = m.id and strpos(name, '@') > 0 order by name collate "C" limit 1)`,
 );
 
 const mostQuotedCharacters = 512 * 1024 + 1;
 
-/** The Message-IDs of each thread, up to the message that the caller has seen, oldest first: the first one and the last hundred. */
+/** Lists the first and the last hundred Message-IDs of each thread, oldest first, but none after the message that the caller has seen. */
 export async function listThreadMessageIds(
   tx: Db,
   asked: readonly AskedReply[],
@@ -247,12 +247,15 @@ export async function listThreadMessageIds(
   );
 }
 
-/** The Message-IDs that a received message named; stored only if it began its thread. */
+/** The Message-IDs that a received message named. They are stored only for the message that began its thread. */
 const ancestors = sql.raw("case when direction = 'inbound' then reference_ids end as ancestors");
 
 const repliedFields = sql.raw('asked.thread_id as "threadId", asked.up_to as "upToMessageId"');
 
-/** Adds the number of the last message that counts. It is null if the seen message does not exist: such a send is refused later. */
+/**
+ * The set `asked`: each reply with `last_seq`, the number of the last message that the caller has seen. It is null if that message does not
+ * exist. Such a send is refused later.
+ */
 function repliesOf(asked: readonly AskedReply[]): SQL {
   const threadIds = asked.map(({ threadId }) => threadId);
   const seen = asked.map(({ upToMessageId }) => upToMessageId);
@@ -261,10 +264,10 @@ function repliesOf(asked: readonly AskedReply[]): SQL {
     from unnest(${arrayOf("text", threadIds)}, ${arrayOf("text", seen)}) as given (thread_id, up_to)) asked`;
 }
 
-/** No message has a greater number. */
+/** The highest possible number of a message. */
 const highestSeq = 2 ** 31 - 1;
 
-/** Threads, and their last messages if wanted. Both are unchanged as long as the revision of the inbox is. */
+/** Lists threads, with their last messages if wanted. Both stay valid until the revision of the inbox changes. */
 export async function listThreadsOfSends(
   tx: Db,
   ids: readonly string[],
@@ -292,7 +295,7 @@ const recentMessage = asJson(messages, "m", [
   "messageIdHash",
 ]);
 
-/** JSON has no dates. */
+/** Makes a Date of the time, which comes as a text, because JSON has no dates. */
 function withInstant(message: RecentMessage): RecentMessage {
   return { ...message, createdAt: new Date(message.createdAt) };
 }
@@ -304,7 +307,7 @@ export async function listNumberedMessages(tx: Db, ids: readonly string[]): Prom
 
 const numberFields = selected(messages, "m", ["id", "threadId", "seq"]);
 
-/** Messages that were sent: for replays, and for the answer to a send that waited. */
+/** Lists messages for the answer to a repeated request, or to a send that waited for its result. */
 export async function listSentMessages(db: Db, ids: readonly string[]): Promise<SentMessage[]> {
   if (ids.length === 0) return [];
   return query(
@@ -322,7 +325,7 @@ const sentFields = selected(messages, "m", [
   "providerMessageId",
 ]);
 
-/** The accounts of those usernames that have an inbox. */
+/** Lists the usernames among these that have an inbox, each with the account of the inbox. */
 export async function listOwners(tx: Db, usernames: readonly string[]): Promise<Owner[]> {
   if (usernames.length === 0) return [];
   return query<Owner>(

@@ -79,7 +79,7 @@ const messageInto = sql`insert into messages (${columnNames(messages, messageFie
   select ${fieldsOf("row", messageFields)}, 'outbound', 'pending', array[row."toAddr"], '{}', 0`;
 const outboxInto = sql`insert into outbox (${columnNames(outbox, outboxFields)}, kind) select ${fieldsOf("row", outboxFields)}, 'relay'`;
 
-/** Leaves out the columns that plain mail does not use if all mail is plain: a busy service writes thousands of rows a second. */
+/** Inserts messages. If all are plain mail, the columns that plain mail does not use are left out, since that makes the insert faster. */
 function messagesInserted(rows: AcceptedSends["messages"]): SQL {
   return rows.every(isPlain)
     ? sql`${messageInto} from ${recordSet(messages, rows, messageFields)}`
@@ -120,6 +120,6 @@ const recipientInto = sql`insert into recipients (${columnNames(recipients, reci
 
 const whereWritten = sql` where row."inboxId" in (select id from sender)`;
 
-/** A send never changes the number of the last inbound mail. */
+/** The columns of a thread that a send changes: all but the number of the last inbound mail. */
 const sendChanges = threadChanges.filter((field) => field !== "lastInboundSeq");
 const threadChanged = sql`${whereWritten} on conflict (id) do update set ${replaced(threads, sendChanges)}`;

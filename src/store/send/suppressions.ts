@@ -9,7 +9,7 @@ export type Suppression = typeof suppressions.$inferSelect;
 
 const suppressionFields = selected(suppressions, "s");
 const written = allFields(suppressions);
-/** All fields except for those of the key. */
+/** The fields that change when an expired suppression is replaced: all except for those of the key. */
 const renewed = written.filter((field) => !["accountId", "address", "inboxId"].includes(field));
 
 const asJson = sql.raw(
@@ -17,12 +17,12 @@ const asJson = sql.raw(
 );
 const ofAsked = [sql.raw("asked.account_id"), sql.raw("asked.inbox_id"), sql.raw("asked.address")] as const;
 
-/** The suppression for an `asked` send, which has `account_id`, `inbox_id` and `address`; null if there is none. */
+/** Selects as JSON the suppression of a send from a set `asked` with `account_id`, `inbox_id` and `address`; null if there is none. */
 export function suppressionOfAsked(at: Date): SQL {
   return sql`(select ${asJson} from (${suppressionOf(...ofAsked, at)}) s)`;
 }
 
-/** The suppressed addresses of each send, in the order of `asked`. */
+/** Lists the suppressed addresses of each send: one list for each element of `asked`, in its order. */
 export async function listSuppressed(
   db: Db,
   asked: readonly { accountId: string; inboxId: string; addresses: readonly string[] }[],
@@ -40,20 +40,20 @@ export async function listSuppressed(
   return rows.map(({ suppressed }) => suppressedOf(suppressed));
 }
 
-/** JSON has no dates. */
+/** A suppression as it comes in JSON, which has no dates. */
 export type SuppressedRow = Omit<SuppressedAddress, "expiresAt"> & { expiresAt: string | null };
 
 export function suppressedOf(rows: readonly SuppressedRow[] | null): SuppressedAddress[] {
   return (rows ?? []).map((one) => ({ ...one, expiresAt: one.expiresAt === null ? null : new Date(one.expiresAt) }));
 }
 
-/** The suppression of an address for an inbox. If there are two, the one for the whole account is returned. */
+/** Selects the suppression of an address for an inbox. If there are two, this is the one for the whole account. */
 export function suppressionOf(accountId: SQL, inboxId: SQL, address: SQL, at: Date | Placeholder): SQL {
   return sql`select * from suppressions s where s.account_id = ${accountId} and s.address = ${address}
     and s.inbox_id in ('', ${inboxId}) and ${inForce(at)} order by s.inbox_id limit 1`;
 }
 
-/** An expired suppression never counts, even before it is removed. */
+/** Whether a suppression `s` is in force. An expired one never is, even before it is removed. */
 function inForce(at: Date | Placeholder): SQL {
   return sql`(s.expires_at is null or s.expires_at > ${at})`;
 }
@@ -63,13 +63,13 @@ export interface SuppressionPage {
   address: string | undefined;
   inboxId: string | undefined;
   reason: SuppressionReason | undefined;
-  /** The last id that was shown. */
+  /** The last id of the page before this one; undefined for the first page. */
   before: string | undefined;
   limit: number;
   at: Date;
 }
 
-/** Newest first. */
+/** Lists the suppressions of an account that are in force, newest first. */
 export function listSuppressions(db: Db, page: SuppressionPage): Promise<Suppression[]> {
   const conditions = [sql`s.account_id = ${page.accountId} and ${inForce(page.at)}`];
   if (page.before !== undefined) conditions.push(sql`s.id < ${page.before}`);
@@ -94,7 +94,7 @@ export async function findSuppression(
   return found;
 }
 
-/** The suppression of exactly this address and inbox, or of the account. */
+/** Finds the suppression of an address for exactly this inbox, or for the whole account if `inboxId` is "". */
 export async function findSuppressionOf(
   db: Db,
   { accountId, address, inboxId }: Pick<Suppression, "accountId" | "address" | "inboxId">,
@@ -107,7 +107,10 @@ export async function findSuppressionOf(
   return found;
 }
 
-/** Counts up to one more than the limit. The caller holds the lock of the account, so that concurrent requests are counted too. */
+/**
+ * Counts the suppressions of an account, up to one more than the limit. The caller has locked the account, so that those of concurrent
+ * requests count too.
+ */
 export async function countSuppressions(tx: Db, accountId: string, at: Date): Promise<number> {
   const [counted] = await query<{ count: number }>(
     tx,
@@ -134,7 +137,7 @@ export async function insertSuppressions(tx: Db, rows: readonly Suppression[], a
   return new Set(added.map(({ id }) => id));
 }
 
-/** Counts how many of these exist already. */
+/** Counts how many of these suppressions exist already and are in force. */
 export async function countKnownSuppressions(tx: Db, rows: readonly Suppression[], at: Date): Promise<number> {
   const [counted] = await query<{ count: number }>(
     tx,
@@ -147,8 +150,8 @@ export async function countKnownSuppressions(tx: Db, rows: readonly Suppression[
 
 /**
  * Part of a statement: inserts suppressions that the service makes by itself, from a set called `row` with the fields of suppressions.
- * It never weakens an existing one: a bounce may get another reason, and the end may only become later or none. Returns the `id` of each
- * suppression, which is that of the given row only if it is new.
+ * An expired suppression is replaced. One in force is never weakened: only the reason `bounce` may change to another, and the end may only
+ * become later or none. Returns the `id` of each suppression, which is that of the given row only if the suppression is new.
  */
 export function automaticSuppressions(rows: SQL): SQL {
   return sql`insert into suppressions as s (${columnNames(suppressions, written)})
@@ -171,7 +174,7 @@ const isGraver = sql`(s.reason = 'bounce' and excluded.reason <> 'bounce')`;
 /** The fields of the rows that `automaticSuppressions` takes. */
 export const suppressionColumns = written;
 
-/** Returns the removed suppression; undefined if there is none in force. */
+/** Removes a suppression by its id, and returns it. Undefined if there is none, or if it has expired. */
 export async function removeSuppression(
   db: Db,
   { accountId, id, at }: { accountId: string; id: string; at: Date },
@@ -207,12 +210,12 @@ export interface NewSuppression extends Omit<Suppression, "messageId" | "account
   eventId: string;
 }
 
-/** The suppression of a recipient: a new one by this attempt, or the reason of an earlier one that prevented the attempt. */
+/** `suppression`: a new one, which follows from this attempt. `suppressedBy`: the reason of an earlier one, which prevented the attempt. */
 export type Suppressing = { suppression?: NewSuppression | undefined; suppressedBy?: SuppressionReason | undefined };
 
 /**
- * Parts of the statement that settles attempts: `found`, the new suppressions of a set that has `account_id`, `message_id` and
- * `suppression` as JSON, and `suppressed`, the ids of those that are in force afterwards.
+ * Parts of the statement that settles attempts. `settled` is a set with `account_id`, `message_id` and `suppression` as JSON. `found` has
+ * its suppressions, and `suppressed` inserts them and has the ids of those that are in force afterwards.
  */
 export function foundSuppressions(settled: SQL): SQL {
   return sql`found as materialized (

@@ -6,7 +6,7 @@ import { findLogLagSeconds } from "../events/feeds.ts";
 import { migrations } from "../migrate.ts";
 import { serviceIdSetting } from "./settings.ts";
 
-/** The facts that `inboxd doctor` judges. Reading them changes nothing, not even the schema. */
+/** The facts about a database that `inboxd doctor` judges. Reading them changes nothing, not even the schema. */
 export interface DatabaseFacts {
   /** For example `16.4`. */
   version: string;
@@ -14,7 +14,7 @@ export interface DatabaseFacts {
   synchronousCommit: string;
   fsync: string;
   fullPageWrites: string;
-  /** The clock of the server, and ours half-way between the query for it and its answer. */
+  /** `serverAt`: the time by the clock of the server. `askedAt`: the time by our clock, half-way between that query and its answer. */
   serverAt: Date;
   askedAt: Date;
   /** Whether the server is a standby, which is read-only. */
@@ -23,14 +23,14 @@ export interface DatabaseFacts {
   isReadOnly: boolean;
   /** The most connections that the server allows to ordinary users. */
   connections: number;
-  /** Steps of the schema that are not done yet, and steps that this program does not know. */
+  /** `stepsToDo`: the steps of the schema that are not done yet. `unknownSteps`: done steps that this program does not know. */
   stepsToDo: string[];
   unknownSteps: string[];
-  /** The addresses of default endpoints. */
+  /** The URLs of the first default endpoints that are not disabled. */
   webhookUrls: string[];
   /** The id that the service shows at its port; undefined before its first start. */
   serviceId: string | undefined;
-  /** The age of the oldest event that an older transaction still hides from the log; 0 if there is none. */
+  /** The age of the oldest event that the log does not show yet, because an older transaction still runs; 0 if there is none. */
   logLagSeconds: number;
 }
 
@@ -65,7 +65,7 @@ export async function diagnoseEmbedded(dataDir: string, now: () => Date): Promis
 type AskedApart = "askedAt" | "stepsToDo" | "unknownSteps" | "webhookUrls" | "serviceId" | "logLagSeconds";
 
 async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
-  // Connects first, so that reading the clock does not include the time for connecting.
+  // The connection is opened first, so that the time for it does not count when the clock is read.
   await query(db, sql`select 1`);
   const before = now();
   const [server] = await query<Omit<DatabaseFacts, AskedApart>>(
@@ -103,7 +103,7 @@ async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
   };
 }
 
-/** The most addresses to check: enough to see whether the network allows requests to webhooks. */
+/** The most webhook URLs to check. They are enough to see whether the network allows requests to webhooks. */
 const mostWebhooks = 10;
 
 async function isThere(db: Db, table: string): Promise<boolean> {

@@ -49,8 +49,8 @@ export interface PortableLine {
 }
 
 /**
- * Reads every row as of one instant, one line at a time, so that memory stays small. The embedded database has one connection: all
- * other statements wait meanwhile.
+ * Reads all rows of the portable tables as they are at one instant, and calls `onLine` for each line, so that memory stays small. In the
+ * embedded database, which has one connection, all other statements wait until the end.
  */
 export async function readEverything(db: Database, onLine: (line: PortableLine) => Promise<void>): Promise<void> {
   await db.maintain((own) =>
@@ -58,7 +58,7 @@ export async function readEverything(db: Database, onLine: (line: PortableLine) 
       await query(tx, sql`set transaction isolation level repeatable read, read only`);
       for (const { table, order, rowsALine } of portable) {
         const { name } = getTableConfig(table);
-        // One name for each table: a prepared FETCH keeps the columns of the first cursor of its name.
+        // Each table's cursor has its own name: a prepared FETCH keeps the columns of the first cursor that had its name.
         const cursor = sql.raw(`portable_${name}`);
         const rowsInOrder = sql`select ${selected(table, "t")} from ${sql.identifier(name)} t order by ${sql.raw(order)}`;
         await query(tx, sql`declare ${cursor} no scroll cursor for ${rowsInOrder}`);
@@ -73,7 +73,7 @@ export async function readEverything(db: Database, onLine: (line: PortableLine) 
   );
 }
 
-/** Skips rows that exist, so that a line may be written twice. */
+/** Inserts the rows of a line. Skips those that exist, so that a line may be inserted twice. */
 export async function insertLine(tx: Db, { table: name, rows }: PortableLine): Promise<void> {
   const entry = portable.find(({ table }) => getTableConfig(table).name === name);
   if (entry === undefined) throw new Error(`Cannot import: this version has no table ${name}`);
@@ -81,7 +81,7 @@ export async function insertLine(tx: Db, { table: name, rows }: PortableLine): P
   await insertNewRows(tx, entry.table, rows);
 }
 
-/** Lists the accounts of a database, to know whether it is the exported service or another one. */
+/** Lists the ids of all accounts, which show whether a database is that of the exported service or of another one. */
 export async function listAccountIds(db: Db): Promise<string[]> {
   const rows = await query<{ id: string }>(db, sql`select id from accounts`);
   return rows.map(({ id }) => id);

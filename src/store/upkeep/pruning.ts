@@ -4,9 +4,9 @@ import { lockNumber } from "../locks.ts";
 import { sharesReleased } from "../mail/shares.ts";
 
 /**
- * Runs one step of pruning, unless another process prunes: it tries the lock, does not wait for it, and holds it until the end of the
- * step. Returns how many rows were deleted, or undefined without the lock. The statements are planned each time: a generic plan
- * for tables of any size joins the chosen rows by a scan of the whole table.
+ * Runs one step of pruning. Returns how many rows were deleted, or undefined if another process is pruning: it does not wait for the lock,
+ * which it holds until the end of the step. The statements are planned at each run, because a generic plan, which must fit tables of any
+ * size, joins the chosen rows by a scan of the whole table.
  */
 export function pruneStep(db: Db, step: (tx: Db) => Promise<number>): Promise<number | undefined> {
   return transaction(db, async (tx) => {
@@ -31,7 +31,7 @@ export function removeKeysUsedBefore(tx: Db, instant: Date, limit: number): Prom
   );
 }
 
-/** Deletes the counts of past days. */
+/** Deletes the counts of cold sends on days before `day`. */
 export function removeColdSendsBefore(tx: Db, day: string, limit: number): Promise<number> {
   return count(
     tx,
@@ -49,14 +49,14 @@ export function removeUsedTokens(tx: Db, now: Date, limit: number): Promise<numb
   return count(tx, sql`delete from used_tokens where token = any(array(${old})) returning 1`);
 }
 
-/** Deletes rows whose last request is more than a day old, by the clock of the database. The window of every rate limit is shorter. */
+/** Deletes rows whose last request is more than a day old by the clock of the database, since the window of every rate limit is shorter. */
 export function removeOldRequests(tx: Db, limit: number): Promise<number> {
   const isOld = sql`asked_at[cardinality(asked_at)] < now() - interval '1 day'`;
   const chosen = sql`select account_id from recent_requests where ${isOld} limit ${limit}`;
   return count(tx, sql`delete from recent_requests where account_id = any(array(${chosen})) and ${isOld} returning 1`);
 }
 
-/** The last old event that a step has looked at, in the order of age. */
+/** The last event that a step has looked at, in the order of age. The next step goes on after it. */
 export interface PrunedTo {
   occurredAt: Date;
   id: string;
@@ -68,12 +68,12 @@ export interface OldEvents {
   limit: number;
 }
 
-/** The most events that a step looks at. The next step goes on after them, since some of them stay. */
+/** The most events that a step looks at, including those that stay. */
 const mostLookedAt = 10_000;
 
 /**
- * Deletes events and the log of their deliveries. Keeps events with deliveries in the outbox, whose ids begin with the event's id. Keeps
- * the last event of each account, so that a reader of the log can continue from it.
+ * Deletes events before an instant, with the log of their deliveries. Keeps events with deliveries in the outbox, whose ids begin with the
+ * event's id. Keeps the last event of each account, so that a reader of the log can continue from it.
  */
 export async function removeEventsBefore(
   tx: Db,
@@ -105,7 +105,7 @@ export async function removeEventsBefore(
   return { removed, prunedTo: occurredAt === null || id === null ? undefined : { occurredAt, id } };
 }
 
-/** Finds a deleted inbox that still has rows. */
+/** Finds the first deleted inbox with an id above `after` that still has rows of mail (`message_count` is not 0 yet). */
 export async function findInboxToEmpty(tx: Db, deletedBefore: Date, after: string): Promise<string | undefined> {
   const [inbox] = await query<{ id: string }>(
     tx,
@@ -115,9 +115,9 @@ export async function findInboxToEmpty(tx: Db, deletedBefore: Date, after: strin
 }
 
 /**
- * Deletes messages of an inbox with their rows in other tables, and the sources of their reports, which nothing else uses. Any other
- * source is deleted with the last message that uses it or has an attachment in it. A message that still waits to be relayed stays, since
- * it was accepted.
+ * Deletes up to `limit` messages of an inbox, with their rows in other tables and the sources of their reports, which nothing else uses.
+ * Any other source is deleted with the last message that uses it or has an attachment in it. A message that still waits to be relayed
+ * stays, since it was accepted. Returns how many messages were deleted.
  */
 export function removeMessages(tx: Db, inboxId: string, limit: number): Promise<number> {
   return count(
@@ -142,14 +142,14 @@ export function removeMessages(tx: Db, inboxId: string, limit: number): Promise<
   );
 }
 
-/** A sent message to several recipients may still have rows in the outbox, whose ids begin with the message's. */
+/** Whether a message has no rows in the outbox, whose ids begin with its id. A sent message to several recipients may still have some. */
 const isOver = sql.raw(
   `not exists (select from outbox o where o.subject_id >= messages.id and o.subject_id < messages.id || '/')`,
 );
 
-/** Deletes the other rows of an inbox, after its messages. */
+/** Deletes up to about `limit` other rows of an inbox, once its messages are deleted. Returns how many. */
 export async function removeInboxRows(tx: Db, inboxId: string, limit: number): Promise<number> {
-  // Also by account, because suppressions have no index that begins with the inbox.
+  // Found by account and inbox, because suppressions have no index that begins with the inbox.
   const ofAccount = sql`account_id = (select account_id from inboxes where id = ${inboxId}) and inbox_id = ${inboxId}`;
   const suppressed = sql`select id from suppressions where ${ofAccount} limit ${limit}`;
   let removed = await count(tx, sql`delete from suppressions where id = any(array(${suppressed})) returning 1`);
@@ -162,7 +162,10 @@ export async function removeInboxRows(tx: Db, inboxId: string, limit: number): P
   return removed;
 }
 
-/** The tables with rows of an inbox, and the key by which rows are chosen. All cold sends to one recipient, one row a day, go together. */
+/**
+ * The tables with rows of an inbox, each with the column by which rows are chosen. The rows of `cold_sends` for one recipient, one for each
+ * day, are deleted together.
+ */
 const tablesOfInboxes = [
   { table: "threads", key: "id" },
   { table: "correspondents", key: "address" },
@@ -171,7 +174,7 @@ const tablesOfInboxes = [
   { table: "message_search", key: "seq" },
 ];
 
-/** Marks an inbox as empty, unless mail of it still waits to be relayed. */
+/** Marks an inbox as empty, unless it still has messages that wait to be relayed. */
 export async function markInboxEmpty(tx: Db, inboxId: string): Promise<void> {
   await query(
     tx,
@@ -189,7 +192,7 @@ export function removeInboxes(tx: Db, now: Date, limit: number): Promise<number>
           where i.deleted_at is not null and i.message_count = 0 and (a.username is null or a.held_until <= ${now})
           order by i.deleted_at limit ${limit}
         ),
-        -- An inbox that never had mail may still have suppressions: removeInboxRows did not run for it.
+        -- An inbox that never had mail may have suppressions, because removeInboxRows does not run for it.
         unsuppressed as (delete from suppressions s using gone where s.account_id = gone.account_id and s.inbox_id = gone.id),
         freed as (
           delete from addresses a using gone

@@ -11,6 +11,6 @@ export async function tryToWrite(db: Db): Promise<void> {
     await query(tx, sql`set local work_mem = '64kB'`);
     await query(tx, sql`select count(*) from generate_series(1, 10000)`);
   });
-  // Outside of the transaction: a process that stopped in the middle of it would keep the row locked.
+  // Outside of the transaction, because a process that was stopped in the middle of it would keep the row locked.
   await query(db, sql`select from schema_steps where step = 0 for no key update`);
 }

@@ -1,7 +1,7 @@
 import { splitAddress } from "../../../standards/address.ts";
 import type { Recipient } from "./entries.ts";
 
-/** The settings that decide which recipients of a mail share an attempt to send it. */
+/** The settings that decide which recipients of a mail get it in the same attempt. */
 export interface WaysOut {
   mailDomain: string;
   /** True if mail goes to the servers of each domain. False if one relay takes all mail. */
@@ -21,7 +21,7 @@ export interface Destinations {
 /** The lane of a mail that goes to several domains through one relay. No domain has this name. */
 const anyDomain = "*";
 
-/** One destination for our own domain. For other domains one destination each, or a single one if a relay takes all mail. */
+/** Groups recipients. Those of our own domain are one destination. Each other domain is one, or all together if a relay takes all mail. */
 export function destinationsOf(recipients: readonly Recipient[], { mailDomain, isDirect }: WaysOut): Destinations {
   const own = mailDomain.toLowerCase();
   const laneOf = ({ address }: Recipient) => {

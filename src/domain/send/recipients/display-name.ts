@@ -17,5 +17,5 @@ export const displayNameRule =
 
 const longestName = 100;
 
-/** The characters of addresses; C0, DEL, C1, the line breaks of Unicode, and those that change the direction of text (UAX #9). */
+/** Characters that are not allowed: those of addresses, control characters, line breaks, and those that change text direction (UAX #9). */
 const deceiving = /[@<>\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;

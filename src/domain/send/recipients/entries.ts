@@ -7,7 +7,7 @@ export type RecipientType = (typeof recipientTypes)[number];
 
 /** A recipient of a mail. */
 export interface Recipient {
-  /** In the form that goes on the wire. */
+  /** The address in the form that goes on the wire. */
   address: string;
   name: string | undefined;
   type: RecipientType;
@@ -31,7 +31,7 @@ export interface ReadRecipients {
   faults: readonly Fault[];
 }
 
-/** Checks entries and drops duplicates: the first of to, cc, bcc stays. */
+/** Checks the recipients in a request. Of duplicates the first one stays, in the order to, cc, bcc. */
 export function readRecipients(asked: AskedRecipients, { mailDomain, max }: RecipientRules): ReadRecipients {
   const given: Recipient[] = [];
   const faults: Fault[] = [];
@@ -69,7 +69,7 @@ export function differentRecipients(recipients: readonly Recipient[]): readonly 
     const key = recipient.address.toLowerCase();
     if (!different.has(key)) different.set(key, recipient);
   }
-  // In the order of the fields.
+  // Sorts them in the order of the fields: to, cc, bcc.
   return recipientTypes.flatMap((type) => [...different.values()].filter((recipient) => recipient.type === type));
 }
 

@@ -10,7 +10,7 @@ export interface RecipientOutcome {
   status: "pending" | "sent" | "failed";
   providerMessageId: string | null;
   failure: StoredFailure | null;
-  /** The worst report about this copy. Events do not have it: they describe the attempt. */
+  /** The worst report about the mail to this recipient. Left out in events, which describe only the attempt to send. */
   delivery?: Delivery | null;
 }
 

@@ -11,7 +11,7 @@ export interface Answering {
   ownAddresses: readonly string[];
 }
 
-/** The recipients of a mail: those of the request, or those that the answered message names. */
+/** The recipients of a mail: those of the request, or those that follow from the answered message. */
 export function recipientsOfSend(
   request: SendRequest,
   replied: Replied | undefined,

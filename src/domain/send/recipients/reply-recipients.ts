@@ -10,10 +10,10 @@ export interface AnsweredMessage {
   fromAddr: string;
   /** The addresses of Reply-To; empty if there are none. */
   replyTo: readonly string[];
-  /** The addresses of its To and Cc fields. */
+  /** The addresses of the To and Cc fields of the message. */
   to: readonly string[];
   cc: readonly string[];
-  /** Whether it came with a null reverse path. Such a mail is a report, and nobody reads an answer to it (RFC 3834 §2). */
+  /** Whether the mail came with a null reverse path. Such a mail is a report, and nobody reads an answer to it (RFC 3834 §2). */
   isFromNobody: boolean;
 }
 
@@ -28,8 +28,9 @@ export interface Replying {
 }
 
 /**
- * The recipients of an answer whose caller names none. An answer to an inbound message goes to its Reply-To, else to its From; an
- * answer to our own message goes to its `to` again. With `replyAll` it also goes to the other addressees, but never to our own addresses.
+ * The recipients of an answer whose caller gives none. An answer to an inbound message goes to its Reply-To, else to its From. An answer
+ * to our own message goes to its `to` again. With `replyAll` the answer also goes to the other addresses of the message. Our own addresses
+ * are always left out.
  */
 export function replyRecipients(answered: AnsweredMessage, replying: Replying): readonly Recipient[] {
   const { replyAll, callersCc, callersBcc } = replying;
@@ -58,7 +59,7 @@ function addresseesOf({ direction, fromAddr, replyTo, to, isFromNobody }: Answer
   return (replyTo.length > 0 ? replyTo : [fromAddr]).filter((address) => address !== "");
 }
 
-/** Makes recipients without names, because strangers chose the names in the message. Leaves out invalid addresses. */
+/** Makes recipients from the valid addresses. They have no names, because strangers chose the names in the message. */
 function recipientsOf(addresses: readonly string[], type: RecipientType, { mailDomain }: Replying): Recipient[] {
   return addresses.flatMap((text) => {
     const address = parseSendAddress(text, mailDomain);

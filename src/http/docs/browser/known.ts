@@ -4,7 +4,7 @@ export interface Known {
   meant(wanted: string): string | undefined;
   /** Remembers the values in an answer. */
   learn(answer: unknown): void;
-  /** Called after a 404 or a deletion. */
+  /** Forgets the remembered values. Called after a 404, a deletion or a change of the key. */
   forget(): void;
 }
 

@@ -64,7 +64,7 @@ export function socketSession(deps: SocketDeps, account: Account): SocketSession
   let unanswered = 0;
   const isTooFast = paceOf(messagesAtOnce);
   const subscribed = subscriptions(deps, account, { socketNow: () => socket, cutOff });
-  /** Messages are handled one after the other. */
+  /** Settles when all received messages are handled, which is one after the other. */
   let handling: Promise<void> = Promise.resolve();
 
   function close(reason: keyof typeof closeCodes): void {

@@ -130,7 +130,7 @@ const aboutLast = { description: "The last attempt to deliver an event; null if 
 /** It stands behind the fields that were there before it, also behind a secret. */
 export const lastDelivery = nullable(LastDelivery, aboutLast);
 
-/** The same in an answer that usually shows a new endpoint. */
+/** The field `lastDelivery` in an answer that usually shows a new endpoint: its example is null. */
 export const lastDeliveryOfNew = nullable(LastDelivery, { ...aboutLast, examples: [null] });
 
 const aboutEndpoint = { description: "A webhook endpoint: where events of an account go, and which events events" };

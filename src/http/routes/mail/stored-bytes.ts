@@ -39,7 +39,7 @@ async function inMemory(db: Db, part: StoredPart, range: ByteRange, sizeBytes: n
   return bytes;
 }
 
-/** The file holds the whole part, so that other ranges of it can use it too. */
+/** Makes the body from a file. The file holds the whole part, so that requests for other ranges of the part can use it too. */
 async function inFile(answerFiles: AnswerFiles, db: Db, part: StoredPart, { first, last }: ByteRange): Promise<Blob> {
   const { sourceId, sizeBytes } = part;
   const wanted = { name: `${sourceId}/${part.part}`, sizeBytes, start: first, end: last + 1 };

@@ -5,7 +5,7 @@ import { mediaTypeOfField } from "../../../standards/media-type.ts";
 import { parseJson, tooLarge } from "../../shell/body.ts";
 import { broken, type FormPart, readForm } from "../../shell/form.ts";
 
-/** The body of a form, for the document. */
+/** The body of a send request as a form, for the OpenAPI document. */
 export const sendFormBody = {
   schema: {
     type: "object",
