@@ -4,11 +4,11 @@
  */
 export function nearestName(unknown: string, names: readonly string[]): string | undefined {
   if (unknown.length > longestName) return undefined;
-  const written = plain(unknown);
+  const written = plainName(unknown);
   let nearest: string | undefined;
   let fewest = Number.POSITIVE_INFINITY;
   for (const name of names) {
-    const meant = plain(name);
+    const meant = plainName(name);
     const errors = errorsBetween(written, meant);
     const length = Math.max(written.length, meant.length);
     const allowed = Math.max(1, Math.floor(length / 3));
@@ -22,7 +22,8 @@ export function nearestName(unknown: string, names: readonly string[]): string |
 /** The most characters of an unknown name. A longer one is no typing error, and the time to compare grows with the square of the length. */
 const longestName = 64;
 
-function plain(name: string): string {
+/** A name without the differences of spelling: case, dashes and underscores. */
+export function plainName(name: string): string {
   return name.toLowerCase().replaceAll("-", "").replaceAll("_", "");
 }
 

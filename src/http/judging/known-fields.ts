@@ -1,6 +1,7 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 import { nearestName } from "../../primitives/nearest-name.ts";
 import { truncateCodePoints } from "../../standards/text.ts";
+import { hintForForeignName } from "./foreign-names.ts";
 
 /** A fault and its path, a JSON Pointer in the caller's spelling. */
 export interface PlacedFault {
@@ -67,14 +68,22 @@ export function knownFields(schema: TSchema, given: unknown): KnownFields {
     for (const name of all) {
       if (misplaced.length >= mostMisplaced) return;
       if (spellings.has(name)) continue;
-      const meant = nearestName(name, names);
-      const hint = meant === undefined ? "" : `; did you mean "${meant}"?`;
-      misplaced.push({ path: `${speltPath}/${pointerToken(shownName(name))}`, detail: `is not known here${hint}` });
+      const hint = hintFor(name, names);
+      const detail = hint === undefined ? "is not known here" : `is not known here; ${hint}`;
+      misplaced.push({ path: `${speltPath}/${pointerToken(shownName(name))}`, detail });
     }
   }
 
   const value = known(schema, given, "", "");
   return { value, misplaced, spelt: (path) => (aliases.size === 0 ? path : speltBy(aliases, path)) };
+}
+
+/** What was probably meant by an unknown name: another service's name for a field, or else a typing error. */
+function hintFor(unknown: string, names: readonly string[]): string | undefined {
+  const foreign = hintForForeignName(unknown, names);
+  if (foreign !== undefined) return foreign;
+  const meant = nearestName(unknown, names);
+  return meant === undefined ? undefined : `did you mean "${meant}"?`;
 }
 
 /** The most unknown names in an answer: half of its faults. The rest is for faults of known fields. */

@@ -159,7 +159,12 @@ for (const engine of enginesHere()) {
 
     test.each([
       ["labels", "is not known here"],
-      ["text", "is not known here"],
+      ["text", 'is not known here; did you mean "body"?'],
+      ["html", 'is not known here; did you mean "bodyHtml"?'],
+      ["Subject_", 'is not known here; did you mean "subject"?'],
+      ["in_reply_to", 'is not known here; did you mean "replyToMessageId"?'],
+      ["from", 'is not known here; the sender is the inbox in the path; "fromName" is the name beside its address'],
+      ["idempotency_key", 'is not known here; it is given in the header "Idempotency-Key"'],
       ["body_html", 'is not known here; did you mean "bodyHtml"?'],
       ["reply_to", 'is not known here; did you mean "replyTo"?'],
       ["read_up_to_message_id", 'is not known here; did you mean "readUpToMessageId"?'],
@@ -168,6 +173,34 @@ for (const engine of enginesHere()) {
       const { status, body } = await send(world(), own.id, { [name]: "x" }, { key: `with-${name}` });
       expect([status, body.code, body.errors]).toEqual([400, "validation_error", [{ pointer: `#/${name}`, detail }]]);
       expect((await world().api(`/v1/inboxes/${own.id}/messages`)).body.total).toBe(0);
+    });
+
+    test.each([
+      ["threads", "unread=true", "unread", 'did you mean "is_read=false"?'],
+      ["threads", "per_page=5", "per_page", 'did you mean "limit"?'],
+      ["messages", "search=Hello", "search", 'did you mean "q"?'],
+      ["messages", "conversationId=1", "conversationId", 'did you mean "thread_id"?'],
+    ])("A list of %s with %s is refused with the name that is meant", async (list, query, parameter, hint) => {
+      const { status, body } = await world().api(`/v1/inboxes/${inbox.id}/${list}?${query}`);
+      expect([status, body.errors]).toEqual([400, [{ parameter, detail: `is not known here; ${hint}` }]]);
+    });
+
+    test("A name of another service in an attachment is meant for the attachment", async () => {
+      const own = await world().inbox();
+      const attachments = [{ name: "a.txt", content: "YQ==" }];
+      const { status, body } = await send(world(), own.id, { attachments }, { key: "file" });
+      expect([status, body.errors[0]]).toEqual([
+        400,
+        { pointer: "#/attachments/0/name", detail: 'is not known here; did you mean "filename"?' },
+      ]);
+    });
+
+    test("An unread mark is refused with the name that is meant, and marks nothing", async () => {
+      const { status, body } = await patch(thread.id, { is_read: true, unread: true });
+      expect([status, body.errors]).toEqual([
+        400,
+        [{ pointer: "#/unread", detail: 'is not known here; did you mean "is_read=false"?' }],
+      ]);
     });
 
     async function idOf(messageId: string): Promise<string> {
