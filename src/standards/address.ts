@@ -21,6 +21,43 @@ export function parseSendAddress(text: string, ownDomain?: string): string | und
   return address.length <= longestAddress ? address : undefined;
 }
 
+/** One address with its display name. The name has no quotes and escapes any more, and may still be a name that the service refuses. */
+export interface NamedAddress {
+  address: string;
+  name: string;
+}
+
+/**
+ * Reads `Jane Doe <jane@example.com>` (a name-addr of RFC 5322 §3.4) as a caller writes it. `undefined` for anything but one name, as atoms
+ * or as one quoted string, and one plain address.
+ *
+ * It refuses lists, groups, comments and line breaks, which can hide a second recipient, and encoded words (RFC 2047), which would show
+ * another name than the one that was checked. Unquoted names may have dots, as people write them (§4.1, obs-phrase).
+ */
+export function parseNamedAddress(text: string, ownDomain?: string): NamedAddress | undefined {
+  if (text.length > longestNamedAddress || !text.endsWith(">") || breaksLine.test(text)) return undefined;
+  const open = text.lastIndexOf("<");
+  const name = open < 0 ? undefined : nameOfPhrase(text.slice(0, open).trim());
+  const address = parseSendAddress(text.slice(open + 1, -1), ownDomain);
+  return name === undefined || name.includes("=?") || address === undefined ? undefined : { address, name };
+}
+
+/** The name that a phrase spells. A quoted one may have any character, as a quoted-pair too. */
+function nameOfPhrase(phrase: string): string | undefined {
+  const quoted = /^"((?:[^"\\]|\\.)*)"$/.exec(phrase)?.[1];
+  if (quoted !== undefined) return quoted.replace(/\\(.)/gu, "$1");
+  return phrase === "" || specials.test(phrase) ? undefined : phrase;
+}
+
+/** The specials of RFC 5322 §3.2.3, except the dot. */
+const specials = /[()<>[\]:;@\\,"]/;
+
+/** C0, DEL, C1 and the line breaks of Unicode. */
+const breaksLine = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+
+/** Enough for the longest address and a name of 100 characters, each of them escaped. */
+export const longestNamedAddress = 512;
+
 /** The limits of RFC 5321 §4.5.3.1: 64 octets for the local part, and 256 for a path, which has two brackets around the address. */
 const longestLocal = 64;
 const longestAddress = 254;

@@ -40,6 +40,33 @@ const mixed: Script = {
 };
 
 describe.each(enginesHere())("A mail to several recipients, on %s", () => {
+  test("has a name written before an address, as if it were given beside it", async () => {
+    await using here = await begin();
+    const { world, relay } = here;
+    const inbox = await world.inbox();
+    const asked = { to: '"Doe, Jane" <jane@Example.com>', cc: ["Bob <bob@example.org>", "eve@example.net"] };
+    const first = await send(world, inbox.id, asked, { key: "named", waits: true });
+    expect([first.status, first.body.status]).toEqual([200, "sent"]);
+    expect(String(relay.mails[0]?.raw)).toContain(
+      'To: "Doe, Jane" <jane@example.com>\r\nCc: Bob <bob@example.org>, eve@example.net\r\n',
+    );
+    const beside = {
+      to: [{ address: "jane@example.com", name: "Doe, Jane" }],
+      cc: [{ address: "bob@example.org", name: "Bob" }, "eve@example.net"],
+    };
+    const again = await send(world, inbox.id, beside, { key: "named", waits: true });
+    expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
+
+    const hostile = { to: ["ann@example.com", "Jane <jane@example.com>, eve@example.net <eve@example.net>"] };
+    const refused = await send(world, inbox.id, hostile, { key: "hostile" });
+    expect([
+      refused.status,
+      refused.body.code,
+      refused.body.errors.map(({ pointer }: { pointer: string }) => pointer),
+    ]).toEqual([400, "validation_error", ["#/to/1"]]);
+    expect(relay.mails).toHaveLength(1);
+  });
+
   test("is sent in one transaction, with an outcome for each recipient", async () => {
     let eve = "450 4.2.1 Try later";
     await using here = await begin({

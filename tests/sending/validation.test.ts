@@ -76,7 +76,6 @@ describe("all errors of a body are reported together", () => {
     "jane@x..example",
     "jane@-x.example",
     "jane@x.example.",
-    "Jane <jane@x.example>",
     "<jane@x.example>",
     "a@x.example, b@x.example",
     "a@x.example;b@x.example",
@@ -103,6 +102,14 @@ describe("all errors of a body are reported together", () => {
     const { status, body } = await post({ ...good, to: address, replyTo: address });
     expect([status, pointersOf(body)]).toEqual([400, ["#/replyTo", "#/to"]]);
   });
+
+  test.each(["Jane <jane@x.example>", '"Jane" <jane@x.example>'])(
+    "%j is a recipient and no replyTo",
+    async (address) => {
+      const { status, body } = await post({ ...good, to: address, replyTo: address });
+      expect([status, pointersOf(body)]).toEqual([400, ["#/replyTo"]]);
+    },
+  );
 
   test("a limit counts characters, not UTF-16 units", async () => {
     const subject = "😀".repeat(998);

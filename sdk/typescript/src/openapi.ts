@@ -3135,7 +3135,7 @@ export interface components {
          */
         NewEmail: {
             /**
-             * @description One bare address of at most 254 octets, or several, each alone or with a name: `{address, name}`. Optional in a reply, which then goes to the sender of the answered message
+             * @description One address of at most 254 octets, or several, each alone or with a name: `Jane Doe <jane@example.com>` or `{address, name}`. Optional in a reply, which then goes to the sender of the answered message
              * @example jane@example.com
              */
             to?: string | (string | {

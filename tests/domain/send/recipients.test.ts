@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { fingerprintOf } from "../../../src/domain/idempotency.ts";
 import { readCustomHeaders } from "../../../src/domain/send/custom-headers.ts";
-import { isDisplayName } from "../../../src/domain/send/recipients/display-name.ts";
+import { allowedName, isDisplayName } from "../../../src/domain/send/recipients/display-name.ts";
 import { type AskedRecipients, readRecipients } from "../../../src/domain/send/recipients/entries.ts";
 import { type AskedMail, fingerprintBody } from "../../../src/domain/send/send-fingerprint.ts";
 
@@ -23,7 +23,19 @@ describe("recipients", () => {
       ["to a@x.example", "bcc b@x.example"],
     ],
     ["an empty list of to is none", { to: [] }, ["#/to must have at least one entry"]],
-    ["a name with an address is refused", { to: "Ada <a@x.example>" }, ["#/to must be one email address"]],
+    ["a name may stand before its address", { to: "Ada <a@X.example>" }, ["to Ada a@x.example"]],
+    ["so may it in a list", { to: ["b@x.example", '"Ada" <a@x.example>'] }, ["to b@x.example", "to Ada a@x.example"]],
+    ["and in a copy", { to: "b@x.example", bcc: "Ada <a@x.example>" }, ["to b@x.example", "bcc Ada a@x.example"]],
+    [
+      "its name keeps the rules for names",
+      { cc: ['"ceo@bank.example" <a@x.example>'] },
+      [`#/cc/0 must have ${allowedName}, before the address`],
+    ],
+    [
+      "an object's address has no name",
+      { to: [{ address: "Ada <a@x.example>" }] },
+      ["#/to/0/address must be one email address"],
+    ],
     ["the place of a fault is told", { cc: ["a@x.example", "b"] }, ["#/cc/1 must be one email address"]],
     [
       "so is that of a wrong address beside a name",
@@ -55,6 +67,52 @@ describe("recipients", () => {
   ];
   test.each(names)("%s as a name", (_, name, fits) => {
     expect(isDisplayName(name)).toBe(fits);
+  });
+});
+
+describe("a recipient that is not one name and one address is refused, at its place", () => {
+  const rows: readonly [what: string, text: string][] = [
+    ["a list", "Ada <a@x.example>, Bob <b@x.example>"],
+    ["a list that ends with a name", "a@x.example, Bob <b@x.example>"],
+    ["two addresses in brackets", "Ada <a@x.example> <b@x.example>"],
+    ["two addresses in one pair of brackets", "Ada <a@x.example,b@x.example>"],
+    ["a route", "Ada <@r.example:a@x.example>"],
+    ["a group", "Friends: Ada <a@x.example>;"],
+    ["a comment in the name", "Ada (Boss) <a@x.example>"],
+    ["a comment behind the address", "Ada <a@x.example> (Boss)"],
+    ["a comment in the brackets", "Ada <a@x.example(Boss)>"],
+    ["an encoded word", "=?utf-8?q?Ada?= <a@x.example>"],
+    ["an encoded word in quotes", '"=?utf-8?q?Ada?=" <a@x.example>'],
+    ["a line break in the name", "Ada\r\nBcc: b@x.example <a@x.example>"],
+    ["a folded name", "Ada\r\n Lovelace <a@x.example>"],
+    ["a line break before the name", "\nAda <a@x.example>"],
+    ["a line break in quotes", '"Ada\nLovelace" <a@x.example>'],
+    ["a line break in the brackets", "Ada <a@x.example\r\n>"],
+    ["an escaped line break", '"Ada\\\n" <a@x.example>'],
+    ["brackets in brackets", "Ada <<a@x.example>>"],
+    ["brackets in a quoted name", '"Ada <b@x.example>" <a@x.example>'],
+    ["an escaped bracket in a quoted name", '"Ada \\< b" <a@x.example>'],
+    ["quotes that do not end", '"Ada <a@x.example>'],
+    ["quotes that end by an escape", '"Ada\\" <a@x.example>'],
+    ["a second quoted string", '"Ada" "Bob" <a@x.example>'],
+    ["a comma without quotes", "Lovelace, Ada <a@x.example>"],
+    ["an @ in the name", "b@x.example <a@x.example>"],
+    ["brackets without a name", "<a@x.example>"],
+    ["an empty name", '"" <a@x.example>'],
+    ["an unseen name", '"\u200b" <a@x.example>'],
+    ["a mark of direction in the name", "Ada\u202e <a@x.example>"],
+    ["a name of 101 characters", `${"a".repeat(101)} <a@x.example>`],
+    ["brackets that do not close", "Ada <a@x.example"],
+    ["no address", "Ada <>"],
+    ["a quoted local part", 'Ada <"a b"@x.example>'],
+    ["an address literal", "Ada <a@[127.0.0.1]>"],
+    ["a blank in the brackets", "Ada < a@x.example >"],
+    ["something behind the brackets", "Ada <a@x.example> "],
+    ["a megabyte", `${"a ".repeat(500_000)}<a@x.example>`],
+  ];
+  test.each(rows)("%s", (_, text) => {
+    const { recipients, faults } = readRecipients({ to: "z@x.example", cc: [text] }, rules);
+    expect([recipients.length, faults.map((fault) => "pointer" in fault && fault.pointer)]).toEqual([1, ["#/cc/0"]]);
   });
 });
 
@@ -139,6 +197,14 @@ describe("the fingerprint of a send", () => {
   });
 
   const recipients = to({ to: "a@x.example" });
+  test.each(["Ada L. <a@x.example>", '"Ada L." <a@X.example>', '"Ada\\ L."<a@x.example>'])(
+    "is the same for %s and for an object",
+    (text) => {
+      const named = to({ to: [{ address: "a@x.example", name: "Ada L." }] });
+      expect(printOf({ ...plain, recipients: to({ to: text }) })).toBe(printOf({ ...plain, recipients: named }));
+    },
+  );
+
   const other: readonly [what: string, asked: AskedMail][] = [
     ["a name", { ...plain, recipients: to({ to: [{ address: "a@x.example", name: "A" }] }) }],
     ["a blind copy", { ...plain, recipients: to({ to: "a@x.example", bcc: "b@x.example" }) }],

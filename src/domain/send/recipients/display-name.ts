@@ -11,9 +11,12 @@ export function isDisplayName(text: string): boolean {
   return withoutInvisible(text).trim() !== "";
 }
 
-/** The rule in words, for error messages. */
-export const displayNameRule =
-  "must be a name of 1 to 100 characters on one line, without @, < and > and without control characters or direction marks";
+/** The rule in words. */
+export const allowedName =
+  "a name of 1 to 100 characters on one line, without @, < and > and without control characters or direction marks";
+
+/** The fault of a field that is a name. */
+export const displayNameRule = `must be ${allowedName}`;
 
 const longestName = 100;
 

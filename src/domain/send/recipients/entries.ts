@@ -1,6 +1,6 @@
-import { parseSendAddress } from "../../../standards/address.ts";
+import { parseNamedAddress, parseSendAddress } from "../../../standards/address.ts";
 import type { Fault } from "../../errors.ts";
-import { displayNameRule, isDisplayName } from "./display-name.ts";
+import { allowedName, displayNameRule, isDisplayName } from "./display-name.ts";
 
 export const recipientTypes = ["to", "cc", "bcc"] as const;
 export type RecipientType = (typeof recipientTypes)[number];
@@ -13,7 +13,7 @@ export interface Recipient {
   type: RecipientType;
 }
 
-/** One recipient in a request: a bare address, or an address with a name. */
+/** One recipient in a request: a bare address, or an address with a name, as an object or as `Jane Doe <jane@example.com>`. */
 export type AskedEntry = string | { address: string; name?: string | undefined };
 
 /** The recipients in a request. A single string is one entry. */
@@ -89,13 +89,29 @@ function readEntry(
   { type, pointer, mailDomain }: EntryPosition,
   faults: Fault[],
 ): Recipient | undefined {
-  const isBare = typeof entry === "string";
-  const { address: text, name } = isBare ? { address: entry, name: undefined } : entry;
-  const address = parseSendAddress(text, mailDomain);
-  if (address === undefined) {
-    faults.push({ pointer: isBare ? pointer : `${pointer}/address`, detail: "must be one email address" });
+  if (typeof entry === "string") {
+    const read = readText(entry, mailDomain);
+    if (typeof read !== "string") return { ...read, type };
+    faults.push({ pointer, detail: read });
+    return undefined;
   }
+  const { address: text, name } = entry;
+  const address = parseSendAddress(text, mailDomain);
+  if (address === undefined) faults.push({ pointer: `${pointer}/address`, detail: notOneAddress });
   const isNamedRight = name === undefined || isDisplayName(name);
   if (!isNamedRight) faults.push({ pointer: `${pointer}/name`, detail: displayNameRule });
   return address === undefined || !isNamedRight ? undefined : { address, name, type };
 }
+
+/** The recipient of a text, with or without a name, or else what is wrong with it. */
+function readText(text: string, mailDomain: string): Omit<Recipient, "type"> | string {
+  const address = parseSendAddress(text, mailDomain);
+  if (address !== undefined) return { address, name: undefined };
+  const named = parseNamedAddress(text, mailDomain);
+  if (named === undefined) return text.endsWith(">") ? notOneNamedAddress : notOneAddress;
+  return isDisplayName(named.name) ? named : `must have ${allowedName}, before the address`;
+}
+
+const notOneAddress = "must be one email address";
+const notOneNamedAddress =
+  'must be one email address, or one name and address as in "Jane Doe <jane@example.com>"; a name with any of ()[]:;,\\ and quotes is written in quotes';

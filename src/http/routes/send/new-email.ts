@@ -43,7 +43,7 @@ function coreFields(mailDomain: string) {
     to: Type.Optional(
       recipientEntries({
         description:
-          "One bare address of at most 254 octets, or several, each alone or with a name: `{address, name}`. Optional in a reply, which then goes to the sender of the answered message",
+          "One address of at most 254 octets, or several, each alone or with a name: `Jane Doe <jane@example.com>` or `{address, name}`. Optional in a reply, which then goes to the sender of the answered message",
         examples: [examples.sender],
         atLeast: 1,
       }),

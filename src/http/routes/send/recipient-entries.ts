@@ -1,5 +1,6 @@
 import { Kind, type TSchema, Type, TypeRegistry } from "@sinclair/typebox";
 import type { AskedEntry } from "../../../domain/send/recipients/entries.ts";
+import { longestNamedAddress } from "../../../standards/address.ts";
 
 export type Entries = string | AskedEntry[];
 
@@ -9,19 +10,21 @@ export interface TEntries extends TSchema {
 }
 
 /**
- * One address, or a list of addresses and of objects with an address and a name. The domain validates the addresses.
+ * One address, bare or as `Jane Doe <jane@example.com>`, or a list of these and of objects with an address and a name. The domain validates
+ * the addresses.
  */
 export function recipientEntries(options: { description: string; examples: unknown[]; atLeast: 0 | 1 }): TEntries {
   const { atLeast, ...shown } = options;
   const address = { type: "string", maxLength: 254 };
+  const text = { type: "string", maxLength: longestNamedAddress };
   const name = { type: "string", minLength: 1, maxLength: 100 };
   const properties = { address, name };
   const entry = { type: "object", required: ["address"], properties, additionalProperties: false };
-  const items = { oneOf: [address, entry] };
+  const items = { oneOf: [text, entry] };
   const schema = {
     ...shown,
     [Kind]: "RecipientEntries",
-    oneOf: [address, { type: "array", minItems: atLeast, items }],
+    oneOf: [text, { type: "array", minItems: atLeast, items }],
     error: "must be one email address, or an array of addresses and of objects with an address and a name",
   };
   return Type.Unsafe<Entries>(schema) as unknown as TEntries;
