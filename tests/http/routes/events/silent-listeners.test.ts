@@ -82,7 +82,7 @@ describe("A stream whose client never reads", () => {
     "has no more lying here for it than one event: %s",
     async (_, textBytes) => {
       await using world = await worldWithLog({ events: 60, textBytes });
-      await using hurried = await hurriedListeners(world, 5);
+      await using hurried = await hurriedListeners(world, 50);
       const answer = await hurried.answer(everything);
       await until(() => hurried.closed.length > 0);
       const frames = frameParser()(await answer.bytes());
