@@ -90,8 +90,8 @@ function found<Type extends RecordType>(type: Type, records: WireRecord[], maxSe
 }
 
 /**
- * The answer if the last name in the chain of aliases has no records in this message. If no such records exist, the
- * server adds the SOA record of the zone (RFC 2308 §2). If it refers to other servers, it adds NS records instead.
+ * The answer if the last name in the chain of aliases has no records in this message. If the name has no such
+ * records, the server adds the SOA record of the zone (RFC 2308 §2). A server that refers us to other servers adds NS records instead.
  */
 function nothingAt(end: Alias, { code, isAuthoritative, authority }: Message): Answer<never> | Alias {
   const soa = authority.find(({ type }) => type === typeNumbers.SOA);

@@ -135,5 +135,5 @@ export async function systemServers(path = "/etc/resolv.conf"): Promise<readonly
   return servers.length > 0 ? servers.slice(0, maxServers) : [{ address: "127.0.0.1", port: 53 }];
 }
 
-/** The most name servers that are used, the same as in the C library. */
+/** The first three configured name servers are used, as in the C library. */
 const maxServers = 3;

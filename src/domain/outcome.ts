@@ -7,7 +7,7 @@ export type RelayOutcome =
   | { kind: "sent"; reply: string; providerMessageId: string | undefined }
   /**
    * Try again later. `maybeAccepted`: the server may have accepted the mail, but its answer did not arrive. The next attempt may then
-   * send a second copy with the same Message-ID, and is logged.
+   * send a second copy with the same Message-ID. That attempt is logged.
    */
   | { kind: "retry"; failure: Failure; maybeAccepted: boolean }
   /** Trying again is useless. `isAboutRecipient`: a server refused this recipient, in an answer that is about no other recipient. */

@@ -11,7 +11,7 @@ import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
 import { type ForgetSignal, forgetSignalsChannel } from "../store/channels.ts";
 import type { Opening } from "./opening.ts";
 
-/** The most readers that are far behind and hold a page of the log at the same time; the others wait. */
+/** The most streams that read the log at the same time because they are far behind. Each holds a page of it; the others wait. */
 const mostLogReaders = 8;
 /** The memory for events that are larger than the buffer of one client. */
 const largeEventBytes = 24 << 20;

@@ -44,7 +44,7 @@ export class LibraryServer extends SMTPServer {
 export abstract class LibraryConnection extends SMTPConnection {
   /** `_createParser`: called in the constructor and after STARTTLS. It makes our parser. */
   override _createParser(): CommandParser {
-    // `_server`: its options have the maximum length of a command.
+    // The library keeps the options, with the maximum length of a command, in the private field `_server`.
     const parser = new CommandParser({ maxCommandLength: this._server.options.maxCommandLength });
     parser.oncommand = (command, done) => this._onCommand(command, done);
     this.parserCreated(parser);

@@ -4,7 +4,7 @@ import { type SQL, sql } from "drizzle-orm";
 export const locks = {
   /** One process at a time applies a step of the schema. The number spells "inboxd" in ASCII. */
   migrating: 0x696e626f7864,
-  /** Of several first starts at the same time, only one creates the first account. */
+  /** One process creates the first account, also if several start for the first time at once. */
   firstStart: 7521962899002001,
   /** One process at a time claims from a lane of the outbox. Each kind and lane has its own lock, with this number as the hash seed. */
   claiming: 7521962899002002,

@@ -25,7 +25,7 @@ export async function openImport(path: string): Promise<ImportSource> {
   return { lines: () => linesOf(path), close: async () => undefined };
 }
 
-/** Copies stdin into a file without a name, because an import reads it three times. */
+/** Copies stdin into an unnamed temporary file, because an import reads its source three times and stdin can be read once. */
 async function stdinKept(): Promise<ImportSource> {
   if (process.stdin.isTTY)
     throw new UsageError("Cannot import from a terminal: pipe an export into it, or name a file");

@@ -13,7 +13,10 @@ export interface FeedRing {
   readonly end: number;
   /** Undefined for a number before the floor or behind the head. */
   at(number: number): FeedEvent | undefined;
-  /** The number of the first event behind a position, which may be the next to come; undefined for a position before the floor. */
+  /**
+   * The number of the first event after this position. If there is no such event yet, it is the number of the next event to come.
+   * Undefined if the position is before the floor.
+   */
   numberBehind(position: LogPosition): number | undefined;
   add(events: readonly FeedEvent[]): void;
 }

@@ -51,7 +51,10 @@ export async function pageMessages(db: Db, asked: MessagesQuery): Promise<Messag
   return { messages, total: page.total, next: numberAbove(1, messages) };
 }
 
-/** A page of the messages between two instants, by the numbers of the first and the last one. */
+/**
+ * A page of the messages between two instants. Messages are numbered in the order of time, so the numbers of the first and the last one
+ * between the instants bound the page.
+ */
 export async function pageBetween(db: Db, totals: InboxTotals, asked: MessagesQuery): Promise<MessagesPage> {
   const axis: Axis = asked.direction ?? "all";
   const { first, last } = await rangeOf(db, totals, axis, asked);

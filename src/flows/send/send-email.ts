@@ -37,7 +37,7 @@ export interface SendingDeps extends Deps {
   mailLimit?: MeasureMail;
 }
 
-/** Makes HTML of Markdown; undefined if that took too long. Senders take turns; `sender` names one. */
+/** Converts Markdown to HTML; undefined if that took too long. `sender` names whose turn it is: requests of several senders alternate. */
 export type HtmlOfMarkdown = (markdown: string, sender: string) => Promise<string | undefined>;
 
 /**

@@ -78,7 +78,7 @@ export function knownFields(schema: TSchema, given: unknown): KnownFields {
   return { value, misplaced, spelt: (path) => (aliases.size === 0 ? path : speltBy(aliases, path)) };
 }
 
-/** What was probably meant by an unknown name: another service's name for a field, or else a typing error. */
+/** The hint for an unknown name: our name for a field that another service calls so, or else the known name that is spelt most alike. */
 function hintFor(unknown: string, names: readonly string[]): string | undefined {
   const foreign = hintForForeignName(unknown, names);
   if (foreign !== undefined) return foreign;

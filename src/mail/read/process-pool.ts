@@ -2,8 +2,8 @@ import { fairLine } from "./fair-line.ts";
 import { type JobProcess, type JobProcessOptions, jobProcess } from "./job-process.ts";
 
 /**
- * A pool of child processes for jobs. A process is killed if its job takes too much time or memory. Threads would not do: only the kernel
- * can stop a running regular expression, and a terminated thread runs it to its end, for hours.
+ * A pool of child processes for jobs. A process is killed if its job takes too much time or memory. A thread is not enough: a
+ * terminated thread still runs a regular expression to its end, for hours, and only the kernel can stop it earlier.
  */
 export interface ProcessPool<Job, Result> {
   /** Runs a job. `job` is called when a process is free. */

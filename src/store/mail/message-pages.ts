@@ -69,7 +69,7 @@ function fieldsWith(bodies: SQL, attachments: SQL): SQL {
      ) end as attachments, case when m.direction = 'outbound' then ${recipientsOf("m")} end as recipients`;
 }
 
-/** Changes `createdAt` in rows that were just read from the form of the database to that of `ShownMessage`. */
+/** Converts `createdAt` in rows from the database: from the text of Postgres to the format of `ShownMessage`. Changes the rows in place. */
 export function shownRows<Shown extends Pick<ShownMessage, "createdAt">>(rows: Shown[]): Shown[] {
   for (const row of rows) row.createdAt = shownInstant(row.createdAt);
   return rows;

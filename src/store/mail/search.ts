@@ -231,7 +231,7 @@ export interface RecentMessages {
   behind: { inboxId: string; messageCount: number }[];
 }
 
-/** What else the service does, so that indexing can wait for it. */
+/** The other work of the service. Indexing waits while there is any. */
 export interface Activity {
   newestMessageAt: Date | null;
   /** Whether there are running rows of the outbox that were claimed in the last `withinMs`. */

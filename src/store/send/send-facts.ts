@@ -27,7 +27,7 @@ export interface AskedFact {
   accountId: string;
   key: string;
   inboxId: string;
-  /** The recipient, if there is only one, it is outside our domain, and cold recipients are limited; else null. */
+  /** The address of the only recipient. Null if there are several, if it is at our own domain, or if cold recipients are not limited. */
   recipient: string | null;
   /** The recipient in the form that suppressions have; null if the request does not name exactly one. */
   address: string | null;

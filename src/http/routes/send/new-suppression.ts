@@ -90,7 +90,7 @@ export function newSuppression(mailDomain: string) {
 
 type NewSuppression = Static<ReturnType<typeof newSuppression>>;
 
-/** Finds faults between the fields of a body, and instants in the past. */
+/** Finds the faults that no schema finds: fields that may not be combined, and an `expiresAt` in the past. */
 export function faultsOfNew({ now }: Deps) {
   return (fields: Readonly<Record<string, unknown>>): Fault[] => {
     const { data, ...one } = fields;
