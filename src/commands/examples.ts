@@ -4,7 +4,7 @@ import type { Command } from "commander";
  * The examples at the end of each help. A second line shows more options. tests/commands/examples.test.ts replaces the ids and
  * addresses by real ones, and runs every line.
  */
-const examples: Readonly<Record<string, readonly string[]>> = {
+export const examples: Readonly<Record<string, readonly string[]>> = {
   inboxd: ["inboxd serve", "inboxd doctor"],
   serve: ["inboxd serve", "PORT=0 MAIL_DOMAIN=mail.example.com inboxd serve"],
   migrate: ["inboxd migrate"],

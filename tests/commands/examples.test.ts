@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { examples } from "../../src/commands/examples.ts";
 import { makeDatabase } from "../support/database.ts";
 import { inboxdHere, type RunningInboxd, runInboxd, startInboxd } from "../support/inboxd.ts";
 import { inData } from "../support/raw-smtp.ts";
@@ -23,10 +24,11 @@ const inOrder = [...lines.filter((line) => !takesAway(line)), ...lines.filter(ta
 
 async function helpsBelow(words: readonly string[]): Promise<Help[]> {
   const { stdout: text } = await runInboxd([...words, "--help"]);
-  const listed = /\nCommands:\n([\s\S]*?)(?:\n\n|$)/.exec(text)?.[1] ?? "";
-  const below = Array.from(listed.matchAll(/^ {2}([a-z]+)/gm), ([, name = ""]) => name).filter(
-    (name) => name !== "help",
-  );
+  // The commands stand in groups, each with a heading of its own.
+  const groups = text.split("\n\n").filter((part) => /^(?!Usage|Arguments|Options|Examples)[^\n]+:\n/.test(part));
+  const below = groups
+    .flatMap((group) => Array.from(group.matchAll(/^ {2}([a-z]+)/gm), ([, name = ""]) => name))
+    .filter((name) => name !== "help");
   const ending = /\n\nExamples:\n((?: {2}.+\n)+)$/.exec(text)?.[1] ?? "";
   const examples = ending.split("\n").flatMap((line) => (line === "" ? [] : [line.trim()]));
   const further = await Promise.all(below.map((name) => helpsBelow([...words, name])));
@@ -37,11 +39,16 @@ function takesAway(line: string): boolean {
   return / (?:delete|remove|revoke|cancel)\b/.test(line);
 }
 
+test("the help shows each command that has examples", () => {
+  const shown = helps.map(({ words }) => words.replace(/^inboxd /, ""));
+  expect(shown.toSorted()).toEqual(Object.keys(examples).toSorted());
+});
+
 test.each(helps.map(({ words, ...help }) => [words, help] as const))(
   "the help of %s ends with an example or two of it",
-  (words, { examples }) => {
-    expect(examples.length).toBeWithin(1, 3);
-    for (const example of examples) expect(example).toContain(words);
+  (words, { examples: own }) => {
+    expect(own.length).toBeWithin(1, 3);
+    for (const example of own) expect(example).toContain(words);
   },
 );
 
