@@ -17,13 +17,13 @@ import type { WebhookClient } from "../webhook/client.ts";
 export interface AdminDeps extends Deps {
   allowPrivateWebhooks: boolean;
   webhooks: WebhookClient;
-  /** Undefined if there is no console (CONSOLE=0). */
+  /** What sign-in links need. Undefined if the console is off (CONSOLE=0). */
   console: Pick<SignInDeps, "tokens" | "baseUrl"> | undefined;
 }
 
 type Arguments = Readonly<Record<string, string | undefined>>;
 
-/** The operations of the operator's command line, by name, so that another process can run them. */
+/** The operations of the operator's command line, by name. A command sends the name to the service that has the database. */
 const operations = {
   async "account create"(deps: Deps, { name = "", plan = "developer" }: Arguments) {
     const known = plans.find((each) => each === plan);
@@ -103,9 +103,9 @@ const operations = {
       throw new Refusal("validation_error", "Cannot rotate secret: the overlap must be 0 to 604800 whole seconds");
     }
     const { id } = await accountNamed(deps, account);
-    return { secret: await rotateWebhookSecret(deps, id, seconds) };
+    return { secret: await rotateWebhookSecret(deps, { accountId: id, isDefault: true }, seconds) };
   },
-  /** For `inboxd doctor`, which compares it with the id of the service at the port. */
+  /** The id of this database's service. `inboxd doctor` compares it with the id of the service that listens at the port. */
   async "service id"(deps: Deps) {
     return { id: (await findSetting(deps.db.api, serviceIdSetting)) ?? null };
   },
@@ -121,7 +121,7 @@ export interface AdminRequest {
   arguments: Arguments;
 }
 
-/** Runs an operation in this process: the service that has the database, or a command that opened it. */
+/** Runs an operation in this process, which is the service that has the database, or a command that has opened it itself. */
 export function administer(deps: AdminDeps, request: AdminRequest): Promise<object> {
   if (!Object.hasOwn(operations, request.operation)) throw anotherVersion();
   const operation = operations[request.operation];

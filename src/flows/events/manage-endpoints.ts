@@ -20,7 +20,6 @@ import {
   laneOf,
   lockEndpoint,
   markEndpointChanged,
-  markEndpointSecretRotated,
   removeDeliveriesInLine,
   removeEndpoint,
   type TriedEndpoint,
@@ -45,7 +44,7 @@ export interface NewEndpoint {
 
 export interface CreatedEndpoint {
   endpoint: TriedEndpoint;
-  /** Shown once; undefined if an earlier request with the key made the endpoint. */
+  /** The signing secret, which is shown only in this result; undefined if an earlier request with the key made the endpoint. */
   secret: string | undefined;
 }
 
@@ -72,7 +71,7 @@ export async function createEndpoint(deps: EndpointDeps, request: NewEndpoint): 
   return transaction(deps.db.api, async (tx) => {
     const earlierId = use && (await takeKey(tx, use));
     if (earlierId !== undefined) return { endpoint: await replayed(tx, accountId, earlierId), secret: undefined };
-    // Concurrent requests of the account count one after the other.
+    // Concurrent requests of the account wait here, so that each counts the endpoints of those before it.
     await lockAccount(tx, accountId);
     await refuseForeignInboxes(tx, accountId, settings.inboxIds);
     refuseOverLimit(await countEndpoints(tx, accountId), deps.webhooksPerAccount);
@@ -114,7 +113,7 @@ function refuseOverLimit(count: number, limit: number): void {
   );
 }
 
-/** Changes an endpoint and returns it. The transaction also inserts the event if the change disables the endpoint. */
+/** Changes an endpoint and returns it. If the change disables the endpoint, the same transaction inserts an event about that. */
 export async function changeEndpoint(
   deps: EndpointDeps,
   { accountId, id }: Pick<Endpoint, "accountId" | "id">,
@@ -156,14 +155,6 @@ function insertDisabledEvent(deps: Deps, tx: Db, { id, accountId, url }: Endpoin
       data: { webhookId: id, url: url ?? "", reason: "manual" },
     },
   ]);
-}
-
-/** Makes a new secret. The old one stays valid beside it for `overlapSeconds`, so that the receiver has time to change. */
-export async function rotateEndpointSecret(deps: Deps, endpoint: Endpoint, overlapSeconds: number): Promise<string> {
-  const secret = newWebhookSecret(deps.randomBytes);
-  const until = new Date(deps.now().getTime() + overlapSeconds * 1000);
-  if (!(await markEndpointSecretRotated(deps.db.api, endpoint, secret, until))) throw notFound("webhook");
-  return secret;
 }
 
 /**

@@ -1,10 +1,11 @@
 import { transaction } from "../../database/db.ts";
-import { Refusal } from "../../domain/errors.ts";
+import { notFound, Refusal } from "../../domain/errors.ts";
 import { neverTried, usualSettings, withChange } from "../../domain/events/endpoint.ts";
 import { checkWebhookUrl } from "../../domain/events/webhook-url.ts";
 import { newWebhookSecret } from "../../standards/signature.ts";
 import {
   type Endpoint,
+  type EndpointName,
   findEndpoint,
   insertEndpoint,
   lockEndpoint,
@@ -19,7 +20,7 @@ export interface WebhookSettingsDeps extends Deps {
   allowPrivateWebhooks: boolean;
 }
 
-/** A new default endpoint, for the first start or the first request. */
+/** Makes a default endpoint, for the first start, or for the first request that sets its URL. */
 export function newDefaultEndpoint(
   deps: Pick<Deps, "now" | "newId">,
   { accountId, url, secret }: Pick<Endpoint, "accountId" | "url" | "secret">,
@@ -51,7 +52,7 @@ export async function setWebhookUrl(
     for (;;) {
       await insertEndpoint(tx, made);
       const before = await lockEndpoint(tx, { accountId, isDefault: true });
-      // Another request deleted it between the two statements.
+      // The endpoint is missing if another request deleted it after the insert. Then this tries again.
       if (before === undefined) continue;
       const webhook = withChange(before, { url, disabled: false }, made.createdAt);
       await markEndpointChanged(tx, webhook);
@@ -73,13 +74,15 @@ export async function unsetWebhook(deps: Deps, accountId: string): Promise<void>
   await removeEndpoint(deps.db.api, { accountId, isDefault: true });
 }
 
-/** Makes a new secret. The old one stays valid beside it for `overlapSeconds`, so that the receiver has time to change. */
-export async function rotateWebhookSecret(deps: Deps, accountId: string, overlapSeconds: number): Promise<string> {
+/**
+ * Gives an endpoint a new secret, and returns it. The old one stays valid beside it for `overlapSeconds`, so that the receiver has time to
+ * change.
+ */
+export async function rotateWebhookSecret(deps: Deps, name: EndpointName, overlapSeconds: number): Promise<string> {
   const secret = newWebhookSecret(deps.randomBytes);
   const until = new Date(deps.now().getTime() + overlapSeconds * 1000);
-  const name = { accountId, isDefault: true } as const;
-  if (!(await markEndpointSecretRotated(deps.db.api, name, secret, until))) throw noWebhookUrl("rotate the secret");
-  return secret;
+  if (await markEndpointSecretRotated(deps.db.api, name, secret, until)) return secret;
+  throw "id" in name ? notFound("webhook") : noWebhookUrl("rotate the secret");
 }
 
 /** Finds the default endpoint of an account, and refuses if it has no URL. */

@@ -112,7 +112,11 @@ export function webhook(deps: WebhookDeps) {
     .post(
       "/rotate-secret",
       async ({ account, body }) => ({
-        secret: await rotateWebhookSecret(deps, account.id, body.overlapSeconds ?? defaultOverlapSeconds),
+        secret: await rotateWebhookSecret(
+          deps,
+          { accountId: account.id, isDefault: true },
+          body.overlapSeconds ?? defaultOverlapSeconds,
+        ),
       }),
       operation({
         summary: "Rotate webhook secret",

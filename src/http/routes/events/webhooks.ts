@@ -6,8 +6,8 @@ import {
   createEndpoint,
   deleteEndpoint,
   type EndpointDeps,
-  rotateEndpointSecret,
 } from "../../../flows/events/manage-endpoints.ts";
+import { rotateWebhookSecret } from "../../../flows/events/manage-webhook.ts";
 import { recoverEvents } from "../../../flows/events/recover-events.ts";
 import { testEndpoint } from "../../../flows/events/test-webhook.ts";
 import { pageEndpointDeliveries } from "../../../flows/read/page-endpoint-deliveries.ts";
@@ -85,7 +85,8 @@ function collection(deps: WebhooksDeps) {
             "Idempotent-Replayed": "`true` when an earlier request with this key made it",
           },
         },
-        // Answered for an inbox of another account, and to a replay if the endpoint of the first request is deleted.
+        // `not_found` for an inbox of another account, and for a replay if the endpoint of the first request was
+        // deleted since.
         refuses: ["not_found", "invalid_webhook_url", "webhook_limit_reached", "rate_limit_exceeded"],
       }),
     );
@@ -141,7 +142,7 @@ function endpoint(deps: WebhooksDeps) {
       "/:id/rotate-secret",
       async ({ account, params, body }) => {
         const endpoint = await ownedEndpoint(deps, account.id, params.id);
-        return { secret: await rotateEndpointSecret(deps, endpoint, body.overlapSeconds ?? defaultOverlapSeconds) };
+        return { secret: await rotateWebhookSecret(deps, endpoint, body.overlapSeconds ?? defaultOverlapSeconds) };
       },
       operation({
         summary: "Rotate webhook endpoint secret",
