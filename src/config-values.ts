@@ -84,7 +84,7 @@ export function parseDomain(text: string): Parsed<string> {
     : "must be a domain name such as mail.example.com";
 }
 
-/** `auto`, `kept`, or the domain of the Message-IDs that the relay makes from its own ids. */
+/** Parses RELAY_MESSAGE_ID: `auto`, `kept`, or `@` and the domain of the Message-IDs that the relay makes from its own ids. */
 export function parseNaming(text: string): Parsed<NamingSetting> {
   const word = text.toLowerCase();
   if (word === "auto" || word === "kept") return { value: word };
@@ -175,7 +175,7 @@ export function pemOf(value: string): Parsed<string> {
   }
 }
 
-/** Joins two settings that must be set together. */
+/** Joins two settings that must be set together. Adds a fault if only one of them is set. */
 export function together<Left, Right, Both>(
   faults: string[],
   leftName: string,

@@ -46,14 +46,14 @@ export interface Config {
   smtpMaxBytes: number;
   /** For one IPv4 address or one IPv6 /64. */
   smtpMaxConnectionsPerAddress: number;
-  /** The addresses of balancers. Their requests and connections are not limited by address. */
+  /** The addresses of load balancers before SMTP. Only the limit on all connections applies to them, not that for one address. */
   trustedProxies: readonly string[];
   outbound: Outbound;
   /** `undefined`: the servers in /etc/resolv.conf. */
   dnsServers: readonly NameServer[] | undefined;
-  /** The Message-ID that the relay gives to our mail. */
+  /** How the relay changes the Message-ID of our mail (RELAY_MESSAGE_ID). */
   relayMessageId: NamingSetting;
-  /** The relay that reports the fate of our mail by its webhook; `undefined`: none. */
+  /** The relay that reports bounces and complaints by its webhook (RELAY_NOTICES); `undefined`: none. */
   relayNotices: NoticeSource | undefined;
   dkim: { selector: string; privateKeyPem: string } | undefined;
   apiKey: string | undefined;

@@ -70,7 +70,7 @@ export function accountCommands(program: Command): void {
   );
 }
 
-/** A sign-in link for the operator, who then needs no key in the browser. */
+/** Adds `console`, which prints a sign-in link. With it the operator needs no key in the browser. */
 export function consoleCommand(program: Command): void {
   reporting(
     ofAccount(program.command("console")).description(

@@ -24,12 +24,12 @@ export function reporting<Given extends unknown[], Made extends object>(
   });
 }
 
-/** Says on stderr that a list has more items and which option continues it. stdout has the list alone. */
+/** Prints on stderr that a list has more items, and the option that continues it. stdout has only the items. */
 export function printMoreHint(option: string): void {
   print(`There is more: ${option}\n`, process.stderr);
 }
 
-/** The same for a list that is paged by an offset. */
+/** Prints this hint for a list that is paged by an offset, if items follow. */
 export function printMoreByOffset({ data, total }: { data: readonly unknown[]; total: number }, offset: string): void {
   const next = Number(offset) + data.length;
   if (data.length > 0 && next < total) printMoreHint(`--offset ${next}`);
@@ -49,7 +49,7 @@ export function ofAccount(command: Command): Command {
   return command.option("--account <name>", "name of the account (default: the first one)");
 }
 
-/** The width of the terminal; 80 if the terminal reports 0. Output into a pipe or a file is never cut. */
+/** The width to which tables are cut: that of the terminal, or 80 if it reports 0. Output into a pipe or a file is not cut. */
 function columnsHere(): number {
   return process.stdout.isTTY ? process.stdout.columns || usualColumns : Number.POSITIVE_INFINITY;
 }

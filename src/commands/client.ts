@@ -58,7 +58,7 @@ export async function inboxIdOf(client: Inboxd, name: string): Promise<string> {
   throw new Error(`Cannot find inbox: the account has no inbox ${JSON.stringify(name)}`);
 }
 
-/** A number as the user wrote it. The service checks it, and its message names the fault. */
+/** Passes on a number as the text that the user wrote. The service checks it, and its error message names the fault. */
 export function unchecked(text: string): number {
   return text as never;
 }

@@ -11,7 +11,7 @@ const shells: Readonly<Record<string, (points: readonly Point[]) => string>> = {
   fish: fishCompletion,
 };
 
-/** Prints a script with all commands and options, so that the tab key starts no inboxd. */
+/** Adds `completion`. It prints a script that contains all commands and options, so that the tab key starts no inboxd. */
 export function completionCommand(program: Command): void {
   program
     .command("completion")

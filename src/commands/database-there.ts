@@ -3,8 +3,8 @@ import type { Config } from "../config.ts";
 import { findCluster } from "../database/embedded-cluster.ts";
 
 /**
- * Throws if the data directory has no database, because opening it would create one. Only for commands that need existing data.
- * Opening reports other faults itself: an unreachable Postgres, or a lost embedded database.
+ * Throws if the settings name no Postgres and the data directory has no database, because opening it would create one. Only for commands
+ * that need existing data. Other faults are reported when the database is opened: an unreachable Postgres, or a lost embedded database.
  */
 export function refuseWithoutDatabase(
   command: string,

@@ -4,7 +4,7 @@ import { realWorld } from "../service/time-and-chance.ts";
 import { hasFailure, shownFindings } from "./doctor/finding.ts";
 import { jsonOf, print } from "./terminal.ts";
 
-/** Exit code 0 without failures, also with warnings; else 1. */
+/** Adds `doctor`. Its exit code is 1 if a check failed, and 0 otherwise, even with warnings. */
 export function doctorCommand(program: Command): void {
   program
     .command("doctor")

@@ -1,6 +1,6 @@
 import { InboxdError, type InboxdFault } from "../../sdk/typescript/src/errors.ts";
 
-/** Wrong words or settings: exit code 2, as for an unknown option. */
+/** Thrown for wrong arguments or settings. The exit code is 2, as for an unknown option. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);
@@ -8,12 +8,12 @@ export class UsageError extends Error {
   }
 }
 
-/** Whether the service refused the words of the request themselves. */
+/** Whether the service refused the request because of a wrong value in it. */
 export function isWrongRequest({ code }: InboxdError): boolean {
   return code === "validation_error" || code.startsWith("invalid_");
 }
 
-/** The message of an error for the terminal. An error of the system gets its path and code. */
+/** The message of an error for the terminal. That of an error of the operating system has its path and its code. */
 export function messageOf(error: unknown): string {
   if (error instanceof InboxdError) return messageOfCall(error);
   if (!isSystemTrouble(error)) return error instanceof Error ? error.message : String(error);
@@ -28,7 +28,7 @@ function messageOfCall({ status, code, baseUrl, message, errors, cause }: Inboxd
   return `${code}: ${message}${furtherFaults(errors)}`;
 }
 
-/** All faults but the first, which the message of the service contains. */
+/** All faults but the first, which the message of the service already contains. */
 function furtherFaults(errors: readonly InboxdFault[]): string {
   return errors.length < 2
     ? ""
@@ -50,7 +50,7 @@ export function reasonOf(error: unknown): string {
   return (isCoded(error) && plainWords[error.code]) || error.message;
 }
 
-/** Whether the error comes from the system, so that its message needs plain words. */
+/** Whether the error comes from the operating system or from Bun, so that its message needs plain words. */
 export function isSystemTrouble(error: unknown): error is Error & { code: string } {
   return error instanceof Error && isCoded(error) && error.code in plainWords;
 }

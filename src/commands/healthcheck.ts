@@ -4,7 +4,7 @@ import { reporting } from "./cli.ts";
 import { answerAt } from "./doctor/port-probe.ts";
 import { reasonOf } from "./failure.ts";
 
-/** For images without curl: exit code 0 if the service of these settings is ready, else 1. */
+/** Adds `healthcheck`, for container images without curl. Its exit code is 0 if the service with these settings is ready, else 1. */
 export function healthcheckCommand(program: Command): void {
   reporting(program.command("healthcheck").description("check whether the running service is ready"), async () => {
     const { host, port } = readConfig(process.env);

@@ -46,7 +46,7 @@ async function listen(options: ListenOptions): Promise<void> {
   const forwarder = options.forwardTo === undefined ? undefined : await openForwarder(options.forwardTo, options);
   const { inbox, json = false } = options;
   const inboxId = inbox === undefined ? undefined : await inboxIdOf(client, inbox);
-  // Only a forwarded event counts as processed; a printed one does not.
+  // Stores the position only if events are forwarded. A printed event does not count as processed by the receiver.
   const file =
     forwarder !== undefined && options.state
       ? positionFile(process.env, [client.baseUrl, options.apiKey ?? "", inboxId ?? "", forwarder.target.href])
@@ -98,8 +98,8 @@ async function openForwarder(forwardTo: string, { secret, json = false }: Listen
 }
 
 /**
- * A first run begins with the events from now on: the log may hold weeks of mail that was processed, and a program under
- * development would answer all of it.
+ * Finds the position to begin after. Without `--after` and a stored position, it is the end of the log: the log may hold weeks of mail that
+ * was processed, and a program under development would answer all of it.
  */
 async function startOf(
   { after }: ListenOptions,
@@ -123,7 +123,7 @@ function attemptAsJson({ event, event_id }: InboxdEvent, forwarded: Forwarded): 
 
 /** Prints each event. It counts as processed when the reader of stdout has it. */
 function printer(json: boolean, { signal, stop }: { signal: AbortSignal; stop(): void }): FollowOptions["handle"] {
-  // The reader has closed the pipe, as `head` does.
+  // An error of stdout means that the reader has closed the pipe, as `head` does.
   process.stdout.on("error", stop);
   return async (event) => {
     await printTaken(json ? jsonOf(event) : `${eventAsLine(event)}\n`, signal);
@@ -131,7 +131,7 @@ function printer(json: boolean, { signal, stop }: { signal: AbortSignal; stop():
   };
 }
 
-/** The local time of the reader first, and the id last, for `--after`. */
+/** An event as one line: its local time first, and its id last, which `--after` takes. */
 function eventAsLine(event: InboxdEvent): string {
   const at = new Date(event.occurred_at).toLocaleTimeString("en-GB");
   return oneLine(`${at}  ${event.event}${shownMail(event)}  ${event.event_id}`);

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { reporting } from "./cli.ts";
 
-/** Moves all data, from the embedded database to Postgres, or into a backup. */
+/** Adds `export` and `import`. They move all data from the embedded database to Postgres, or into a backup. */
 export function portableCommands(program: Command): void {
   program
     .command("export <file>")

@@ -37,7 +37,7 @@ interface SendOptions extends ServerOptions {
   readUpTo?: string;
 }
 
-/** The result of the API, with the key for a retry. */
+/** The result of the API, with the idempotency key for a retry. */
 interface Result extends Sent {
   failure?: Failure | null;
   idempotencyKey: string;
@@ -110,7 +110,7 @@ async function send(options: SendOptions): Promise<Result> {
     ...(isAsync && { headers: { prefer: "respond-async" } }),
   });
   if (sent.status !== "failed") return { ...sent, idempotencyKey };
-  // The result is printed like any other, and the exit code tells scripts of the failure.
+  // A failed send is printed like any other result, so the exit code shows the failure to scripts.
   process.exitCode = 1;
   return { ...sent, failure: await failureOf(client, sent.messageId), idempotencyKey };
 }
@@ -138,8 +138,8 @@ function fieldsOf(options: SendOptions): Omit<OrUndefined<NewEmail>, "body"> {
 }
 
 /**
- * `body` and `bodyHtml` of the API. HTML alone is sent as `body`, with a doctype if it needs one, so that the API recognises it
- * as HTML.
+ * Makes `body` and `bodyHtml` of the request. If there is only HTML, it is sent as `body`, with a doctype if it needs one, so that the API
+ * recognises it as HTML.
  */
 async function bodiesOf({ body, bodyFile, html, forward }: SendOptions): Promise<Pick<NewEmail, "body" | "bodyHtml">> {
   const text = bodyFile === undefined && body !== "-" ? body : await contentOf(bodyFile ?? "-");
@@ -178,7 +178,10 @@ function inlineFile(given: string): SentFile {
   return { contentId: given.slice(0, at), path: given.slice(at + 1) };
 }
 
-/** Uploads the files one after the other. A repeated send may upload them again: only their bytes count for its key. */
+/**
+ * Uploads the files one after the other. A send that is repeated with its idempotency key may upload them again, because the service
+ * compares the files, not the ids of their uploads.
+ */
 async function uploaded(client: Inboxd, files: readonly SentFile[]): Promise<NonNullable<NewEmail["attachments"]>> {
   const attachments: NonNullable<NewEmail["attachments"]> = [];
   for (const { path, contentId } of files) {

@@ -23,7 +23,7 @@ export function fullTime(instant: string | null, { timeZone }: Calendar): string
   return `${day} ${month} ${year}, ${hour}:${minute}`;
 }
 
-/** Undefined for an invalid instant, which another server may send. */
+/** The date of an instant. Undefined for an invalid one, which another server may send. */
 function dateOf(instant: string | null): Date | undefined {
   const date = new Date(instant ?? "");
   return Number.isNaN(date.getTime()) ? undefined : date;

@@ -21,7 +21,7 @@ export function ofSubscription(command: Command): Command {
     );
 }
 
-/** The items of a list with commas. */
+/** Splits a list at its commas. */
 export function itemsOf(list: string): string[] {
   return list.split(",").map((item) => item.trim());
 }

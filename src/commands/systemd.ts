@@ -94,7 +94,7 @@ WantedBy=multi-user.target
 `;
 }
 
-/** The binary, or Bun and its script when run from source. */
+/** The words that start this program: the binary, or Bun and the script when it runs from source. */
 function runningProgram(): string[] {
   const isCompiled = Bun.main.startsWith("/$bunfs/") || Bun.main.startsWith("B:/~BUN/");
   return isCompiled ? [process.execPath] : [process.execPath, Bun.main];

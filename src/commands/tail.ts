@@ -21,7 +21,7 @@ export function tailCommand(program: Command): void {
 async function tail({ types, inbox, skipAutomated, include, after, ...server }: TailOptions): Promise<void> {
   const client = clientOf(server);
   const { signal, stop, end } = untilSignal();
-  // The reader has closed the pipe, as `head` does.
+  // An error of stdout means that the reader has closed the pipe, as `head` does.
   process.stdout.on("error", stop);
   const warn = (text: string) => print(`${text}\n`, process.stderr);
   try {

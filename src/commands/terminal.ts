@@ -24,7 +24,7 @@ function visible(text: string): string {
   return visibleText(text).replaceAll("\r", "\ufffd");
 }
 
-/** A value as JSON without control characters. Also escapes DEL and C1, which `JSON.stringify` leaves and some terminals obey. */
+/** A value as JSON without control characters. Also escapes U+007F to U+009F, which `JSON.stringify` leaves and some terminals obey. */
 export function jsonOf(value: unknown, indent?: number): string {
   const escaped = (control: string) => `\\u00${control.charCodeAt(0).toString(16)}`;
   return `${JSON.stringify(value, null, indent).replace(/[\u007f-\u009f]/g, escaped)}\n`;
@@ -33,7 +33,7 @@ export function jsonOf(value: unknown, indent?: number): string {
 export interface Stopping {
   signal: AbortSignal;
   stop(): void;
-  /** Restores what the system does at SIGINT and SIGTERM. */
+  /** Removes the handlers: SIGINT and SIGTERM then end the process again. */
   end(): void;
 }
 

@@ -7,12 +7,12 @@ export { InboxdError, type InboxdEvent, type Schemas } from "../../sdk/typescrip
 /** The source of live events: the stream, polling the log, or none while the service does not answer. */
 export const connection = signal<"stream" | "log" | "away">("log");
 
-/** Set when the service answers 401. */
+/** Whether the service has answered 401, so that the user must sign in again. */
 export const isSignedOut = signal(false);
 
 export const inboxd = new Inboxd({ baseUrl: service, fetch: watched });
 
-/** Derives the state of the session and the connection from each response. */
+/** Sends a request, and sets `isSignedOut` and `connection` by its response. */
 async function watched(url: string | URL, init: RequestInit): Promise<Response> {
   const { pathname } = new URL(url);
   try {

@@ -8,7 +8,7 @@ const wholeDate = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "sho
 const whole = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "medium" });
 const number = new Intl.NumberFormat("en");
 
-/** The time today, the weekday within a week, else the date. */
+/** The time if `at` is today, the weekday if it is one of the six days before, else the date. */
 export function formatShortTime(at: Date, now: Date): string {
   if (startOfDay(at).getTime() === startOfDay(now).getTime()) return time.format(at);
   if (startOfDay(now).getTime() - startOfDay(at).getTime() < 7 * day && at < now) return weekday.format(at);

@@ -5,7 +5,10 @@ type Listener = (event: InboxdEvent) => void;
 
 const listeners = new Set<Listener>();
 
-/** Passes each event to all listeners. Reconnects and continues after the last event. */
+/**
+ * Passes each event of the account to all listeners until `signal` aborts. Reconnects and continues after the last
+ * event.
+ */
 export async function listen(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
@@ -13,7 +16,7 @@ export async function listen(signal: AbortSignal): Promise<void> {
         for (const listener of listeners) listener(event);
       }
     } catch {
-      // Other calls report the error.
+      // The error is not shown here, because the requests of the screens show it.
       connection.value = "away";
       await new Promise((resolve) => setTimeout(resolve, 5_000));
     }
@@ -31,7 +34,7 @@ export function useEvents(listener: Listener): void {
   }, []);
 }
 
-/** Reloads once, `waitMs` after the first matching event, however many follow. */
+/** Calls `reload` once, `waitMs` after the first matching event, however many events follow meanwhile. */
 export function useReloadOn(
   matches: (type: string, event: InboxdEvent) => boolean,
   reload: () => void,

@@ -44,7 +44,10 @@ export async function signIn(key: string): Promise<string | undefined> {
   return faultOf(response);
 }
 
-/** The token of a link, with the names of its account and of the current account, to choose between. */
+/**
+ * A link for another account than that of the session: its token, and the names of both accounts, so that the user can
+ * choose.
+ */
 export interface OpenLink {
   token: string;
   account: string;
@@ -52,8 +55,8 @@ export interface OpenLink {
 }
 
 /**
- * Exchanges the token of a link for a session cookie. Returns an error text if it fails. If the browser has a session for
- * another account, the service requires `confirm`, and the result names both accounts.
+ * Exchanges the token of a sign-in link for a session cookie. Returns an error text if it fails. If the browser has a
+ * session for another account, the service requires `confirm`, and the result names both accounts.
  */
 export async function signInByLink(token: string, confirm = false): Promise<OpenLink | string | undefined> {
   const response = await askForSession({ link: token, confirm });

@@ -5,7 +5,7 @@ import { controlPaths, fetchFrom } from "./socket.ts";
 
 export { NobodyListens } from "./socket.ts";
 
-/** Sends an operation to the service that holds the data directory, and throws its refusals. */
+/** Sends an operation to the service that has locked the data directory. Returns its result, or throws its refusal. */
 export async function askService(dataDir: string, request: AdminRequest, signal?: AbortSignal): Promise<object> {
   const response = await fetchFrom(dataDir, controlPaths.administer, {
     method: "POST",
@@ -17,12 +17,12 @@ export async function askService(dataDir: string, request: AdminRequest, signal?
   return answer.result;
 }
 
-/** Half of the minute after which an export gives up on a silent service. */
+/** How long an export waits before it checks a silent service, and then for the reply to that check. So it gives up after a minute. */
 const quietMs = 30_000;
 
 /**
- * Exports the database of the service that holds the data directory. The service sends the first byte only after it has read the whole
- * database, so silence is no error: after each quiet half minute the export checks that the service still answers other requests.
+ * Exports the database of the service that has locked the data directory. The service sends the first byte only after it has read the whole
+ * database, so silence is no error. After each 30 seconds of silence, the export checks that the service still answers other requests.
  */
 export async function* readFromService(dataDir: string, mostQuietMs = quietMs): AsyncGenerator<Uint8Array> {
   const end = new AbortController();

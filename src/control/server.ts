@@ -10,7 +10,10 @@ export interface ControlDeps extends AdminDeps {
   version: string;
 }
 
-/** Listens at the operator's socket of the data directory, which this process has locked, and runs the commands that come in. */
+/**
+ * Listens at the operator's socket in the data directory, which this process has locked. Runs the operations that commands of other
+ * processes send.
+ */
 export function serveControl(deps: ControlDeps): ControlListener {
   return listenAt(deps.dataDir, (request) => {
     const { pathname } = new URL(request.url);

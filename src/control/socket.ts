@@ -30,7 +30,7 @@ export function listenAt(dataDir: string, answer: (request: Request) => Response
   }
 }
 
-/** Thrown if no process listens at the socket: no process uses the directory, or only a command without a socket. */
+/** Thrown if no process listens at the socket: no process uses the directory, or only a command, which opens no socket. */
 export class NobodyListens extends Error {
   constructor(dataDir: string, cause: unknown) {
     super(`Cannot ask a service in ${dataDir}: none listens there`, { cause });
@@ -44,7 +44,7 @@ export async function fetchFrom(dataDir: string, path: string, init: BunFetchReq
   try {
     return await fetch(new URL(path, "http://inboxd"), { ...init, unix });
   } catch (error) {
-    // ECONNREFUSED: a killed process has left its socket.
+    // ENOENT: there is no socket. ECONNREFUSED: a killed process has left its socket.
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     throw code === "ENOENT" || code === "ECONNREFUSED" ? new NobodyListens(dataDir, error) : error;
   } finally {
@@ -53,8 +53,8 @@ export async function fetchFrom(dataDir: string, path: string, init: BunFetchReq
 }
 
 /**
- * Serves at a socket to which only its owner may connect. The umask sets its mode when it is created, not a moment later. Idle
- * connections stay open, because an export takes long to begin, and its reader may have a slow disk.
+ * Serves at a socket to which only its owner may connect. The umask gives the socket its mode already when it is created: a later chmod
+ * would leave it open for a moment. Idle connections stay open, because an export takes long to begin, and its reader may have a slow disk.
  */
 function serveOn(unix: string, answer: (request: Request) => Response | Promise<Response>): Bun.Server<undefined> {
   const umask = process.umask(0o177);
@@ -77,7 +77,7 @@ function removeSocket(dataDir: string): void {
 /** The longest path that fits in the address of a unix socket on every system (104 on macOS, 108 on Linux, with a NUL). */
 const longestPathBytes = 103;
 
-/** The path of the socket, through a short temporary link if it is too long for a socket's address. */
+/** The path of the socket. If it is too long for a socket's address, it leads through a short temporary link, which `used` removes. */
 function socketPath(dataDir: string): { unix: string; used: () => void } {
   const path = join(resolve(dataDir), socketName);
   if (Buffer.byteLength(path) <= longestPathBytes) return { unix: path, used: () => undefined };

@@ -4,15 +4,15 @@ import { paced } from "../primitives/paced.ts";
 import { changesChannel, mostNotificationBytes, notificationPauseMs, wakeChannel } from "../store/channels.ts";
 
 /**
- * Notifies listeners after a commit that something has changed in an account or an inbox, so that they read it. A notification
+ * Notifies listeners after a commit that something has changed in an account or an inbox, so that they read what is new. A notification
  * carries no data and may be lost: a listener also reads once a second by itself.
  */
 export interface Changes {
   /** Notifies the listeners in this process at once, and those in other processes soon. Called after the commit. */
   notify(changed: readonly Changed[]): void;
   /**
-   * Calls back when this account or inbox may have changed, until the returned function is called. The callback runs inside `notify`,
-   * so it must be short and must not throw.
+   * Calls `onChange` when the account or inbox with this id may have changed, until the returned function is called. The callback runs
+   * inside `notify`, so it must be short and must not throw.
    */
   listen(id: string, onChange: () => void): () => void;
   close(): Promise<void>;
@@ -35,7 +35,10 @@ interface LocalChanges extends Changes {
 
 /** Notifies within this process only. */
 export function localChanges(): LocalChanges {
-  /** The arrays are replaced and never changed, since a listener may leave or add others while it is called. */
+  /**
+   * The listeners of each account and inbox, by its id. Each change makes a new array, because a listener may add or remove listeners while
+   * `notifyIds` loops over the old one.
+   */
   const listeners = new Map<string, readonly Listening[]>();
 
   function notifyIds(ids: Iterable<string>): void {
@@ -70,7 +73,7 @@ export interface ChangesDeps {
 /** Notifies all processes on one database. */
 export async function sharedChanges({ db, log, randomBytes }: ChangesDeps): Promise<Changes> {
   const here = localChanges();
-  // The embedded database has no other process.
+  // No other process can use an embedded database.
   if (db.engine === "embedded") return here;
   const ourselves = randomBytes(8).toHex();
   const unsent = new Set<string>();
@@ -82,7 +85,7 @@ export async function sharedChanges({ db, log, randomBytes }: ChangesDeps): Prom
     else here.notifyIds(ids);
   });
 
-  // Sends at most one notification in each pause, which limits the cost: it is not known whether another process listens.
+  // Notifies other processes, at most once in each pause, because a notification costs a statement even if no other process listens.
   const others = paced(notificationPauseMs, () => {
     const named = [ourselves, ...unsent].join(" ");
     unsent.clear();

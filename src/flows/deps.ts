@@ -5,7 +5,7 @@ import type { PlanLimits } from "../domain/limits.ts";
 import type { OutboxKind } from "../store/outbox/items.ts";
 import type { Changes } from "./changes.ts";
 
-/** Everything that a flow may use. Time and chance come in here and nowhere else. */
+/** Everything that a flow may use. Flows get time and chance only from here. */
 export interface Deps {
   db: Database;
   now: () => Date;
@@ -21,8 +21,8 @@ export interface Deps {
   isDirect: boolean;
   /** Whether the relay is known to replace our Message-IDs. */
   isRenamed?: boolean;
-  /** Wakes the workers: work of this kind waits in the outbox. A nudge carries no data and may be lost. */
+  /** Wakes the workers of this kind: new work for them is in the outbox. A nudge carries no data and may be lost. */
   nudge: (kind: OutboxKind) => void;
-  /** Notifies waiting requests after a commit. It carries no data and may be lost. */
+  /** Notifies waiting requests and streams after a commit. A notification carries no data and may be lost. */
   changes: Pick<Changes, "notify" | "listen">;
 }

@@ -1,19 +1,22 @@
 /**
- * Many callers share one commit. While a batch commits, items gather for the next one: an idle service adds no delay, and a busy one makes
- * one commit instead of fifty. Versions that waited until a batch was full were always slower.
+ * Lets many callers share one commit. While a batch commits, items gather for the next batch: an idle service adds no delay, and a busy one
+ * makes one commit instead of fifty. Earlier versions, which waited until a batch was full, were always slower.
  */
 export interface GroupCommitOptions<Item, Result> {
   /** Commits all items in one transaction. Returns their results in order. */
   commit: (items: Item[]) => Promise<Result[]>;
   sizeOf: (item: Item) => number;
-  /** Whether each item would also fail by itself, for example because the database is away. Then the items are not tried one by one. */
+  /**
+   * Whether each item of a failed batch would also fail by itself, for example because the database is away. If not, the items are
+   * committed one by one.
+   */
   isHopeless: (error: unknown) => boolean;
   mostItems?: number;
   mostBytes?: number;
   inFlight?: number;
   /**
    * The least number of items of a batch that starts while another one runs; otherwise a batch starts with one item. If a batch costs much
-   * more than its items, a few large batches do more than many small ones. A batch that hangs counts as not running.
+   * more than its items, a few large batches do more than many small ones. A batch that has run for 100 ms does not count as running.
    */
   leastBeside?: number;
   /** Items that share a lane are never in two batches at the same time, because they would wait for each other's locks. */
@@ -52,7 +55,7 @@ export function groupCommit<Item, Result>(options: GroupCommitOptions<Item, Resu
         running -= 1;
         for (const lane of lanes) busyLanes.delete(lane);
         start();
-        // The next batch starts first: the callers' own work takes about as long as the commit.
+        // The next batch starts before the callers get their results, because their own work then takes about as long as a commit.
         setImmediate(() => settle(batch, outcomes));
       });
     }
@@ -115,5 +118,5 @@ export function groupCommit<Item, Result>(options: GroupCommitOptions<Item, Resu
     });
 }
 
-/** A batch that takes longer hangs: most take a small part of this time. */
+/** A batch that takes longer is taken to hang. Most batches take a small part of this time. */
 const hangsAfterMs = 100;

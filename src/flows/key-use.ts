@@ -3,8 +3,8 @@ import { expiryOfKeys, type KeyUse, reusedIdempotencyKey } from "../domain/idemp
 import { insertKeyUses, listKeyUses } from "../store/send/idempotency.ts";
 
 /**
- * Takes an idempotency key for the thing that this transaction creates. Returns the id of the thing that an earlier request with the key
- * created, if there was one. Waits while another request with the key runs.
+ * Records that this transaction uses an idempotency key. If an earlier request has used the key, returns the id of what that request
+ * created, or refuses if it was a different request. Waits while another request with the key runs.
  */
 export async function takeKey(tx: Db, use: KeyUse): Promise<string | undefined> {
   const taken = await insertKeyUses(tx, [use], expiryOfKeys(use.createdAt));

@@ -13,7 +13,7 @@ export interface ListenerLimits {
 export interface Listeners {
   /** Counts a listener, or throws if there are too many. Returns a function that removes it from the count; a second call does nothing. */
   open(kind: ListenerKind, accountId: string): () => void;
-  /** The open listeners of a kind. */
+  /** The number of open listeners of a kind. */
   count(kind: ListenerKind): number;
 }
 

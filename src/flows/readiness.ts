@@ -16,13 +16,13 @@ export type Readiness = { ready: true } | { ready: false; reason: string };
 
 /** The database is checked at most once in this time. */
 const lookedEveryMs = 1_000;
-/** The time after which any other commit may count instead of our own write. */
+/** How long to wait for our own write alone. After that, any other recent commit is enough too. */
 const patienceMs = 200;
 
 /**
- * Checks by a write whether mail can be stored now: a database may answer and still refuse to write. If our write takes long, any commit
- * within the last second is enough, because ours may wait behind hundreds of others. After a failed write only a write of our own counts,
- * because a full disk still takes small commits.
+ * Checks by a write whether mail can be stored now: a database may answer and still refuse to write. If our write takes more than 200 ms,
+ * any commit within the last second is enough, because ours may wait for hundreds of others. After our write has failed, only another write
+ * of our own counts, because a full disk still takes small commits.
  */
 export function readiness(db: Database): () => Promise<Readiness> {
   let isRefused = false;
@@ -59,7 +59,7 @@ function reasonOf(error: unknown): string {
 
 const tooSlow = "the database does not answer in time";
 
-/** By SQLSTATE (PostgreSQL, appendix A). */
+/** The public reason for each SQLSTATE (PostgreSQL, appendix A). */
 const reasons: readonly [states: RegExp, reason: string][] = [
   [new RegExp(`^${diskFull}$`), "the disk of the database is full"],
   [new RegExp(`^${missingFile}$`), "a file of the database is gone"],

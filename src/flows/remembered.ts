@@ -1,4 +1,7 @@
-/** Reads at most once in `forMs`. All calls within that time share the result, also while it is being read. */
+/**
+ * Returns a function that calls `read` at most once in `forMs`. All its calls within that time share the result, also while `read` is still
+ * running.
+ */
 export function remembered<T>(read: () => Promise<T>, forMs: number): () => Promise<T> {
   let result: Promise<T> | undefined;
   let readMs = 0;

@@ -1,6 +1,6 @@
 /**
- * Limits the size of all work that is done at the same time. First come, first served; work that is larger than the capacity is done
- * alone.
+ * Returns a function that runs work once its size fits: the sizes of all running work add up to at most `capacity`. Work starts in the
+ * order of the calls. Work that is larger than the capacity runs while no other work does.
  */
 export function sizeGate(capacity: number): <T>(size: number, work: () => Promise<T>) => Promise<T> {
   const waiting: { size: number; start: () => void }[] = [];

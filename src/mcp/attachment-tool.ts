@@ -36,7 +36,7 @@ export const readAttachment = tool({
   hints: { readOnly: true, idempotent: true, openWorld: true },
   async work({ message_id: id, filename, offset }, context) {
     const { attachments } = await messageOf(context, id);
-    // The model may give the shortened name, which it was shown.
+    // The model may give the shortened name, because the tools show it that one.
     const names = shortNames(attachments.map((each) => each.filename));
     const index = attachments.findIndex((each) => each.filename === filename);
     const number = index < 0 ? names.indexOf(filename) : index;
@@ -67,7 +67,7 @@ function isText({ contentType }: Schemas["Attachment"]): boolean {
   );
 }
 
-/** The text of the bytes, without a character that is cut at the end; undefined if they are not UTF-8. */
+/** The text of the bytes, without a character that is cut at the end. Undefined if they are not UTF-8 or have a NUL. */
 function utf8In(bytes: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });

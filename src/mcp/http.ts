@@ -13,7 +13,7 @@ import { type Serving, serverFactory } from "./server.ts";
 export async function answerMcp(request: Request, body: unknown, serving: Serving): Promise<Response> {
   const factory = serverFactory(serving);
   if (await isLegacyRequest(request, body)) return answerLegacy(request, body, factory);
-  // There is nothing to subscribe to.
+  // No subscriptions, because the server has nothing that a client could subscribe to.
   const handler = createMcpHandler(factory, { legacy: "reject", maxSubscriptions: 0, onerror: () => undefined });
   return handler.fetch(request, { parsedBody: body });
 }
@@ -35,7 +35,10 @@ async function answerLegacy(request: Request, body: unknown, factory: McpServerF
   }
 }
 
-/** The same request, with an Accept header that includes streams. The transport requires that, although it sends no stream. */
+/**
+ * Copies a request without its body, with an Accept header that includes event streams. The transport requires that
+ * header, although it answers in JSON here.
+ */
 function acceptingStreams({ url, method, headers, signal }: Request): Request {
   const own = new Headers(headers);
   own.set("accept", "application/json, text/event-stream");

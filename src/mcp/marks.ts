@@ -1,9 +1,9 @@
 import { withoutInvisible } from "../standards/invisible.ts";
 import { oneLine } from "../standards/text.ts";
 
-/** Shows the texts of outsiders to a model in one call. */
+/** Marks the texts of outsiders in the result of one tool call, so that the model knows where they begin and end. */
 export interface Marks {
-  /** A text between marks, from `offset` on, as far as `room` allows. */
+  /** Puts a text between marks, from `offset` on and as far as `room` allows. Reduces `room` by what it shows. */
   text(text: string, room: Room, offset?: number): MarkedText;
 }
 
@@ -24,8 +24,8 @@ export const mostTextCharacters = 20_000;
 export const mostResultCharacters = 60_000;
 
 /**
- * The word of the marks is random. It is chosen after the text was written, and again if the text contains it, so no text can
- * contain a working end mark.
+ * Makes the marks for `texts`. A mark contains a random word. It is chosen after the texts were written, and again if
+ * one of them contains it, so no text can contain a working end mark.
  */
 export function marksOf(texts: readonly string[], randomBytes: (length: number) => Uint8Array): Marks {
   let word = randomBytes(4).toHex();
@@ -53,7 +53,10 @@ function startOfCharacter(text: string, offset: number): number {
   return isInside ? offset - 1 : offset;
 }
 
-/** A piece within both limits that splits no character. One that is too long as JSON, which is rare, is halved until it fits. */
+/**
+ * The piece of a text from `offset` on that is within both limits and splits no character. A piece that is too long as
+ * JSON, which is rare, is halved until it fits.
+ */
 function pieceOf(text: string, { characters, jsonCharacters }: Room, offset: number): string {
   const whole = text.slice(offset, offset + Math.max(0, characters));
   let piece = whole.isWellFormed() ? whole : whole.slice(0, -1);
@@ -116,7 +119,10 @@ export function jsonLength(value: unknown): number {
   return JSON.stringify(value).length;
 }
 
-/** A page that fits into a result. A page that is too large is fetched again with half the items, so that its cursor is right. */
+/**
+ * Fetches a page that fits into a result. A page that is too large is fetched again with half the items. If it were
+ * only cut, its cursor would skip items.
+ */
 export async function fitting<Made extends object>(
   limit: number,
   ask: (limit: number) => Promise<Made>,

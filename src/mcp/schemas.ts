@@ -61,7 +61,7 @@ export const Attachment = Type.Object({
   sizeBytes: Type.Integer(),
 });
 
-/** Sender, recipient, time and subject of a message. */
+/** The fields of a message without its text. */
 export const MessageHead = {
   id: Type.String(),
   threadId: Type.String(),
@@ -84,7 +84,7 @@ export const MarkedText = {
   next_offset: Type.Optional(Type.Integer()),
 };
 
-/** A message with its text. */
+/** A whole message, with its text and links. */
 export const MessageWhole = Type.Object({
   ...MessageHead,
   inboxId: Type.String(),

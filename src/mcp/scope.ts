@@ -12,7 +12,7 @@ export async function inboxId(context: Context, name: string | undefined): Promi
   return wanted;
 }
 
-/** Throws if the model is limited to another inbox. */
+/** Throws if the model is limited to one inbox, and the thread or message was found in another. */
 export async function checkFence(context: Context, foundIn: string, what: "thread" | "message"): Promise<void> {
   const { fence } = context;
   if (fence !== undefined && (await idOf(context, fence)) !== foundIn) throw notFound(what);
@@ -33,7 +33,10 @@ export async function messageOf(context: Context, id: string): Promise<Schemas["
 
 type ThreadMessages = Schemas["ThreadMessages"];
 
-/** A thread with its newest messages, oldest first. A page of long mails ends early, so this may fetch several. */
+/**
+ * A thread with its `wanted` newest messages, oldest first. A page of long mails ends early, so this may fetch several
+ * pages.
+ */
 export async function newestOfThread(
   context: Context,
   threadId: string,

@@ -52,7 +52,8 @@ export const sendEmail = tool({
   hints: { destructive: true, openWorld: true },
   async work({ inbox, to, subject, body: text, automatic, idempotency_key: key, ...more }, context) {
     const id = await inboxId(context, inbox);
-    // The key reaches messages of other inboxes, which the model must not forward.
+    // The API key may read other inboxes, but a model that is limited to one must not forward their messages: this
+    // throws for them.
     if (more.forward_of !== undefined && context.fence !== undefined) await messageOf(context, more.forward_of);
     const autoSubmitted = automatic ? ("auto-generated" as const) : undefined;
     const request = { to, subject, body: text, autoSubmitted, forwardOf: more.forward_of, ...furtherFields(more) };
@@ -114,7 +115,7 @@ export const replyToThread = tool({
       ...furtherFields(more),
     };
     const { result, isRead } = await sent(context, inbox, request, key ?? derived());
-    // A replayed result has the state of the thread at the first call.
+    // The `isRead` of a replayed result is that of the first call, so the current one is returned.
     return { ...result, isRead: result.replayed ? thread.isRead : isRead };
   },
 });
@@ -133,7 +134,10 @@ function listed(addresses: string | string[] | undefined): string[] | undefined 
   return typeof addresses === "string" ? [addresses] : addresses;
 }
 
-/** The further fields for the idempotency key; empty if none is given. One address gives the same key as a list of it. */
+/**
+ * The further fields for the idempotency key; empty if none is given. One address as a string gives the same key as a
+ * list with only that address.
+ */
 function furtherWords({ cc, bcc, ...further }: Further): object[] {
   const given = Object.entries({ ...further, cc: listed(cc), bcc: listed(bcc) }).filter(
     ([, value]) => value !== undefined,

@@ -30,7 +30,7 @@ export interface Serving extends Permitted {
   onFault(error: unknown): void;
 }
 
-/** Makes a server for a request or a connection. It keeps no state between them. */
+/** Returns a function that makes an MCP server, for one request or one connection. The servers share no state. */
 export function serverFactory(serving: Serving): McpServerFactory {
   return () => {
     const { version, tools: offered, inbox } = serving;
@@ -88,7 +88,10 @@ function clientOf({ api }: Serving, signal: AbortSignal): Inboxd {
   return new Inboxd({ ...api, fetch, timeoutMs, retries: 0 });
 }
 
-/** Longer than any response takes: a send waits at most 30 s for its first attempt. */
+/**
+ * The time limit of a request to the API. It is longer than any response takes: a send waits at most 30 s for its first
+ * attempt.
+ */
 const timeoutMs = 60_000;
 
 /** The failure that the model sees; undefined for a bug. */
@@ -96,7 +99,7 @@ function failureOf(error: unknown): ToolFailure | undefined {
   if (error instanceof ToolFailure) return error;
   if (!(error instanceof InboxdError)) return undefined;
   const { status, code, message, baseUrl, cause, problem } = error;
-  // Inside the service every request gets a response.
+  // Inside the service every request gets a response, so a missing one is a bug.
   if (status === 0 && baseUrl === "") return undefined;
   if (status === 0) {
     const reason = cause instanceof Error ? cause.message : String(cause);

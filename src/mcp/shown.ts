@@ -44,7 +44,10 @@ export function messageHead(message: Message, mostAttachments: number) {
 /** The part of a message: its new text, its whole text, or its HTML. */
 export type Part = "text" | "full_text" | "html";
 
-/** The text without invisible characters, which are removed before anything is counted. */
+/**
+ * The text of a part without invisible characters. They are removed first, so that lengths and offsets count only
+ * visible text.
+ */
 export function partOf(message: Message, part: Part): string {
   if (part === "html") return withoutInvisible(message.bodyHtml ?? "");
   return withoutInvisible(part === "text" ? (message.extractedText ?? "") : message.bodyText);
@@ -54,7 +57,7 @@ export function previewText(message: Message): string {
   return short(previewOf(withoutInvisible(message.extractedText ?? "")));
 }
 
-/** All of a message, with its text from `offset` on. */
+/** A whole message, with `text` from `offset` on between marks. */
 export function messageWhole(message: Message, marks: Marks, text: string, offset: number) {
   const found = message.links ?? [];
   const links = linksIn(found);
@@ -75,7 +78,7 @@ export function textRoom(): Room {
   return { characters: mostTextCharacters, jsonCharacters: 25_000 };
 }
 
-/** The first links that fit, because a cut address is useless. */
+/** The first links that fit. A link is shown whole or not at all, because a cut URL is useless. */
 function linksIn(links: readonly Schemas["Link"][]) {
   let room = 12_000;
   const kept = [];

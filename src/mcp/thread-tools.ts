@@ -94,7 +94,10 @@ export const readThread = tool({
   },
 });
 
-/** Gives room to the newest message first, for its head and its text, so that only older ones are cut. */
+/**
+ * Shows the messages of a thread, oldest first. The newest one gets room first, for its head and its text, so that only
+ * older ones are cut or left out.
+ */
 function shownMessages({ data, total }: Schemas["ThreadMessages"], randomBytes: (length: number) => Uint8Array) {
   const newestFirst = data
     .toReversed()

@@ -1,7 +1,10 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type { Inboxd } from "../../sdk/typescript/src/inboxd.ts";
 
-/** A tool of the model: checked arguments in, a value of the output schema out. Throws a `ToolFailure` that the model sees. */
+/**
+ * A tool that a model may call. `call` checks the arguments, and returns a value of the output schema or throws a
+ * `ToolFailure`, which the model sees.
+ */
 export interface Tool {
   name: string;
   title: string;

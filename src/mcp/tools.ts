@@ -23,7 +23,7 @@ export const tools: readonly Tool[] = [
 /** The tools that a model may see and call. */
 export interface Permitted {
   tools: readonly Tool[];
-  /** The one inbox that it is limited to, by the name that was given. */
+  /** The inbox that the model is limited to, as address, username or id. Undefined for all inboxes of the key. */
   inbox: string | undefined;
 }
 

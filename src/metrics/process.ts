@@ -6,7 +6,10 @@ export interface ProcessFacts {
   now: () => Date;
 }
 
-/** Measures the memory and processor time of this process, and the delay of its event loop. Returns a function that stops it. */
+/**
+ * Measures the memory and processor time of this process, and the delay of its event loop. Returns a function that stops the measuring of
+ * the delay.
+ */
 export function watchProcess(metrics: Registry, { version, engine, now }: ProcessFacts): () => void {
   const one = (read: () => number) => () => [{ value: read() }];
   const startedAtSeconds = now().getTime() / 1000 - process.uptime();

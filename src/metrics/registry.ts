@@ -3,9 +3,9 @@
  * that counting is one addition, without a look-up.
  */
 export interface Registry {
-  /** Defines a metric that counts up from 0. Callers get the counter of each combination of labels once, and keep it. */
+  /** Defines a metric that counts up from 0. A caller gets the counter of each combination of labels once, and keeps it. */
   counter<Label extends string>(name: string, help: string, labels: readonly Label[]): Family<Label, Counter>;
-  /** Defines a metric that counts values by bounds: for each bound, the values that are at most as large. */
+  /** Defines a metric that counts values: for each bound, how many were at most as large as it. */
   histogram<Label extends string>(
     name: string,
     help: string,
@@ -18,7 +18,7 @@ export interface Registry {
   text(): Promise<string>;
 }
 
-/** Returns the series with these labels. The first call makes it; from then on it is served, also at 0. */
+/** Returns the counter or histogram with these labels. The first call makes it; from then on it is in the served text, even at 0. */
 export type Family<Label extends string, Metric> = (labels: Readonly<Record<Label, string>>) => Metric;
 
 export interface Counter {
@@ -29,7 +29,7 @@ export interface Histogram {
   observe(value: number): void;
 }
 
-/** Values with their labels. */
+/** The values of a gauge, each with its labels. */
 export type Samples = readonly { labels?: Labels; value: number }[];
 export type Labels = Readonly<Record<string, string>>;
 

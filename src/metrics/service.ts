@@ -11,7 +11,7 @@ export interface ServiceMetrics {
   watch: Watch;
   /** The text to serve and its content type; undefined if metrics are off. */
   served: Pick<MetricsDeps, "text" | "contentType"> | undefined;
-  /** Measures the sessions of the SMTP listener, once it exists. */
+  /** Measures the sessions of the SMTP listener and the memory that they hold. Called once the listener exists. */
   listener(smtp: Pick<SmtpListener, "sessions" | "heldBytes">): void;
   stop(): void;
 }

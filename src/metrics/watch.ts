@@ -25,11 +25,13 @@ type SendEmail = (request: SendRequest) => Promise<SendResult>;
 
 export type Receive = (mail: ReceivedMail) => Promise<MailOutcome>;
 
-/** Wrappers and observers for the parts of the service, which measure them. */
+/**
+ * Wrappers and observers that measure the parts of the service. A wrapper returns a function or object that does the same and is measured.
+ */
 export interface Watch {
-  /** Mail from outside comes by `smtp`, mail of our own inboxes to each other by `internal`. */
+  /** Counts and times accepted mail. Mail from outside comes by `smtp`, mail of our own inboxes to our own domain by `internal`. */
   accept(way: "smtp" | "internal", accept: Accept): Accept;
-  /** Mail that was parsed, at once or later. */
+  /** Counts automated mails. It gets each mail that was parsed, at once or later. */
   receive(receive: Receive): Receive;
   send(send: SendEmail): SendEmail;
   relay(relay: Relay): Relay;
@@ -41,16 +43,16 @@ export interface Watch {
   files: FileObserver;
   wait: WatchWait;
   reports: ReportObserver;
-  /** Undefined: not counted. */
+  /** Counts calls of MCP tools. Undefined if metrics are off. */
   toolCall: ToolCallObserver | undefined;
-  /** Undefined: not measured. */
+  /** Counts and times HTTP requests. Undefined if metrics are off. */
   request: RequestObserver | undefined;
 }
 
-/** Counts waits by their end, and measures the time from the mail that ended them. */
+/** Counts waits for mail by how they end. If a mail ends a wait, measures the time from its arrival to the answer. */
 export type WatchWait = (wait: MailWaits["wait"], now: () => Date) => MailWaits["wait"];
 
-/** Called for reports about our mail. */
+/** Called for reports about our mail: `reported` for each that is stored, `returned` for each mail to a return path. */
 export interface ReportObserver {
   reported?(report: KeptReport): void;
   returned?(outcome: ReturnedOutcome): void;
@@ -58,7 +60,7 @@ export interface ReportObserver {
   unsubscribed?(way: ReportSource): void;
 }
 
-/** Called by streams. */
+/** Called by streams: for each event sent, each read of the log, and each end of a stream. */
 export interface StreamObserver {
   sent?(): void;
   feedRead?(): void;
@@ -68,7 +70,7 @@ export interface StreamObserver {
 /** Called for each call of an MCP tool. The outcome is `ok` or the code of the error. */
 export type ToolCallObserver = (tool: string, outcome: string) => void;
 
-/** Leaves each part as it is. */
+/** Measures nothing, and returns each part unchanged. Used if metrics are off. */
 export const unwatched: Watch = {
   accept: (_way, accept) => accept,
   receive: (receive) => receive,
@@ -106,7 +108,7 @@ export function watch(metrics: Registry): Watch {
   };
 }
 
-/** Seconds: from the time of a memory access to a time that no client waits for. */
+/** Bounds in seconds, from work in memory up to a time that no client waits for. */
 const quickBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const networkBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
@@ -310,7 +312,7 @@ function watchedWait(metrics: Registry): WatchWait {
     const beganAt = now().toISOString();
     const result = await wait(request);
     outcomes[result.end === "stopping" ? "timeout" : result.end].add();
-    // Only mail that came during the wait shows how quickly a wait ends.
+    // Leaves out mail that was stored before the wait began: its age says nothing about how quickly the wait ended.
     if (result.end === "found" && result.message.createdAt > beganAt) {
       woke.observe(Math.max(0, now().getTime() - Date.parse(result.message.createdAt)) / 1000);
     }
@@ -407,7 +409,7 @@ function requestObserver(metrics: Registry): RequestObserver {
     quickBounds,
     ["method", "route"],
   );
-  // Labels are made once for each combination, not for each request.
+  // The series are kept by method, route and status, so that no labels are made for each request.
   const known = new Map<string, { count: () => void; took: Histogram }>();
   return (method, route, status, tookSeconds) => {
     const key = `${method} ${route} ${status}`;

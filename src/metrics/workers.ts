@@ -57,7 +57,9 @@ export function workerObserver(metrics: Registry, suppressed: SuppressedSends): 
   };
 }
 
-/** The outcome of an attempt. For several recipients it is the best one. */
+/**
+ * The outcome of an attempt, as a label. If recipients have different outcomes, `sent` counts before `put_off`, and that before `failed`.
+ */
 function outcomeOfRelay({ outcomes, dueAt, isUntried }: RelaySettlement) {
   if (isUntried) return "host_busy";
   if (outcomes.some(({ status }) => status === "sent")) return "sent";

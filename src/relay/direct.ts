@@ -39,8 +39,9 @@ export function directRelay(options: DirectOptions): Relay {
 
   /**
    * Delivers to one domain: tries each host in order, and the addresses of each host until one answers. Recipients with a
-   * temporary failure are tried at the next host; a permanent failure is final (RFC 5321 §5.1, §4.2.1). If a host has no
-   * free connection, the mail waits for it: hosts of lower preference may be worse.
+   * temporary failure are tried at the next host; a permanent failure is final (RFC 5321 §5.1, §4.2.1). If an address has
+   * no free connection and no other address of its host answers, throws HostBusy instead of trying the next host: hosts of
+   * lower preference may be worse.
    */
   async function deliver(mail: RelayedMail, signal: AbortSignal | undefined): Promise<RelayOutcome[]> {
     const { accountId = "" } = mail;
@@ -136,7 +137,7 @@ async function domainByDomain(
   const outcomes = new Map<RelayedRecipient, RelayOutcome | undefined>();
   for (const recipients of ofDomains) {
     const part = { ...mail, recipients };
-    // If other domains were tried too, a busy host counts as a temporary failure.
+    // HostBusy means that nothing was tried. With several domains, a busy host counts as a temporary failure instead.
     const sent = await send(part).catch((error) => {
       if (error instanceof HostBusy && ofDomains.length > 1) return forAll(part, again(error.message));
       throw error;
@@ -151,7 +152,9 @@ function isAnswer(outcome: RelayOutcome): boolean {
   return outcome.kind !== "retry" || outcome.maybeAccepted || outcome.failure.code !== null;
 }
 
-/** Whether the next host may be tried at once: not if the mail may already have arrived. */
+/**
+ * Whether a recipient may be tried at the next address: not after success, a permanent failure or a perhaps accepted mail.
+ */
 function maySeekOn(outcome: RelayOutcome | undefined): boolean {
   return outcome === undefined || (outcome.kind === "retry" && !outcome.maybeAccepted);
 }
@@ -166,7 +169,7 @@ function unreachable(domain: string, hosts: readonly string[]): RelayOutcome {
     : never(550, "5.1.2", `${domain} doesn't exist or has no public address`);
 }
 
-/** A domain with hundreds of dead hosts must not use up the time limit of the attempt. */
+/** The limits for one domain. Hundreds of dead hosts must not use up the time limit of the attempt. */
 const maxHosts = 6;
 const maxAttempts = 6;
 

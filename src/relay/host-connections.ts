@@ -11,10 +11,13 @@ export interface HostConnections {
   hasRoom(address: string, accountId: string): boolean;
 }
 
-/** At most 20 connections for an IPv4 address or an IPv6 /64, and 16 for one account. The last 4 go to accounts with few. */
+/**
+ * At most 20 connections to an IPv4 address or an IPv6 /64. One account gets at most 16; the last 4 go to accounts with
+ * few.
+ */
 const connections = { common: 16, kept: 4 };
 const againAfterMs = 1000;
-/** 20 tries a second: the rate of a host with 20 connections that needs one second for a mail. */
+/** The interval between two tries: 20 a second, the rate of a host with 20 connections and one second for a mail. */
 const betweenAsksMs = 50;
 
 export function hostConnections(nowMs: () => number): HostConnections {

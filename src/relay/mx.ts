@@ -43,7 +43,7 @@ export async function mailHosts(domain: string, lookUp: LookUp): Promise<string[
 
 /** The addresses of a host, IPv4 first; an empty list if it has none or does not exist; `undefined` if the DNS failed. */
 export async function addressesOf(name: string, lookUp: LookUp): Promise<string[] | undefined> {
-  // RFC 5321 §2.3.5 requires a name here, but some zones have an address.
+  // An MX record must have a host name (RFC 5321 §2.3.5), but some zones have an IP address.
   if (isIpAddress(name)) return [name];
   const { resolver } = lookUp;
   const [v4, v6] = await Promise.all([
@@ -67,8 +67,8 @@ export function never(code: number, enhancedCode: string, reason: string): Unrou
 }
 
 /**
- * The records, an empty list if there are none, or `undefined` if the DNS failed or took too long. Some resolvers report
- * "no such name" and "no such record" as the same error, so both are an empty list here.
+ * Waits for the records of a query. Returns an empty list if there are none, or `undefined` if the DNS failed or took too
+ * long. Some resolvers report "no such name" and "no such record" as the same error, so both are an empty list here.
  */
 async function answer<T>(query: Promise<T[]>, { dnsMs, signal }: LookUp): Promise<T[] | undefined> {
   const { promise: late, resolve } = Promise.withResolvers<undefined>();

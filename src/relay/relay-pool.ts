@@ -112,8 +112,9 @@ function relayConnections(options: ConnectionOptions): RelayConnections {
   }
 
   /**
-   * If no connection is open, the relay is down: all mails that wait fail now instead of after a time-out each. If others
-   * are open, the relay accepts no further ones, and the mails that wait use the open ones.
+   * Called when a connection could not be opened. If no other is open, the relay is down: all mails that wait fail now
+   * instead of after a time-out each. If others are open, the relay accepts no further ones, and the mails that wait use
+   * these.
    */
   function failWaiting(error: unknown): void {
     openNoMoreUntilMs = performance.now() + options.idleMs;

@@ -15,9 +15,11 @@ export interface Relay {
   close(): Promise<void>;
   /** One line for the operator, without secrets. */
   describe(): string;
-  /** Throws HostBusy if `send` probably would, judged by the last mail for that domain. */
+  /** Throws HostBusy if `send` would probably throw it. Judged by the last mail for the domain of `to`. */
   checkRoom?(to: string, accountId: string): void;
-  /** The name of the server for mail to this address. Mails to the same server share its slots. */
+  /**
+   * Names the server for mail to this address. Mails for which this returns the same name share the slots of one server.
+   */
   serverOf(to: string): string;
 }
 
@@ -34,14 +36,14 @@ export class HostBusy extends Error {
 }
 
 /**
- * The time limit of an attempt, to which the time for the content is added. An honest server needs less, and a hostile one
- * uses a slot for no longer.
+ * The time limit of an attempt, without the time for its content. An honest server needs less, and a hostile one uses a
+ * slot for no longer.
  */
 const longestAttemptMs = 5 * 60_000;
 
 /**
- * Limits the time of a whole attempt, whatever it waits for: a name server, a connection, a reply that drips. An attempt
- * that reaches the limit is ended and retried later.
+ * Limits the time of each whole attempt of a relay, whatever it waits for: a name server, a connection, a reply that comes
+ * octet by octet. An attempt that reaches the limit is ended and retried later.
  */
 export function withinTime(relay: Relay, attemptMs = longestAttemptMs): Relay {
   async function send(mail: RelayedMail, signal?: AbortSignal): Promise<RelayOutcome[]> {

@@ -16,7 +16,7 @@ export interface RelayedMail {
 
 export interface RelayedRecipient {
   address: string;
-  /** The original recipient for delivery reports, without type and encoding. */
+  /** The original recipient for delivery reports (ORCPT, RFC 3461 §4.2), as a plain address. */
   orcpt?: string;
 }
 
@@ -56,7 +56,9 @@ export async function* piecesOf(body: MailBody): AsyncGenerator<Uint8Array> {
   if (left !== 0) throw new Error("the length of the mail differs from its stated size");
 }
 
-/** The first 64 KiB of a body, which contain its header. One piece may not be enough: the first can be a signature alone. */
+/**
+ * The first 64 KiB of a body, which contain its header. One piece may not be enough: the first may have only the signature.
+ */
 export async function headOf(body: MailBody): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   let sizeBytes = 0;
@@ -74,8 +76,9 @@ export function forAll({ recipients }: RelayedMail, outcome: RelayOutcome): Rela
 }
 
 /**
- * Splits the recipients of a mail if needed. A server with a limit of recipients replies 452 4.5.3, or 452 alone, to the
- * ones above it (RFC 5321 §4.5.3.1.10). After the others have been sent, those follow at once in another transaction.
+ * Sends a mail in as many transactions as the server needs. A server with a limit of recipients refuses those above it with
+ * 452 4.5.3, or with 452 and no enhanced code (RFC 5321 §4.5.3.1.10). If the mail was sent to some, it is offered to the
+ * refused recipients at once, in another transaction.
  */
 export async function inTransactions(
   mail: RelayedMail,

@@ -1,6 +1,6 @@
 import type { RelayedRecipient, ReportWish } from "./relayed-mail.ts";
 
-/** Private members of the library's SMTPConnection. This file alone uses them. */
+/** Private members of the SMTPConnection of the library. Only this file uses them. */
 interface Inside {
   _sendCommand(command: string): void;
   _responseActions: ((reply: string) => void)[];
@@ -17,8 +17,8 @@ export function askSender(connection: object, sender: string, done: (error: null
 }
 
 /**
- * Sets the DSN parameters for the recipients of the next transaction (RFC 3461 §4). The library has only one ORCPT for
- * all recipients. `wish` is undefined if the server does not offer DSN.
+ * Sets the DSN parameters for the recipients of the next transaction (RFC 3461 §4), because the library has only one ORCPT
+ * for all recipients. `wish` is undefined if the server does not offer DSN.
  */
 export function askForReports(
   connection: object,
@@ -34,7 +34,9 @@ export function askForReports(
   };
 }
 
-/** Encodes an ORCPT value. An address with non-ASCII characters is written so that any server can pass it on (RFC 6533 §3). */
+/**
+ * Encodes an ORCPT value. An address with non-ASCII characters is escaped, so that any server can pass it on (RFC 6533 §3).
+ */
 function originalRecipient(address: string): string {
   if (!/[^\0-\x7f]/.test(address)) return `rfc822;${encoded(address, /[+=]|[^!-~]/g, (code) => `+${twoHex(code)}`)}`;
   return `utf-8;${encoded(address, /[+=\\]|[^!-~]/gu, (code) => `\\x{${twoHex(code)}}`)}`;

@@ -33,7 +33,7 @@ export const smtpTimings: SmtpTimings = { connectMs: 10_000, greetingMs: 30_000,
 export interface SmtpTarget {
   /** The name in the server's certificate. */
   host: string;
-  /** The same name, or its address if that was looked up and checked. */
+  /** The address to connect to: the same name, or its IP address if that was looked up and checked. */
   address: string;
   port: number;
   tls: TlsMode;
@@ -60,9 +60,9 @@ export function relayTarget(outbound: SmtpOutbound, { hostname, ca, timings }: O
 /** A session that is ready for mail: greeted, encrypted and logged in as its target requires. */
 export interface SmtpSession {
   send(mail: RelayedMail, signal: AbortSignal | undefined): Promise<SendResult>;
-  /** The server's reply to MAIL FROM, with no mail after it. */
+  /** Sends MAIL FROM without a mail, and resolves with the reply. So it shows whether the server accepts this sender. */
   askSender(sender: string): Promise<SmtpReply>;
-  /** Whether a mail was sent before: the connection may have died since. */
+  /** Whether a mail was tried before. Such a connection may have died since. */
   readonly isUsed: boolean;
   readonly isOpen: boolean;
   /** Sends QUIT; settles when the connection is closed. */
@@ -116,7 +116,8 @@ async function open(target: SmtpTarget, tls: TlsMode, signal: AbortSignal | unde
     });
     const talk = converse(connection);
     conversation = talk;
-    // A reply that drips never reaches the silence limit, so greeting, EHLO and STARTTLS together have this limit too.
+    // A reply that comes octet by octet never reaches the limit of silence, so greeting, EHLO and STARTTLS together have
+    // this limit too.
     const setupMs = timings.greetingMs + 2 * timings.commandMs;
     await talk.step<void>(setupMs, signal, (done) => connection.connect((error) => done(error)));
     const ehlo = connection.lastServerResponse || "";
@@ -180,7 +181,7 @@ function readySession(
     }
   }
 
-  /** Each recipient has an outcome of their own, or the outcome of the mail. */
+  /** The outcome of each recipient: its own if it was refused at RCPT, otherwise that of the mail. */
   function outcomesOf(
     envelope: Envelope,
     recipients: readonly RelayedRecipient[],
@@ -192,7 +193,10 @@ function readySession(
     return recipients.map(({ address }) => own.get(address) ?? ofTheMail);
   }
 
-  /** If RSET fails, the connection counts as lost, and the mail is sent over another one. */
+  /**
+   * Sends RSET, which ends a failed transaction. If RSET fails, the connection counts as lost, and the mail is sent over
+   * another one.
+   */
   async function reset(signal: AbortSignal | undefined): Promise<void> {
     try {
       await talk.step<unknown>(timings.commandMs, signal, (done) => connection.reset(done));
@@ -259,7 +263,7 @@ async function hangUp(connection: SMTPConnection, talk: Conversation): Promise<v
   clearTimeout(impatience);
 }
 
-/** Leaves out the recipients that the server's EHLO reply already rules out. */
+/** Calls `offer` with the recipients that the EHLO reply of the server does not rule out. The others have failed. */
 async function offeringTheRest(
   mail: RelayedMail,
   extensions: ReadonlyMap<string, string>,
@@ -291,7 +295,7 @@ function outcomeOfError(
   return { kind: "retry", failure: failureOf(reply, message), maybeAccepted: content.isSent && reply === undefined };
 }
 
-/** Whether the server replied about the mail: a 421 is about the server. */
+/** Whether the server replied about the mail. Not if there was no reply (null), or a 421, which is about the server. */
 function isAnswer(outcome: RelayOutcome): boolean {
   return outcome.kind === "sent" || ![null, 421].includes(outcome.failure.code);
 }

@@ -4,7 +4,7 @@ import type { Failure, RelayOutcome } from "../domain/outcome.ts";
 import { type MailBody, piecesOf, type RelayedMail, type RelayedRecipient } from "./relayed-mail.ts";
 import { failureOf, reasonOf, replyIn } from "./smtp-trouble.ts";
 
-/** The progress of the content. */
+/** How far the content of a mail was sent. */
 export interface Progress {
   isStarted: boolean;
   isSent: boolean;
@@ -21,7 +21,10 @@ export function contentStream(body: MailBody, progress: Progress, onStart: () =>
   return Readable.from(watched(), { objectMode: false });
 }
 
-/** The failure that follows from the server's extensions: the mail is too large, or the server cannot take this address. */
+/**
+ * The failure of a recipient that is certain before the mail is offered: the mail is too large for the server, the address
+ * is invalid, or the server must offer SMTPUTF8 and does not. Otherwise undefined.
+ */
 export function refusalBeforehand(
   { body, smtpUtf8 }: RelayedMail,
   { address }: RelayedRecipient,

@@ -34,7 +34,7 @@ export function replyIn(error: unknown): SmtpReply | undefined {
   return reply && reply.code >= 400 ? reply : undefined;
 }
 
-/** The failure to store: the codes of the reply, and its text or ours. */
+/** The failure to store: the codes of the reply, or null without one, and the message as one line. */
 export function failureOf(reply: SmtpReply | undefined, message: string): Failure {
   const line = cleanLine(message);
   return {
@@ -51,7 +51,10 @@ export function isLost(error: unknown): boolean {
   return code === "ECONNECTION" || code === "ESOCKET";
 }
 
-/** Whether the library refused an address that could smuggle commands. Our addresses are validated long before. */
+/**
+ * Whether the library refused the envelope, because an address in it could smuggle commands. Our addresses are validated
+ * long before.
+ */
 export function isBadEnvelope(error: unknown): boolean {
   const { code, command } = error as Partial<SMTPError>;
   return code === "EENVELOPE" && command === "API";

@@ -61,11 +61,11 @@ interface ApiParts {
   workers: Workers;
   htmlOfMarkdown: HtmlOfMarkdown;
   listeners: Listeners;
-  /** The metrics, if they are served. */
+  /** What the route of the metrics needs, if metrics are served. */
   numbers: Omit<MetricsDeps, "token"> | undefined;
   serviceId: string;
   baseUrl: () => string;
-  /** Whether all listeners are open, and none has begun to close. */
+  /** The state of all listeners (API and SMTP): whether all of them are open, and whether they have begun to close. */
   doors: { areOpen: boolean; areClosing: boolean };
 }
 
@@ -75,11 +75,11 @@ export interface OpenApi {
   metricsUrl: URL | undefined;
   /** Sends a request to the app without a socket. */
   ask: Fetch;
-  /** Answers requests that wait, ends streams, and lets other requests end. */
+  /** Answers waiting requests at once, ends streams, and gives other requests up to `graceMs` to end. */
   stop(graceMs: number): Promise<void>;
 }
 
-/** Listens for requests. `/readyz` answers that the service is not ready until the other doors are open too. */
+/** Opens the API and starts to listen. Until SMTP listens too, `/readyz` answers that the service is not ready. */
 export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenApi> {
   const { config, deps, watch, opened } = opening;
   const numbers = parts.numbers && { ...parts.numbers, token: config.metricsToken };
@@ -118,7 +118,7 @@ export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenAp
   return { url: http.url, metricsUrl: new URL("/metrics", ownPort?.url ?? http.url), ask: askOf(app), stop };
 }
 
-/** The dependencies of both the app and the sockets. */
+/** The dependencies that HTTP requests and WebSockets share. */
 function doorOf({ deps }: Opening, { keys, doors }: ApiParts) {
   return {
     authenticate: keys.authenticate,
@@ -129,10 +129,10 @@ function doorOf({ deps }: Opening, { keys, doors }: ApiParts) {
   };
 }
 
-/** The dependencies of requests that wait for mail or events. */
+/** The functions for requests that may stay open for long, because they wait for mail or events. */
 type LongAnswers = Pick<HttpServer, "mayTakeLong" | "endsSoon"> & Pick<WaitingDeps, "waitForMail">;
 
-/** `numbers`: the metrics that this port serves. */
+/** Makes the HTTP app. `numbers`: the metrics that it serves; undefined if they have a port of their own or are off. */
 async function appOf(
   { config, deps, watch, opened }: Opening,
   {

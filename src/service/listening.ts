@@ -11,19 +11,22 @@ import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
 import { type ForgetSignal, forgetSignalsChannel } from "../store/channels.ts";
 import type { Opening } from "./opening.ts";
 
-/** The most streams that read the log at the same time because they are far behind. Each holds a page of it; the others wait. */
+/**
+ * The most streams that read the log at the same time because they have fallen behind the events in memory. Each has a page of the log in
+ * memory; the others wait.
+ */
 const mostLogReaders = 8;
 /** The memory for events that are larger than the buffer of one client. */
 const largeEventBytes = 24 << 20;
 
-/** The open streams of this process, and their limits. */
+/** Makes the list of the open streams of this process, which ends them if they are slow, expired or revoked. */
 export function openStreamKeeper({ deps, watch, opened }: Opening, listeners: Listeners): OpenStreams {
   const open = openStreams({ ...deps, listeners, observe: watch.streams });
   opened.push(open.stop);
   return open;
 }
 
-/** The source of events for streams. */
+/** Opens what all streams share: the feeds of events, and the memory for large ones. */
 export function openStreaming({ deps, watch, opened }: Opening, links: AttachmentLinks): StreamingDeps {
   const write = eventWriter({ ...deps, links });
   const feeds: EventFeeds = eventFeeds({ ...deps, write, observe: watch.streams });
@@ -39,7 +42,10 @@ interface Forgetting {
   forgetAddress: (username: string) => void;
 }
 
-/** Drops keys and addresses from memory that another process has changed. While the connection is lost, no key is remembered. */
+/**
+ * Listens for signals of other processes, and drops the changed keys and addresses from memory. While the connection for signals is lost,
+ * no key is remembered.
+ */
 export function hearForgetSignals(db: Database, { keys, streams, forgetAddress }: Forgetting) {
   return db.listen(
     forgetSignalsChannel,

@@ -12,7 +12,7 @@ interface McpParts {
   app: () => Fetching;
 }
 
-/** Sends requests to the app without a socket, under the same rules as other requests. */
+/** Makes a `fetch` that passes requests to the app without a socket. The app treats them like requests from outside. */
 export function askOf(app: Fetching): Fetch {
   return async (path, init) => app.fetch(new Request(`http://localhost${path}`, init));
 }

@@ -2,7 +2,7 @@ import type { Config } from "../config.ts";
 import type { Deps } from "../flows/deps.ts";
 import type { Watch } from "../metrics/watch.ts";
 
-/** The dependencies of each part of the service. A part pushes what it opens on `opened`, for the stop. */
+/** The dependencies of each part of the service. A part pushes on `opened` a function that closes what it has opened. */
 export interface Opening {
   config: Config;
   deps: Deps;
@@ -26,7 +26,7 @@ export function closers(): Closers {
         try {
           await close();
         } catch {
-          // The other parts are still closed.
+          // An error is ignored, so that the other parts are closed too.
         }
       }
     },

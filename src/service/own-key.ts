@@ -5,13 +5,16 @@ import { sha256Hex } from "../standards/digest.ts";
 import { findFirstAccount } from "../store/account/accounts.ts";
 
 export interface OwnKey {
-  /** The keys of the database, and the key of this process once it is made. */
+  /** Accepts the keys of the database, and also the key of this process once it is made. */
   keys: Authenticator;
-  /** Makes the key, and sends requests with it. */
+  /** Makes the key. Returns a `fetch` that sends its requests with it. */
   asking(ask: Fetch): Promise<Fetch>;
 }
 
-/** Adds a key of the first account that is only in this process's memory, because the database has only hashes of keys. */
+/**
+ * Adds a key of the first account that exists only in this process's memory. No stored key can be used for this, because the database has
+ * only hashes of keys.
+ */
 export function withOwnKey(deps: Deps, keys: Authenticator): OwnKey {
   const drawn = new Map<string, KeyHolder>();
   return {

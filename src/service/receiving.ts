@@ -23,9 +23,9 @@ import type { Opening } from "./opening.ts";
 export interface Receiving {
   door: MailDoor;
   receiveUnparsed: WorkerDeps["receiveUnparsed"];
-  /** Runs in the processes of the parser, which are killed if they take too long. */
+  /** Converts Markdown in the processes of the parser, which are killed if they take too long. */
   htmlOfMarkdown: MailParser["htmlOfMarkdown"];
-  /** Also for reports that do not come by mail. */
+  /** Applies reports, also those that do not come by mail but in notices of the relay. */
   applyReports: ApplyReports;
   envelopeFrom: WorkerDeps["envelopeFrom"];
 }
@@ -83,18 +83,18 @@ export async function openSmtp(opening: Opening, { door }: Receiving): Promise<S
   return smtp;
 }
 
-/** The mail door as the contract of the SMTP listener. */
+/** Adapts the mail door to the interface that the SMTP listener expects. */
 export function smtpDoor({ recipient, accept }: Pick<MailDoor, "recipient" | "accept">): SmtpDoor {
   return { recipient, accept: async (mail) => ({ kind: await accept(mail) }) };
 }
 
-/** The operator's certificate, or one that is kept in the data directory. */
+/** The certificate of the operator (`SMTP_TLS_CERT`), or else a self-signed one that is kept in the data directory. */
 export function certificateOf({ config, deps }: Opening): Promise<Certificate> {
   if (config.smtpTls !== undefined) return loadCertificate(config.smtpTls);
   return selfSigned({ ...deps, dataDir: config.dataDir, hostname: config.smtpHostname });
 }
 
-/** The receiver of the relay's notices, if `RELAY_NOTICES` names the relay. */
+/** Makes what the route for the relay's notices needs, if `RELAY_NOTICES` names the relay. */
 export async function openNotices(
   { config, deps, watch, opened }: Opening,
   { signingKey, applyReports }: { signingKey: string; applyReports: ApplyReports },

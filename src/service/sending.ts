@@ -33,17 +33,18 @@ export function openRelay({ config, deps, opened }: Opening, simulator: Simulato
   const way = wayOut(config, deps, dns);
   const relay = simulator?.around(way) ?? way;
   opened.push(relay.close);
-  // Closed before the relay, which waits for its mails: those must not wait for a name server.
+  // The last pushed is closed first: DNS must end before the relay, because the relay waits for its mails, and those must not wait for a
+  // name server.
   opened.push(dns.close);
   return relay;
 }
 
-/** Undefined if mail goes out unsigned. */
+/** Makes the DKIM signer. Undefined if no DKIM key is configured, so that mail goes out unsigned. */
 export async function signerOf({ dkim, mailDomain }: Config): Promise<DkimSigner | undefined> {
   return dkim && dkimSigner({ domain: mailDomain, ...dkim });
 }
 
-/** Header fields for the relay. Direct delivery has none, since no relay would remove them. */
+/** The header fields that only the relay reads and removes. Direct delivery has none, because nobody would remove them. */
 export function relayHeadersOf({ outbound, relayNotices }: Config): (messageId: string) => readonly CustomHeader[] {
   const keeping = keepsWhenAsked(outbound) ? [{ name: "X-PM-KeepID", value: "true" }] : [];
   const provider = outbound.kind === "direct" ? undefined : relayNotices?.provider;
@@ -56,7 +57,7 @@ export function uploadLimits({ sendMaxBytes, uploadsMaxBytes, uploadTtlHours }: 
   return { sendMaxBytes, uploadsMaxBytes, uploadTtlMs: uploadTtlHours * hourMs };
 }
 
-/** The relay that the configuration chooses. */
+/** Makes the relay that OUTBOUND chooses: an SMTP relay, direct delivery, or the sandbox. */
 function wayOut(config: Config, { now, random }: Pick<TimeAndChance, "now" | "random">, dns: DnsClient): Relay {
   const { outbound, smtpHostname: hostname } = config;
   if (outbound.kind === "smtp") return withinTime(smtpRelay(outbound, { hostname }));
@@ -64,7 +65,9 @@ function wayOut(config: Config, { now, random }: Pick<TimeAndChance, "now" | "ra
   return sandboxRelay({ directory: join(config.dataDir, "sandbox"), now });
 }
 
-/** Returns no records if there are none; rejects only if the look-up fails. */
+/**
+ * Makes the resolver for direct delivery. Its look-ups return an empty list if there are no records, and reject only if the look-up fails.
+ */
 export function mailResolver({ ask }: Pick<DnsClient, "ask">): MailResolver {
   async function recordsOf<Type extends RecordType>(name: string, type: Type): Promise<RecordValues[Type][]> {
     const answer = await ask(name, type);

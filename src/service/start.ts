@@ -41,12 +41,12 @@ export interface Service {
   engine: Database["engine"];
   /** The keys and secrets of a first start, to be shown once. */
   firstStart: FirstStart;
-  /** The link that signs a browser in with the first key; only at a first start with a console. */
+  /** The link that signs a browser in with the first key. Undefined at later starts, and without a console. */
   signIn: SignInLink | undefined;
   deps: Deps;
   /** Sends requests to the API as the first account, with a key that only this process has. */
   askAsFirstAccount(): Promise<Fetch>;
-  /** Counts each call of a tool. */
+  /** Counts each call of an MCP tool. */
   toolCall: Watch["toolCall"];
   /** Reads the certificate again; the old one stays if the new one is invalid. */
   reloadCertificate(): Promise<void>;
@@ -70,7 +70,7 @@ export async function startService(
 }
 
 async function start(config: Config, log: Logger, own: TimeAndChance, opened: Closers): Promise<Service> {
-  // Checked first: if a first start failed here after it had made a key, nobody would ever see that key.
+  // The certificate is checked before anything else: if it failed later, a first start would already have made a key that nobody has seen.
   if (config.smtpTls !== undefined) await loadCertificate(config.smtpTls);
   const db = await openDatabase({
     url: config.databaseUrl,
@@ -165,7 +165,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
       doors.areClosing = true;
       const endMs = performance.now() + config.shutdownTimeoutMs;
       await Promise.all([smtp.stop(config.shutdownTimeoutMs), api.stop(config.shutdownTimeoutMs)]);
-      // The workers stop last, since a send request in progress waits for its first attempt.
+      // The workers stop after the API, because a send request in progress waits for its first attempt.
       await workers.stop(Math.max(0, endMs - performance.now()));
       await keys.close().catch((err: unknown) => log.warn({ err }, "last use of keys not written"));
       await opened.closeAll();
@@ -175,7 +175,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
 
 type SigningIn = Pick<Parameters<typeof signInLink>[0], "tokens" | "baseUrl">;
 
-/** Serves the operator's commands for an embedded database, which only this process can run. */
+/** Serves the operator's commands. Only for an embedded database, which no other process can open. */
 function openControl({ config, deps, opened }: Opening, webhooks: WebhookClient, signingIn: SigningIn): void {
   if (deps.db.engine !== "embedded") return;
   const { dataDir, allowPrivateWebhooks } = config;
@@ -183,7 +183,7 @@ function openControl({ config, deps, opened }: Opening, webhooks: WebhookClient,
   opened.push(serveControl({ ...deps, webhooks, dataDir, allowPrivateWebhooks, version, console }).close);
 }
 
-/** The link that signs a browser in, if this start made the first key. */
+/** Makes a link that signs a browser in, if this start made the first key and the console is on. */
 async function signInOf(
   { keyId }: FirstStart,
   { config, deps }: Opening,
@@ -193,7 +193,7 @@ async function signInOf(
   return signInLink({ ...deps, ...signingIn }, keyId);
 }
 
-/** Replaces the machine's clock by the one that all processes on this database share: limits and leases depend on it. */
+/** Replaces the machine's clock by that of the database, because limits and leases need one clock for all processes. */
 async function bySharedClock(
   own: TimeAndChance,
   { db, log, opened }: { db: Database; log: Logger; opened: Closers },

@@ -1,6 +1,6 @@
 import { type Reply, reply, tooBig } from "./replies.ts";
 
-/** The reverse-path of MAIL, "" for the null sender, or the reply that refuses the command. */
+/** Parses MAIL. Returns its reverse-path (the address of the sender, "" for the null sender), or the reply that refuses the command. */
 export function parseSender(line: string, maxBytes: number): string | Reply {
   const given = parse(line, mailShape);
   if (given === undefined) return reply(501, "5.5.4", "Syntax: MAIL FROM:<address>");
@@ -13,7 +13,7 @@ export function parseSender(line: string, maxBytes: number): string | Reply {
   return Number(given.parameters?.get("SIZE") ?? 0) > maxBytes ? tooBig(maxBytes) : given.address;
 }
 
-/** The address of RCPT as given, or the reply that refuses the command. */
+/** Parses RCPT. Returns its address as given, or the reply that refuses the command. */
 export function parseRecipient(line: string): string | Reply {
   const given = parse(line, rcptShape);
   if (given === undefined) return reply(501, "5.5.4", "Syntax: RCPT TO:<address>");
@@ -31,8 +31,9 @@ interface AddressCommand {
 }
 
 /**
- * Parses `MAIL FROM:<…> …` or `RCPT TO:<…> …` (RFC 5321 §4.1.2, §4.1.1.11); `undefined` if there is no `<…>`. It is lenient about
- * local parts, since other servers may allow unusual ones, and strict about the end of the address, since attacks on relays begin there.
+ * Parses `MAIL FROM:<…> …` or `RCPT TO:<…> …` (RFC 5321 §4.1.2, §4.1.1.11); `undefined` if there is no `<…>`. It accepts unusual local
+ * parts, since other servers may allow them. It is strict about where the address ends, so that the next server reads no other address in
+ * it.
  */
 function parse(line: string, shape: RegExp): AddressCommand | undefined {
   if (controlOrBroken.test(line)) return undefined;
@@ -56,7 +57,7 @@ function parameterFault(
 }
 
 const senderParameters: ReadonlyMap<string, RegExp> = new Map([
-  // RFC 1870 §3, RFC 6152 §2, RFC 6531 §3.4.
+  // The forms of the values: RFC 1870 §3, RFC 6152 §2, RFC 6531 §3.4.
   ["SIZE", /^\d{1,20}$/],
   ["BODY", /^(?:7BIT|8BITMIME)$/i],
   ["SMTPUTF8", /^$/],
@@ -70,7 +71,7 @@ const path = String.raw`<((?:"(?:[^"\\]|\\.)*"|[^<>"])*)>`;
 const mailShape = new RegExp(String.raw`^MAIL FROM:\s*${path}((?:\s+\S+)*)$`, "i");
 const rcptShape = new RegExp(String.raw`^RCPT TO:\s*${path}((?:\s+\S+)*)$`, "i");
 
-/** `@relay.example,@other.example:` is accepted and ignored (RFC 5321 §4.1.1.3, appendix C). */
+/** A source route such as `@relay.example,@other.example:` is removed from the address and ignored (RFC 5321 §4.1.1.3, appendix C). */
 const sourceRoute = /^@[^\s,:@]+(?:,@[^\s,:@]+)*:/;
 const quotedLocal = /^"(?:[^"\\]|\\.)*"$/;
 const plainLocal = /^[^\s@"\\<>()[\]:;,]+$/;

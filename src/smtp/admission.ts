@@ -1,11 +1,14 @@
 import type { Origin } from "./door.ts";
 
 /**
- * Counts the connections: in all, and for each network. Connections of a load balancer count only in all, since many clients connect
- * through it.
+ * Counts the open connections: in total, for each network and for each site (IPv6 /48). Connections of a load balancer count only in total,
+ * since many clients connect through it.
  */
 export interface Admission {
-  /** Counts a connection, or returns the limit that it would exceed. */
+  /**
+   * Counts a connection (`entered`), or returns the limit that it would exceed: the total (`full`), or that of its network or site
+   * (`address_full`).
+   */
   enter(origin: Origin): "entered" | "full" | "address_full";
   leave(origin: Origin): void;
   readonly total: number;
@@ -51,5 +54,5 @@ export function admission(
   };
 }
 
-/** A site may have the connections of four networks: its IPv6 /48 may belong to many hosts, or to a single one. */
+/** A site (IPv6 /48) may have four times the connections of a network, because it may belong to many hosts or to a single one. */
 const networksPerSite = 4;

@@ -20,10 +20,10 @@ export interface SelfSignedOptions {
 }
 
 /**
- * The self-signed certificate of this data directory, made at the first start.
+ * Returns the self-signed certificate in the data directory. The first start makes it.
  *
- * Each file is created complete and never replaced, and the certificate is made for the key that exists. So two first starts at the
- * same time, or one that crashed between the two files, end with a matching pair.
+ * Each file is written under another name and gets its own name when it is complete. An existing file is kept, and the certificate is made
+ * for the key that exists. So two first starts at the same time, or one that crashed between the two files, end with a matching pair.
  */
 export async function selfSigned({ dataDir, hostname, now, randomBytes }: SelfSignedOptions): Promise<Certificate> {
   const certPath = join(dataDir, "smtp-cert.pem");
@@ -38,7 +38,7 @@ export async function selfSigned({ dataDir, hostname, now, randomBytes }: SelfSi
   return { cert, key };
 }
 
-/** Writes `text` at `path` unless another process was first. Returns the content of the file. */
+/** Writes `text` to a new file at `path`. Keeps the file if another process was first. Returns the content of the file. */
 async function keepFirst(path: string, text: string, suffix: string): Promise<string> {
   const fresh = path + suffix;
   const file = await open(fresh, "wx", 0o600);

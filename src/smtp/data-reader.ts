@@ -8,16 +8,17 @@ export interface DataReader {
   bytes(): Uint8Array;
   /** Octets of the mail so far, also the discarded ones. */
   readonly sizeBytes: number;
-  /** Octets in memory. */
+  /** Octets of the mail that are in memory: 0 if it was discarded or is too large. */
   readonly heldBytes: number;
-  /** Whether there was a line of one dot next to a bare CR or LF. */
+  /** Whether the mail has a line of a single dot with a bare CR or LF as one of its line ends. */
   readonly loneDot: boolean;
 }
 
 /**
- * Only CRLF ends a line (RFC 5321 §2.3.8), so only CRLF "." CRLF ends the mail (§4.1.1.4) and only a dot after CRLF was stuffed
- * (§4.5.2). A bare LF or CR is an ordinary octet and stays in the mail. A server that reads it as the end of a line can be made to see
- * two mails instead of one (SMTP smuggling). A line of one dot next to such an octet is reported, since the next server might do that.
+ * Makes a reader that keeps a mail of up to `maxBytes`. Only CRLF ends a line (RFC 5321 §2.3.8), so only CRLF "." CRLF ends the mail
+ * (§4.1.1.4) and only a dot after CRLF was stuffed (§4.5.2). A bare LF or CR is an ordinary octet and stays in the mail. A server that
+ * reads it as the end of a line can be made to see two mails instead of one (SMTP smuggling). `loneDot` reports a line of one dot next to
+ * such an octet, since the next server might take it for the end of the mail.
  *
  * A dot matters only after CR or LF, which is rare. So the reader finds each such dot by native search, and reads only the two or three
  * octets after it one by one.
@@ -34,7 +35,10 @@ export function dataReader(maxBytes: number): DataReader {
     else store?.add(chunk, from, to);
   }
 
-  /** Judges the octet behind an undecided dot: it is consumed (`taken`), still to be read (`left`), or the end of the mail. */
+  /**
+   * Handles the octet after a dot whose meaning is still open. Returns whether the octet is consumed (`taken`), is still to be read
+   * (`left`), or ends the mail (`end`).
+   */
   function decide(octet: number | undefined): "taken" | "left" | "end" {
     if (state === DOT && octet === CR_OCTET) {
       state = DOT_CR;
@@ -65,7 +69,7 @@ export function dataReader(maxBytes: number): DataReader {
       }
       let dot = at;
       if (state === TEXT || chunk[at] !== DOT_OCTET) {
-        // Both positions are kept until they are passed. A new search at each dot would be quadratic.
+        // Searches for a position again only when the reader has passed it: a search at each dot would take quadratic time.
         if (dotBehindLf <= at) dotBehindLf = positionBehind(chunk, LF_DOT, at);
         if (dotBehindCr <= at) dotBehindCr = positionBehind(chunk, CR_DOT, at);
         dot = Math.min(dotBehindLf, dotBehindCr, chunk.length);
@@ -102,7 +106,7 @@ export function dataReader(maxBytes: number): DataReader {
   };
 }
 
-/** The position of the reader in a line. From DOT on, the next octet decides what the dot was. */
+/** The position of the reader in a line. In the states from DOT on, the next octet decides what the last dot means. */
 type State =
   | typeof LINE_START
   | typeof TEXT
@@ -116,7 +120,7 @@ const LINE_START = 0;
 const TEXT = 1;
 const CR = 2;
 const BARE_LF = 3;
-/** CRLF "." and CRLF "." CR: kept only when the mail goes on. */
+/** The reader is after CRLF "." (DOT), or after CRLF "." CR (DOT_CR). This dot is never kept; the CR is kept only if the mail goes on. */
 const DOT = 4;
 const DOT_CR = 5;
 /** The reader is after a dot that follows a bare CR or LF. Such a dot is kept. */
@@ -149,7 +153,7 @@ interface ByteStore {
 
 const mostBlockBytes = 16 << 10;
 const smallPieceBytes = 4 << 10;
-/** Up to this size a loop copies faster than a call. */
+/** Pieces up to this size are copied in a loop, which is faster for them than a call of `copy`. */
 const tinyPieceBytes = 32;
 
 /**
@@ -197,7 +201,7 @@ function byteStore(): ByteStore {
       closeBlock();
       const [first] = pieces;
       const whole = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
-      // Otherwise the pieces would keep a second copy while the mail is stored.
+      // Replaces the pieces by the whole mail. Otherwise both would be in memory while the mail is stored.
       pieces.splice(0, pieces.length, whole);
       return new Uint8Array(whole.buffer, whole.byteOffset, whole.length);
     },

@@ -19,15 +19,15 @@ export interface Origin {
 }
 
 export type RecipientDecision =
-  /** The listener passes the inbox on with the mail. */
+  /** The address of an inbox. The listener passes `inboxId` on with the mail. */
   | { kind: "accept"; inboxId: string }
-  /** The envelope sender of a mail of ours. The listener passes the message on with the mail. */
+  /** A return path: the envelope sender of a message that this service sent. The listener passes `messageId` on with the mail. */
   | { kind: "return_path"; messageId: string }
   /** Our domain, but no such inbox: 550 5.1.1. */
   | { kind: "unknown" }
   /** Not our domain: 550 5.7.1. */
   | { kind: "other_domain" }
-  /** Not known now: 451 4.3.0, and the sending server tries again later. */
+  /** The service cannot decide now: 451 4.3.0, and the sending server tries again later. */
   | { kind: "unavailable" };
 
 export type AcceptDecision =
@@ -42,7 +42,7 @@ export interface InboundMail {
   envelope: {
     /** The reverse-path, "" for the null sender of a bounce (RFC 5321 §4.5.5). */
     from: string;
-    /** The accepted recipients in order, without duplicates. Case is ignored. */
+    /** The accepted recipients in order. Addresses that differ only in case count as one. */
     recipients: readonly AcceptedRecipient[];
     client: {
       address: string;
@@ -58,7 +58,7 @@ export interface InboundMail {
   raw: Uint8Array;
 }
 
-/** The address as given, without `<>`, and what the door found for it. */
+/** The address as given, without `<>`, and the inbox or the message that the door found for it. */
 export type AcceptedRecipient = { toAddr: string; inboxId: string } | { toAddr: string; messageId: string };
 
 /** Observes the listener, for metrics and logs. */
@@ -66,7 +66,7 @@ export interface SmtpObserver {
   connected?(): void;
   refused?(reason: RefusedReason): void;
   accepted?(sizeBytes: number): void;
-  /** A bug, an outage of the service or an error of a socket. The client got 451 or a closed connection. */
+  /** Called for a bug, an outage of the service or an error of a socket. The client got 451 or a closed connection. */
   fault?(error: unknown, during: "recipient" | "accept" | "connection"): void;
 }
 

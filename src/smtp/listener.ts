@@ -31,12 +31,12 @@ export interface SmtpListener {
   readonly sessions: number;
   /** Bytes of mails in memory. */
   readonly heldBytes: number;
-  /** New handshakes use the new certificate. */
+  /** Uses the new certificate for all later handshakes. Throws if it is invalid. */
   reloadCertificate(certificate: Certificate): void;
   /** Closes the listening socket. Open sessions continue. */
   stopAccepting(): void;
   /**
-   * Stops accepting, and ends idle sessions with 421 4.3.2 at once, and each session in DATA after the reply to its mail. Sessions
+   * Stops accepting, and ends each session with 421 4.3.2: at once, or after the reply if it waits for the door or is in DATA. Sessions
    * that are left after `graceMs` are closed.
    */
   stop(graceMs: number): Promise<void>;
@@ -71,7 +71,7 @@ export async function startSmtp(door: SmtpDoor, options: SmtpOptions): Promise<S
 
   const server = new LibraryServer(libraryOptions(options, limits), (socket, socketOptions) => {
     const address = socket.remoteAddress;
-    // The client left before the greeting.
+    // The client left before the greeting, or the listener is stopping.
     if (address === undefined || shared.draining) return void socket.destroy();
     const session = new MailConnection(server, socket, socketOptions, shared);
     if (!admits(admitted, session.origin, socket, observe)) return;
@@ -101,13 +101,14 @@ export async function startSmtp(door: SmtpDoor, options: SmtpOptions): Promise<S
     for (const session of live) session.check(nowMs);
     await quiet(() => server.openSessions === 0, graceMs);
     for (const session of live) session.endNow();
-    // Time for the clients to read the last replies: a socket that is destroyed with unread input is reset.
+    // Gives the clients time to read the last replies. If a socket is destroyed with unread input, the connection is reset, and the replies
+    // may be lost.
     await quiet(() => live.size === 0, lingerMs);
     for (const session of live) session.destroy();
     clearInterval(sweep);
   }
 
-  /** Resolves when `isQuiet`, which is checked whenever a session ends, or after `waitMs`. */
+  /** Resolves when `isQuiet()` is true, or after `waitMs`. Checks it at once, and whenever a session ends. */
   async function quiet(isQuiet: () => boolean, waitMs: number): Promise<void> {
     if (isQuiet()) return;
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -23,7 +23,7 @@ export interface Shared {
    * through it.
    */
   networkOf(origin: Origin): string | undefined;
-  /** Set when the listener stops. Sessions then begin nothing new. */
+  /** Whether the listener has begun to stop. Sessions then take no further command. */
   draining: boolean;
   /** Called when a session ends. */
   ended(): void;
@@ -35,7 +35,7 @@ export interface Shared {
 interface Transaction {
   readonly from: string;
   readonly recipients: AcceptedRecipient[];
-  /** Addresses in lower case, so that one that is given twice gets the mail once. */
+  /** The addresses of `recipients` in lower case. A mail goes only once to an address that was given twice. */
   readonly known: Set<string>;
   readonly startedAtMs: number;
 }
@@ -47,7 +47,10 @@ interface Question {
 }
 
 type Done = () => void;
-/** The most octets of a mail that are read before other sessions run. Even a mail made to be slow takes only milliseconds for them. */
+/**
+ * The most octets of a mail that are read before other sessions run. To read this many takes only milliseconds, even if the mail was made
+ * to be slow to read.
+ */
 const turnBytes = 64 << 10;
 const unavailable = { kind: "unavailable" } as const;
 const oneReturnPath = reply(
@@ -59,8 +62,8 @@ const oneReturnPath = reply(
 const shuttingDown = reply(421, "4.3.2", "Shutting down, try again later");
 
 /**
- * One session. smtp-server has the socket, the greeting, the commands and STARTTLS; the mail commands, DATA and the deadlines are
- * here. It is a class because smtp-server is extended by classes.
+ * A session with one client. The library smtp-server handles the socket, the greeting, the commands and STARTTLS. This class handles the
+ * mail commands, DATA and the deadlines. It is a class because smtp-server is extended by classes.
  */
 export class MailConnection extends ReplyingConnection {
   readonly origin: Origin;
@@ -70,7 +73,10 @@ export class MailConnection extends ReplyingConnection {
   #question: Question | undefined;
   #refusedRecipients = 0;
   #commandSeen = false;
-  /** The end of the last command. Single octets do not keep a session alive. */
+  /**
+   * The time of the last complete command, or of the last answer of the door. Single octets do not change it, so they do not keep a session
+   * alive.
+   */
   #doneAtMs = performance.now();
   #left = false;
 
@@ -193,7 +199,7 @@ export class MailConnection extends ReplyingConnection {
     this.#shared.ended();
   }
 
-  /** The socket is closed, perhaps in the middle of a mail, which is then not stored. */
+  /** Called when the socket is closed. A mail that is not complete by then is not stored. */
   protected override socketGone(): void {
     if (this.#left) return;
     this.#left = true;
@@ -201,7 +207,9 @@ export class MailConnection extends ReplyingConnection {
     this.#shared.left(this);
   }
 
-  /** The client speaks no TLS or rejects our certificate. Nothing can be done about it here. */
+  /**
+   * Called when TLS fails, for example because the client rejects our certificate. It counts as a refusal, not as a fault of the service.
+   */
   protected override tlsFailed(): void {
     if (this.isClosing || this.#left) return;
     this.#shared.observe.refused?.("tls");
@@ -214,7 +222,10 @@ export class MailConnection extends ReplyingConnection {
     this.#transfer = undefined;
   }
 
-  /** Calls the door. An exception, a rejection or a time-out is `unavailable`, and never a permanent refusal. */
+  /**
+   * Calls the door by `ask`, and passes its decision to `then`. An exception, a rejection or no decision within `waitMs` is `unavailable`,
+   * and never a permanent refusal.
+   */
   #ask<A extends { kind: string }>(
     during: "recipient" | "accept",
     ask: () => Promise<A>,
@@ -236,7 +247,7 @@ export class MailConnection extends ReplyingConnection {
     };
     const giveUp = () => fail(new Error(`Cannot answer ${during}: the door did not decide within ${waitMs} ms`));
     this.#question = { untilMs: performance.now() + waitMs, giveUp };
-    // The replies to earlier commands do not wait for this one.
+    // Writes the replies to earlier commands, so that they do not wait for the door.
     this.flushSoon();
     try {
       ask()
@@ -247,14 +258,14 @@ export class MailConnection extends ReplyingConnection {
     }
   }
 
-  /** Ends the session after too many refused recipients: the client guesses names or has an old list. */
+  /** Answers RCPT. Ends the session after too many refused recipients, because the client guesses names or has an old list. */
   #answerRecipient(answer: Reply): void {
     if (answer.code >= 500) this.#refusedRecipients += 1;
     if (this.#refusedRecipients < this.#shared.limits.maxRefusedRecipients) this.answer(answer);
     else this.endWith(reply(421, "4.7.0", "Too many recipients were refused", "refused_recipients"));
   }
 
-  /** All replies pass here, also those of the library. */
+  /** Sends a reply, and counts it if it is a refusal. The replies of the library are sent here too. */
   override answer(answer: Reply): void {
     if (answer.reason !== undefined) this.#shared.observe.refused?.(answer.reason);
     super.answer(answer);
@@ -278,7 +289,7 @@ export class MailConnection extends ReplyingConnection {
     }
   }
 
-  /** Ends the session at once. */
+  /** Ends the session at once with 421, even in the middle of a mail. */
   endNow(): void {
     if (!this.isClosing) this.endWith(shuttingDown);
   }
@@ -292,7 +303,7 @@ function takeRecipient(mail: Transaction, toAddr: string, decision: RecipientDec
   if (decision.kind === "accept") addRecipient(mail, { toAddr, inboxId: decision.inboxId });
   if (decision.kind === "return_path") {
     const { messageId } = decision;
-    // A report is stored with the message of its return path. A mail to hundreds of return paths would be stored hundreds of times.
+    // A mail may have only one return path: it is stored with the message of each, so a mail to hundreds would be stored hundreds of times.
     if (mail.recipients.some((other) => "messageId" in other && other.messageId !== messageId)) return oneReturnPath;
     addRecipient(mail, { toAddr, messageId });
   }

@@ -1,19 +1,19 @@
 /** Limits the bytes of all mails in memory, and shares them among the networks that mail comes from. */
 export interface MemoryBudget {
   /**
-   * Opens a share for one mail, until it is released. A mail without a network counts as a network of its own. `giveBack` is called when
-   * others have waited too long for the memory of this mail, and must release the share.
+   * Opens a share for one mail, until `release`. If `network` is undefined, the mail counts as a network of its own. `giveBack` is called
+   * when other mails have waited too long for the memory of this one; it must call `release`.
    */
   join(network: string | undefined, giveBack: () => void): MemoryShare;
-  /** Takes memory from mails that are too slow, if others have waited for `turnMs`. Called regularly. */
+  /** Takes memory back from slow mails, if others have waited for `turnMs`. Must be called regularly. */
   relieve(): void;
   readonly usedBytes: number;
 }
 
 export interface MemoryShare {
-  /** Reserves the bytes that the mail holds now. Returns whether more of it may be read. */
+  /** Sets the number of bytes that the mail holds now. Returns whether more of it may be read. */
   hold(bytes: number): boolean;
-  /** Notes that the mail is complete: its memory is no longer taken back as that of a slow sender. */
+  /** Notes that the mail is complete. Its memory is then no longer taken back. */
   cameWhole(): void;
   /** Calls back once, when more may be read. */
   whenFree(readOn: () => void): void;
@@ -25,25 +25,27 @@ export interface MemoryBounds {
   /** A mail up to this size does not wait for larger ones. */
   readonly freeBytes: number;
   readonly largestBytes: number;
-  /** After this time, a mail that waits gets the memory of mails that are at least this far behind `bytesPerSecond`. */
+  /**
+   * A mail that has waited for this time gets the memory of mails that are late by at least the same time, measured by `bytesPerSecond`.
+   */
   readonly turnMs: number;
   readonly bytesPerSecond: number;
   readonly nowMs?: () => number;
 }
 
 /**
- * A mail up to `freeBytes` does not wait for large ones, so small mails pass while large mails queue. The same limit applies to all small
- * mails together: without it, ten thousand connections that each begin a small mail and stop would hold ten times as much.
- * A larger mail is read on while its network holds at most as much as is still free: one network alone gets half of the limit, two get a
+ * A mail up to `freeBytes` is small. It does not wait for large ones, so small mails pass while large mails queue. All small mails together
+ * may hold `limitBytes`: without this limit, ten thousand connections that each begin a small mail and stop would hold ten times as much. A
+ * larger mail is read on while its network holds at most as much as is still free: one network alone gets half of the limit, two get a
  * third each, and there is always room for one more. Otherwise the mail waits in order, and TCP slows down its sender.
  *
- * Mails that each hold a part of the memory and wait for each other would wait for ever. So the oldest large mail and the oldest small
- * mail are always read on: when it ends, it frees its memory, and the next one is the oldest. Large mails can thus exceed the limit by one
- * mail of the largest size, and small mails can fill the limit once more beside them.
+ * Mails that each hold a part of the memory and wait for each other would wait for ever. So the oldest large mail and the oldest small mail
+ * are always read on. When one of them ends, its memory is free, and the next mail is the oldest. Large mails can thus exceed the limit by
+ * one mail of the largest size, and small mails can fill the limit once more beside them.
  *
- * A sender that stops in the middle keeps its memory and does not wait for any. So the clock of a mail counts the time by which it is
- * behind `bytesPerSecond` while it is read: once another mail has waited for `turnMs`, the mails that lost that much time give back their
- * memory, the slowest first.
+ * A sender that stops in the middle of a mail would keep its memory. So each mail has a clock of the time by which it is late, measured by
+ * `bytesPerSecond`; the time in which it waits for memory does not count. Once another mail has waited for `turnMs`, the mails that are
+ * late by that much give back their memory, the slowest first.
  */
 export function memoryBudget({ nowMs = () => performance.now(), ...bounds }: MemoryBounds): MemoryBudget {
   const small = kindOf(bounds.freeBytes);
@@ -79,7 +81,7 @@ export function memoryBudget({ nowMs = () => performance.now(), ...bounds }: Mem
     mail.kind.mails.add(mail);
     if (mail.kind !== before) {
       before.mails.delete(mail);
-      // It may have been the oldest of its kind, and now another is.
+      // If it was the oldest mail of its kind, another one is now, and may be read on.
       wake();
     }
     return mayReadOn(mail);
@@ -94,8 +96,8 @@ export function memoryBudget({ nowMs = () => performance.now(), ...bounds }: Mem
   }
 
   /**
-   * Makes room for the mail that has waited too long and whose network holds least. Slow mails of networks that hold as much or more
-   * give back their memory.
+   * Makes room for one of the mails that have waited for `turnMs`: the one whose network holds least. Slow mails of networks that hold at
+   * least as much give back their memory.
    */
   function relieveKind(kind: Kind): void {
     const [owed] = [...waiting.keys()]
@@ -188,7 +190,7 @@ interface TurnClock {
   goOn(): void;
   /** The time that the mail has waited in all. */
   waitedMs(): number;
-  /** The time by which the mail is behind the rate. Being ahead is not saved, since a sender could be fast first and then stop. */
+  /** The time by which the mail is late. A mail cannot be early: a sender could otherwise be fast first and then stop for long. */
   lostMs(): number;
 }
 

@@ -14,7 +14,7 @@ export abstract class ReplyingConnection extends LibraryConnection {
   }
 
   answer(answer: Reply): void {
-    // During the TLS handshake a reply would be plain text in the middle of it.
+    // Drops a reply during the TLS handshake, where its plain text would break the handshake.
     if (!this.isUpgrading) this.#collected += replyLines(answer);
   }
 
@@ -63,12 +63,12 @@ export abstract class ReplyingConnection extends LibraryConnection {
 
   protected override parserCreated(parser: CommandParser): void {
     parser.onWorkedThrough = () => this.flush();
-    // The client has closed its side, and all its commands are answered. An unfinished command or mail is dropped.
+    // `finish` comes when the client has closed its side and all its commands are answered. An unfinished command or mail is dropped.
     parser.on("finish", () => this.close());
     parser.on("error", (error: Error) => this.endWith(reply(421, "4.7.0", error.message)));
   }
 
-  /** Writes early if a client sends commands without reading replies, which would pile up here. */
+  /** Writes the collected replies once they are many: a client that sends commands without reading replies could fill the memory. */
   protected override beforeReadingOn(): void {
     if (this.#collected.length > mostCollectedOctets) this.flush();
   }

@@ -96,7 +96,10 @@ const bitString = (bytes: Uint8Array): Der => element(0x03, Uint8Array.of(0), by
 const utf8String = (text: string): Der => element(0x0c, new TextEncoder().encode(text));
 const oid = (...bytes: number[]): Der => element(0x06, Uint8Array.from(bytes));
 
-/** A positive integer without leading zero octets, except one that keeps its first bit from making it negative. */
+/**
+ * Encodes a positive integer without leading zero octets. One zero octet stays if the number would otherwise look negative by its first
+ * bit.
+ */
 function integer(bytes: Uint8Array): Der {
   let start = 0;
   while (start < bytes.length - 1 && bytes[start] === 0) start += 1;
@@ -122,9 +125,9 @@ function subjectAltName(hostname: string): Der {
 const commonName = oid(0x55, 0x04, 0x03);
 const ecdsaWithSha256 = oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02);
 const critical = Uint8Array.of(0x01, 0x01, 0xff);
-/** Says that the certificate is not that of a certificate authority. */
+/** States that the certificate does not belong to a certificate authority. */
 const basicConstraints = sequence(oid(0x55, 0x1d, 0x13), critical, octets(sequence()));
-/** The bit `digitalSignature`. */
+/** Allows the key only for signatures (the bit `digitalSignature`). */
 const keyUsage = sequence(oid(0x55, 0x1d, 0x0f), critical, octets(element(0x03, Uint8Array.of(7, 0x80))));
 const serverAuth = sequence(
   oid(0x55, 0x1d, 0x25),

@@ -7,17 +7,23 @@ export interface SmtpLimits {
   uncountedAddresses: readonly string[];
   maxCommandOctets: number;
   maxRecipients: number;
-  /** Refused RCPTs that end a connection. */
+  /** After this many refused recipients, the session is ended. */
   maxRefusedRecipients: number;
   /** A mail with more Received headers is taken for a loop (RFC 5321 §6.3). */
   maxReceivedHeaders: number;
-  /** Bytes past the largest size that are read to answer a mail with 552; then the connection is closed. */
+  /**
+   * A mail that is too large is read to its end, then refused with 552. If it exceeds the largest size by more than this, it is refused at
+   * once and the connection is closed.
+   */
   overrunBytes: number;
   /** Bytes of all mails in memory, from the first octet until the mail is stored. */
   memoryBytes: number;
   /** A mail up to this size does not wait for larger ones. `memoryBytes` is also the limit of all such small mails together. */
   memoryFreeBytes: number;
-  /** After this time, a mail that waits gets the memory of mails that are at least this far behind `memoryBytesPerSecond`. */
+  /**
+   * A mail that has waited for this time gets the memory of mails that are late by at least the same time, measured by
+   * `memoryBytesPerSecond`.
+   */
   memoryTurnMs: number;
   memoryBytesPerSecond: number;
   /** A mail that waits longer for memory is read to its end without being kept, and answered with 452. */
@@ -51,7 +57,7 @@ export function defaultLimits(maxBytes: number): SmtpLimits {
     memoryBytes: 64 << 20,
     memoryFreeBytes: 64 << 10,
     memoryTurnMs: 10_000,
-    // A connection of 1 Mbit/s is fast enough.
+    // Less than 1 Mbit/s, so a sender with such a line is never late.
     memoryBytesPerSecond: 100_000,
     memoryWaitMs: 60_000,
     firstCommandMs: 60_000,

@@ -34,7 +34,10 @@ export class LibraryServer extends SMTPServer {
     return this.connections.size;
   }
 
-  /** `server`: closed alone when we stop, since the library's `close` would answer 421 to a mail in flight. */
+  /**
+   * `server`: the listening socket. We close only this one when we stop, since the `close` of the library would also answer 421 to a mail
+   * that is being received.
+   */
   get listening(): Server {
     return this.server;
   }
@@ -98,7 +101,7 @@ export abstract class LibraryConnection extends SMTPConnection {
 
   protected abstract mailForgotten(): void;
 
-  /** Also resets `_unrecognizedCommands`, so that errors are counted for each mail. */
+  /** Forgets the transaction. Also sets `_unrecognizedCommands` to 0, so that wrong commands are counted for each mail anew. */
   protected endMail(): void {
     this._resetSession();
     this._unrecognizedCommands = 0;
@@ -112,7 +115,7 @@ export abstract class LibraryConnection extends SMTPConnection {
 
   protected abstract socketGone(): void;
 
-  /** `_onError`: an error of the socket. An error during the handshake or with a TLS code is the client's. */
+  /** `_onError`: an error of the socket. An error during the handshake or with a TLS code means that TLS failed. */
   override _onError(error: Error & { code?: string }): void {
     if (this._upgrading || error.code?.startsWith("ERR_SSL_")) this.tlsFailed();
     else super._onError(error);
@@ -120,7 +123,7 @@ export abstract class LibraryConnection extends SMTPConnection {
 
   protected abstract tlsFailed(): void;
 
-  /** `_whenWritable`: waits until the socket takes more, so a client that does not read is not read either. */
+  /** `_whenWritable`: waits until the socket takes more, so that no commands are read from a client that does not read its replies. */
   override _whenWritable(next: () => void): void {
     this.beforeReadingOn();
     super._whenWritable(next);
@@ -142,7 +145,7 @@ export class CommandParser extends SMTPStream {
   /** Called when all received octets are handled, which is the time to write the replies. */
   onWorkedThrough: () => void = () => undefined;
 
-  /** `_dataMode`: whether the next octets are a mail. */
+  /** Sets `_dataMode`: the next octets are a mail, and `onData` gets them. */
   startData(onData: (chunk: Buffer, done: Done) => void): void {
     this.onData = onData;
     this._dataMode = true;
@@ -155,7 +158,7 @@ export class CommandParser extends SMTPStream {
     else done();
   }
 
-  /** `_write`: handles all octets. Ours also reports when they are done. */
+  /** `_write`: handles the received octets. Ours then also calls `onWorkedThrough`. */
   override _write(chunk: Buffer, encoding: BufferEncoding | "buffer", next: Done): void {
     super._write(chunk, encoding, (error) => {
       this.onWorkedThrough();
@@ -168,6 +171,6 @@ export class CommandParser extends SMTPStream {
     this.onData(chunk, done);
   }
 
-  /** `_flushData`: ignores a line without its end at the end of the connection, since it may be half of a command. */
+  /** `_flushData`: handles a line without its end when the connection ends. Ours ignores it, since it may be half of a command. */
   override _flushData(): void {}
 }

@@ -42,7 +42,9 @@ export function startTransfer({ limits, maxBytes, memory, network }: TransferBou
     windowBytes = 0;
   }
 
-  /** Reads the rest of the mail without keeping it: its sender gets a reply, and waiting mails get the memory. */
+  /**
+   * Gives the memory of this mail to others that wait. The rest of the mail is read without being kept, so that its sender gets a reply.
+   */
   function stopKeeping(): void {
     outOfMemory = true;
     mayReadOn = true;
@@ -101,7 +103,10 @@ export function startTransfer({ limits, maxBytes, memory, network }: TransferBou
 
 const tooManyLarge = reply(452, "4.3.1", "Too many large mails at once, try again later", "out_of_memory");
 const mailLoop = reply(554, "5.4.6", "Too many Received headers: mail loop detected", "mail_loop");
-/** The client may take such a mail for two mails, so it also ends the session. */
+/**
+ * The reply to a mail that the client may take for two. It also ends the session, because later replies would answer other commands than
+ * the client thinks.
+ */
 export const loneDot = reply(550, "5.6.0", "A line of one dot beside a bare CR or LF is refused", "lone_dot");
 
 const CR = 0x0d;
@@ -109,7 +114,10 @@ const LF = 0x0a;
 const COLON = 0x3a;
 const received = new TextEncoder().encode("received");
 
-/** A loop of 100 hops fits in a quarter of this. More would let a mail of empty lines block the process. */
+/**
+ * Only this many bytes are searched for Received headers, so that a mail of short lines does not block the process. A loop of 100 hops fits
+ * in a quarter of it.
+ */
 const scannedBytes = 256 << 10;
 
 /** The number of Received headers of a mail, counted up to `enough` (loop detection, RFC 5321 §6.3). */

@@ -18,12 +18,13 @@ export interface DatabaseClockDeps {
 
 /** The interval of the readings. Processes may differ for this long after the database's clock is set or another server replaces it. */
 const usualLookMs = 2000;
-/** A step of this size is logged, because leases and limits have moved by it. */
+/** A change of the database's clock by this much is logged, because all leases and limits move with it. */
 const stepMs = 1000;
 
 /**
- * The clock of the database, read every two seconds and continued between readings by a monotonic clock of this machine. All processes
- * use it for leases, limits and days, so the clocks of their machines do not matter. It continues while the database is away.
+ * Starts a clock that shows the database's time. It reads that time every two seconds, and continues between readings by a monotonic clock
+ * of this machine. All processes use it for leases, limits and days, so the clocks of their machines do not matter. It continues while the
+ * database is away.
  */
 export async function startDatabaseClock(deps: DatabaseClockDeps): Promise<DatabaseClock> {
   const { db, log, elapsedMs, lookEveryMs = usualLookMs } = deps;
@@ -43,7 +44,7 @@ export async function startDatabaseClock(deps: DatabaseClockDeps): Promise<Datab
       if (Math.abs(movedMs) >= stepMs) log.warn({ moved_ms: movedMs }, "the database's clock was set");
       offsetMs = nextMs;
     } catch (err) {
-      // The pool logs an outage.
+      // The pool of connections logs an outage itself.
       if (!(err instanceof DatabaseUnavailable)) log.error({ err }, "cannot read the database's clock");
     }
   }

@@ -39,7 +39,7 @@ export async function deliverHere(
   }
 }
 
-/** Limits the bytes in memory of mail with attachments to our own domain. */
+/** Limits the bytes of mail with attachments to our own domain that is in memory at the same time. */
 const inMemory = sizeGate(24 << 20);
 
 async function inboxOf(door: DoorDeps["door"], toAddr: string): Promise<FoundRecipient | undefined> {

@@ -79,7 +79,7 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
       body,
       signal,
       start,
-      // An earlier attempt was forgiven, probably because a kept connection had ended. A new connection prevents a second such attempt.
+      // If an earlier attempt did not count (`isForgiven`), a kept connection had probably ended. A new connection avoids that.
       fresh: item.forgivenAttempts > 0,
     });
     const settlement = settlementOf(deps, item, { attemptedAt: sentAt, reply, isCutOff: signal.aborted });

@@ -5,7 +5,7 @@ import type { DeliverySettlement, EndpointAnswer } from "../store/outbox/deliver
 import { deliveryError, type WebhookReply } from "../webhook/client.ts";
 import { type Deliverable, hasContent } from "./delivery-request.ts";
 
-/** Decides when the next attempt is due, and when an endpoint is disabled. */
+/** The settings that decide when the next attempt is due, and when an endpoint is disabled. */
 export interface DeliverySchedule {
   now: () => Date;
   random: () => number;
@@ -24,7 +24,7 @@ export interface MadeAttempt {
   isCutOff: boolean;
 }
 
-/** The settlement of an attempt that was made. */
+/** Decides what follows from an attempt that was made: when the next one is due (null for none), and how the endpoint changes. */
 export function settlementOf(
   schedule: DeliverySchedule,
   item: Deliverable,
@@ -48,7 +48,10 @@ export function settlementOf(
   return { ...settlement, dueAt: retryAt(schedule, item, at, retryAfter), answer: failureOf(schedule, item, at) };
 }
 
-/** A failed attempt changes its endpoint if it is the first failure, or if the endpoint has failed for too long. */
+/**
+ * The change of the endpoint after a failed attempt. The first failure is noted. A later one disables the endpoint if it has failed for too
+ * long; otherwise nothing changes (null).
+ */
 function failureOf(
   { webhookDisableDays, newId }: DeliverySchedule,
   item: Deliverable,
@@ -95,7 +98,10 @@ export function nowhereToGo(item: ClaimedDelivery, at: Date): DeliverySettlement
   return { ...settlement, logged: { attemptedAt: at, status: null, latencyMs: 0, error, response: null } };
 }
 
-/** The settlement of an attempt that sent nothing, because of an outage or a stop: due again at once, and not counted by the schedule. */
+/**
+ * The settlement of an attempt that sent nothing, because of an outage or a stop: the delivery is due again at once, and the attempt does
+ * not count for the schedule of retries.
+ */
 export function notBegun(item: ClaimedDelivery, why: string, at: Date): DeliverySettlement {
   const logged = { attemptedAt: at, status: null, latencyMs: 0, error: `not sent: ${why}`, response: null };
   return { ...nothingToDo(item), logged, dueAt: at, isForgiven: true };

@@ -21,16 +21,16 @@ export interface SearchIndexer {
 
 const roundMs = 1_000;
 /**
- * Long, because each renewal is a write. After a crash no process indexes until the lease ends, which does little harm: a search indexes
- * what is missing.
+ * The duration of the lease. It is long, because each renewal is a write. After a crash no process indexes until the lease ends, which does
+ * little harm: a search indexes what is missing.
  */
 const leaseMs = 120_000;
 /** A message may appear this long after messages with later ids, because its transaction commits later. */
 const settlingMs = 10_000;
 const lookAt = 5_000;
 /**
- * The pause after each step, as a multiple of its duration. While mail comes in or goes out, indexing thus takes at most a tenth of the
- * time of one connection.
+ * The pause after each step while mail comes in or goes out, as a multiple of the step's duration. So indexing then uses one connection for
+ * at most a tenth of the time.
  */
 const restsWhileBusy = 9;
 const busyWithinMs = 1_000;
@@ -92,7 +92,10 @@ export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerD
     return reached >= upToSeq && (await rest());
   }
 
-  /** Logs the error of one inbox, so that the others are indexed. A search in that inbox tries again. An outage ends the round. */
+  /**
+   * Logs the error of one inbox, so that the others are indexed. A search in that inbox tries again to index it. Throws the error of an
+   * outage, which ends the round.
+   */
   function passOver(inboxId: string, err: unknown): true {
     if (err instanceof DatabaseUnavailable && !askedTooMuch(err)) throw err;
     log.warn({ err, inbox_id: inboxId }, "inbox not indexed for search: going on with the next");
@@ -109,7 +112,7 @@ export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerD
   async function work(): Promise<void> {
     for (await pause(roundMs); !stopping.signal.aborted; await pause(roundMs)) {
       await round().catch((err: unknown) => {
-        // The pool logs an outage, once.
+        // The pool of connections logs an outage itself, once.
         if (!(err instanceof DatabaseUnavailable)) log.warn({ err }, "search index not filled; trying again");
       });
     }

@@ -22,8 +22,8 @@ export type LargeDelivery = Pick<ClaimedDelivery, "lane" | "bodyText" | "longBod
 const manyAttachments = 64;
 
 /**
- * Whether the content is read only after the claim, because it has a long body, many attachments or `include`. The bodies of a hundred
- * other deliveries fit into one page.
+ * Whether the content of a delivery is read only after the claim, because it has a long body, many attachments or `include`. Other content
+ * is read with the claim: the bodies of a hundred such deliveries have at most 8 MiB.
  */
 export function isLarge<Item extends ClaimedDelivery>(item: Item): item is Item & { messageId: string } {
   const { messageId, longBody, attachmentCount, include } = item;
@@ -32,13 +32,13 @@ export function isLarge<Item extends ClaimedDelivery>(item: Item): item is Item 
 }
 
 /**
- * Reads the content of a large delivery right before it is sent, and keeps it only until then. The deliveries that run at the same time
- * are limited to the size of one page for each endpoint, so a slow receiver never blocks another.
+ * Reads the content of a large delivery right before it is sent, and keeps it only until then. For each endpoint, the content in memory is
+ * limited to 8 MiB (`pageBytes`). Other deliveries to the endpoint wait, so a slow receiver never blocks another.
  */
 export function largeDeliveries(db: Db) {
   const lines = new Map<string, { gate: ReturnType<typeof sizeGate>; users: number }>();
 
-  /** Undefined if the message is gone. */
+  /** Reads the content. Undefined if the message was deleted. */
   async function contentOf(large: LargeDelivery): Promise<DeliveryContent | undefined> {
     const { messageId, include } = large;
     const [text] = large.longBody === null ? [large] : await listBodyTexts(db, [messageId]);

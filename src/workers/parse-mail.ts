@@ -19,12 +19,15 @@ export interface ParseMailDeps extends Deps {
   receiveUnparsed: (mail: UnparsedMail, claim: ClaimedItem, signal: AbortSignal) => Promise<UnparsedOutcome>;
 }
 
-/** A claimed row. Its mail is undefined if it does not exist any more. */
+/** A claimed row. `mail` is undefined if the mail does not exist any more. */
 export type ParseItem = ClaimedItem & { mail: UnparsedMail | undefined };
 
 type Settlement = ParseSettlement & { isDone: boolean };
 
-/** Renewed while a mail waits for the parser, so it only decides how soon another process takes over after a crash. */
+/**
+ * The lease of a claim. It is renewed while a mail waits for the parser, so it only decides how soon another process takes over after a
+ * crash.
+ */
 const leaseMs = 60_000;
 
 /** The most mails that wait for the parser or are parsed. Each is in memory, with its parsed content. */
@@ -81,7 +84,7 @@ function putOff({ subjectId, attempt }: ParseItem, dueAt: Date): Settlement {
   return { subjectId, attempt, dueAt, isDone: false };
 }
 
-/** The slots for parsing. A lane is the network of a sender, and has one mail at a time, so that no sender takes all slots. */
+/** The slots for parsing. A lane is the network of a mail's client, and has one mail at a time, so that no client takes all slots. */
 function parseLanes(): Lanes<{ lane: string }> {
   const inHand = new Set<string>();
   const free = () => mostInHand - inHand.size;

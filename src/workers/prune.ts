@@ -29,24 +29,24 @@ const stepMessages = 50;
 const stepUploads = 20;
 /** The most steps of each kind in one run. The rest waits for the next run, a minute later. */
 const mostSteps = 100;
-/** Work that was under way when an inbox was deleted has ended after this. */
+/** How long after its deletion an inbox is emptied. By then, work that was under way in it has ended. */
 const settleMs = 60_000;
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 /**
- * Removes rows that no request can reach any more, in small steps, so that no lock is held for long and the write-ahead log grows
- * slowly. Returns how many.
+ * Removes rows that no request can reach any more, in small steps, so that no lock is held for long and the write-ahead log grows slowly.
+ * Returns the number of removed rows.
  */
 export async function prune(deps: PruneDeps, isStopping: () => boolean = () => false): Promise<number> {
   const now = deps.now();
   const eventsBefore = new Date(now.getTime() - deps.eventRetentionDays * dayMs);
   const steps: ((tx: Db) => Promise<number>)[] = [
     (tx) => removeKeysUsedBefore(tx, expiryOfKeys(now), stepRows),
-    // Kept a day longer than they count, in case the clock was ahead for a moment.
+    // Cold sends are kept a day longer than they count, in case the clock was ahead for a moment.
     (tx) => removeColdSendsBefore(tx, utcDay(new Date(now.getTime() - dayMs)), stepRows),
     (tx) => removeOldRequests(tx, stepRows),
-    // Kept an hour longer than they are valid, in case the clock was ahead for a moment.
+    // Used tokens are kept an hour longer than they are valid, in case the clock was ahead for a moment.
     (tx) => removeUsedTokens(tx, new Date(now.getTime() - hourMs), stepRows),
     (tx) => releaseUploads(tx, now, stepUploads),
     (tx) => removeUploadsBefore(tx, expiryOfKeys(now), stepRows),

@@ -36,35 +36,38 @@ export interface RelayEmailDeps extends Deps, ReadyMailDeps, DoorDeps {
   relay: Relay;
   /** Undefined: mail goes out unsigned. */
   signMail: DkimSigner | undefined;
-  /** The envelope sender of a message, which its reports come to. */
+  /** The envelope sender of a message. Reports about the message are sent to that address. */
   envelopeFrom: (messageId: string, from: string) => Promise<string>;
-  /** Whether reports of successful deliveries are requested too. */
+  /** Whether reports are requested for successful deliveries too, and not only for failures and delays. */
   askDelivered: boolean;
   maxQueueHours: number;
-  /** The default is the schedule of the contract. */
+  /** The pauses between attempts, in seconds. The default is the schedule of the contract. */
   relayRetrySeconds?: readonly number[];
-  /** The Message-ID under which the relay passes our mail on. The default is our own. */
+  /** Which Message-ID our mail has after the relay. The default is our own. */
   naming?: RelayNaming;
   /** Header fields for the relay only. */
   relayHeaders?: (messageId: string) => readonly CustomHeader[];
   /** Whether the relay sends notices, which may name a mail only by the relay's own id. */
   noticesNameRelayId?: boolean;
-  /** The bounce type of an answer that refuses a recipient for good. Without it no refusal has a type or suppresses anybody. */
+  /**
+   * Returns the bounce type of a server's reply to a failed recipient. Without this function, no failure has a type, and none suppresses a
+   * recipient.
+   */
   refusalType?: (failure: Failure) => BounceType;
   /** For how long a bounce suppresses a recipient; 0: forever. The default is 90. */
   bounceSuppressionDays?: number;
 }
 
-/** A claimed row: one destination of a message, which is undefined if it was deleted. */
+/** A claimed row: one destination of a message. `message` is undefined if the message was deleted. */
 export type RelayItem = ClaimedItem & {
   message: RelayedMessage | undefined;
   attachments: readonly MailedAttachment[];
 };
 
-/** A settlement, with the inbox to notify. */
+/** A settlement, with the account and the inbox whose listeners are notified. */
 type ConcerningSettlement = RelaySettlement & Pick<ClaimedItem, "accountId" | "inboxId">;
 
-/** Renewed during an attempt, so it only decides how soon another process takes over after a crash. */
+/** The lease of a claim. It is renewed during an attempt, so it only decides how soon another process takes over after a crash. */
 export const relayLeaseMs = 60_000;
 
 /**
@@ -103,7 +106,10 @@ export function relayEmailJob(
     };
   }
 
-  /** Hands the mail to our own door and to the relay. Suppressed recipients have no outcome. */
+  /**
+   * Hands the mail to our own door for recipients at our domain, and to the relay for others. Suppressed recipients are left out and have
+   * no outcome.
+   */
   async function offer(
     { accountId, attachments }: RelayItem,
     message: RelayedMessage,
@@ -252,12 +258,18 @@ function reportWish(messageId: string, askDelivered: boolean): ReportWish {
   return { ret: "HDRS", envid: messageId, notify };
 }
 
-/** Puts off a mail whose host was busy. The mail waits in the outbox, because waiting in this process would take a slot. */
+/**
+ * Puts off a mail that was not tried, because all connections to its host are in use. The mail waits in the outbox, because waiting in this
+ * process would take a slot.
+ */
 function untried({ now }: Pick<Deps, "now">, { againInMs, message }: HostBusy) {
   return { isUntried: true, dueAt: new Date(now().getTime() + againInMs), lastError: message };
 }
 
-/** The failure of a recipient, with a bounce type if it has an SMTP code. A hard refusal of this recipient suppresses the address. */
+/**
+ * The failure of a recipient, with a bounce type if it has an SMTP code. If a server has refused this very recipient for good, the address
+ * is suppressed too.
+ */
 function refusalOf(
   deps: RelayEmailDeps,
   address: string,
@@ -324,13 +336,19 @@ function outcomeAt(outcomes: readonly RelayOutcome[], index: number): RelayOutco
   return outcome;
 }
 
-/** The result of an attempt for its server. One answer, even a refusal of one recipient, is enough for `answered`. */
+/**
+ * What an attempt shows about its server: `answered` if the server answered for at least one recipient, even with a refusal; otherwise
+ * `unreached`. `unknown` if there are no outcomes.
+ */
 function leavingOfAll(outcomes: readonly RelayOutcome[]): Leaving {
   const all = outcomes.map(leavingOf);
   return all.find((leaving) => leaving === "answered") ?? all[0] ?? "unknown";
 }
 
-/** A 421 counts as no answer: the server will not talk for a while (RFC 5321 §3.8). */
+/**
+ * What the outcome of one recipient shows about the server. A 421 counts as `unreached`, because the server accepts no mail for a while
+ * (RFC 5321 §3.8).
+ */
 function leavingOf(outcome: RelayOutcome): Leaving {
   if (outcome.kind === "sent") return "answered";
   const { code } = outcome.failure;
@@ -382,7 +400,7 @@ function nothingToDo({ now, newId }: Deps, item: RelayItem): ConcerningSettlemen
     attempt,
     at,
     sentEventId,
-    // A message to one recipient has only one event, so one id is enough.
+    // A message to one recipient gets only one event (sent or failed), so one id is enough.
     failedEventId: (message?.recipients.length ?? 0) > 1 ? newId("evt", at) : sentEventId,
     dueAt: null,
     outcomes: [],

@@ -25,12 +25,12 @@ interface Waiting {
   raw: Uint8Array;
 }
 
-/** The most messages whose reports wait. The limit is only reached if settling fails. */
+/** The most messages with reports that wait for the attempt to be recorded. The limit is only reached if recording fails. */
 const mostWaiting = 1000;
 
 /**
- * Simulates servers that bounce, delay and deliver, and readers who complain, for tests without real ones. The reports come in by the
- * real door.
+ * Simulates servers that bounce, delay and deliver, and readers who complain, for tests without real ones. The reports come in like any
+ * other mail.
  */
 export function reportSimulator({ door, log, now }: SimulatorDeps): Simulator {
   const waiting = boundedMemory<string, Waiting[]>(mostWaiting);

@@ -82,7 +82,7 @@ export function caller(options: InboxdOptions, { random, pause }: Machine): Call
 
   return {
     async call(call) {
-      // A wrong parameter throws here, where it does not look like a failure of the network.
+      // Throws for a wrong parameter before the `try`, so that it does not look like a failure of the network.
       addressOf(call);
       const most = isRepeatable(call.method, call.idempotencyKey) ? (call.retries ?? options.retries ?? 3) : 0;
       for (let retries = 0, waitedMs = 0; ; retries += 1) {
@@ -91,7 +91,7 @@ export function caller(options: InboxdOptions, { random, pause }: Machine): Call
           return await attempt(call);
         } catch (error) {
           if (!(error instanceof InboxdError)) throw error;
-          // An earlier attempt deleted it, and its response was lost.
+          // An earlier attempt has deleted the resource, and only its response was lost.
           if (call.method === "DELETE" && retries > 0 && error.status === 404) return undefined;
           if (retries >= most) throw error;
           const ms = waitMs({ error, retries, waitedMs }, random);
@@ -132,7 +132,7 @@ async function contentOf(path: string, response: Response): Promise<unknown> {
   throw new SyntaxError(`answered ${response.status} with ${type} instead of JSON`);
 }
 
-/** Fills the parameters into the path. Refuses an empty one and one of dots alone, because they would make another path. */
+/** Fills the parameters into the path. Throws if one is empty, "." or "..", because the path would become another one. */
 function filled(path: string, parameters: object): string {
   const values = new Map<string, unknown>(Object.entries(parameters));
   return path.replace(/\{(\w+)\}/g, (_, name: string) => {

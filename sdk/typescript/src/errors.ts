@@ -26,7 +26,7 @@ export class InboxdError extends Error {
   /** Every fault of the query or the body. */
   readonly errors: readonly InboxdFault[];
   readonly retryAfterSeconds: number | undefined;
-  /** The whole problem, with the fields that only this code has, such as `limit`, `resource` and `feature`. */
+  /** The whole problem of the response. Some error codes have fields of their own, such as `limit`, `resource` and `feature`. */
   readonly problem: InboxdProblem;
   /** The address of the service that was called. */
   readonly baseUrl: string;
@@ -60,7 +60,10 @@ export interface Operation {
 
 type Head = Pick<Response, "status" | "headers">;
 
-/** The error for a response other than 2xx. Of the page of a proxy, only the status is used. */
+/**
+ * The error for a response other than 2xx. If its body is not a problem of the service, as with the page of a proxy, only the status is
+ * used.
+ */
 export function refusal({ name, baseUrl }: Operation, { status, headers }: Head, text: string): InboxdError {
   const problem = problemOf(text);
   const code = typeof problem.code === "string" ? problem.code : "unreadable_answer";
@@ -68,7 +71,7 @@ export function refusal({ name, baseUrl }: Operation, { status, headers }: Head,
   return new InboxdError(message ?? `Cannot ${name}: answered ${status}`, { status, code, baseUrl, headers, problem });
 }
 
-/** The error for a response of 2xx that is not what the document promises. */
+/** The error for a response of 2xx whose content does not have the type that the OpenAPI document gives. */
 export function unreadableAnswer({ name, baseUrl }: Operation, { status, headers }: Head, cause: Error): InboxdError {
   const facts = { status, code: "unreadable_answer", baseUrl, headers, cause };
   return new InboxdError(`Cannot ${name}: ${cause.message}`, facts);

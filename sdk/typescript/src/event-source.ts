@@ -1,9 +1,9 @@
 import { pause } from "./machine.ts";
 
-/** A client of server-sent events (HTML standard §9.2) that resumes after cut connections and restarts. It needs only `fetch`. */
+/** An event of a stream of server-sent events (HTML standard §9.2). */
 export interface ServerSentEvent {
   event: string;
-  /** The position behind the event; empty if the server gives none. */
+  /** The position after the event, from which a stream can resume; empty if the server gives none. */
   id: string;
   data: string;
 }
@@ -15,14 +15,14 @@ export interface EventSourceOptions {
   ): Promise<Response>;
   url: URL | string;
   headers?: Readonly<Record<string, string>>;
-  /** The last event that was processed. Without it the server gives the first position, so the first connection must succeed. */
+  /** The id of the last event that was processed. Without it the server gives the first position, so the first connection must succeed. */
   lastEventId?: string | undefined;
   signal: AbortSignal;
   /** Called with each failure that is retried. */
   onTrouble?(trouble: unknown): void;
   /**
-   * Reads events from another source, from that position on, while the stream fails. An event without data only moves the
-   * position. With such a source, it alone decides which failures are final, and throws them.
+   * Reads the events after that position from another source while the stream fails. An event without data only moves the position. With
+   * such a source, failures of the stream are always retried, and only what this throws ends it.
    */
   meanwhile?(lastEventId: string): AsyncIterable<EventOrPosition>;
   /** Finds the first position by other means, in case a proxy holds back the first bytes of the stream. */
@@ -31,7 +31,7 @@ export interface EventSourceOptions {
   pollMs?: number;
   /** The longest silence of a connection. The service sends a comment every 15 s. */
   quietMs?: number;
-  /** The longest wait for the first bytes. It finds a proxy that holds them back. */
+  /** The longest wait for the first bytes of a connection. If they take longer, a proxy probably holds them back. */
   beginMs?: number;
   /** The pause before the next connection after a proxy has held one back, if there is another source. */
   heldBackMs?: number;
@@ -69,8 +69,9 @@ const longestRetryMs = 5_000;
 const longestRetryAfterMs = 60_000;
 
 /**
- * Each event once and in order, until the signal. An event counts as processed when the next one is requested: after a cut the
- * stream resumes behind it, and an event that came in part comes again whole. Throws failures that a retry cannot mend.
+ * Reads server-sent events, and resumes after cut connections and restarts. Needs only `fetch`. Yields each event once and in order, until
+ * the signal aborts. An event counts as processed when the next one is requested: after a cut the stream resumes after the last processed
+ * event, and an event that came in part comes again whole. Throws failures that a retry cannot mend.
  */
 export async function* eventSource(options: EventSourceOptions): AsyncGenerator<ServerSentEvent, void, undefined> {
   const { signal, onTrouble, meanwhile, quietMs = 45_000, beginMs = quietMs } = options;
@@ -180,12 +181,12 @@ class Silence extends Error {
 
 interface Connection {
   signal: AbortSignal;
-  /** Resolves with the value, and closes the connection if it takes too long. The time between two calls does not count. */
+  /** Resolves with the value of `coming`. Rejects and closes the connection if it takes longer than `patienceMs`. */
   take<Value>(coming: Promise<Value>, patienceMs: number): Promise<Value>;
   close(): void;
 }
 
-/** Finds a dead connection, such as to a machine that was switched off, by its silence. */
+/** A connection that is closed if nothing comes for too long. One to a machine that was switched off would otherwise stay open. */
 function patientConnection(signal: AbortSignal): Connection {
   const controller = new AbortController();
   const close = () => {

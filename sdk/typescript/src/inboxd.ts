@@ -52,7 +52,7 @@ export class Inboxd {
   readonly outbox: Outbox;
   readonly suppressions: Suppressions;
   readonly tokens: Tokens;
-  /** Calls any operation by its method and path, also one without a method here. */
+  /** Calls any operation by its HTTP method and path, also one for which this client has no function. */
   readonly request: Requester;
 
   constructor(options: InboxdOptions) {

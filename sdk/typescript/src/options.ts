@@ -40,7 +40,10 @@ function faultOfAddress(base: string): string | undefined {
   }
 }
 
-/** The key or the token. An option that is there but empty is a missing setting, and throws. */
+/**
+ * The key or the token; undefined if neither option is given. Throws if the option is empty or no key: the setting of the program is
+ * missing or wrong.
+ */
 export function credentialOf(options: InboxdOptions): string | undefined {
   const name = options.apiKey === undefined && "token" in options ? "token" : "apiKey";
   if (!(name in options)) return undefined;

@@ -19,7 +19,7 @@ interface Identified {
   id: string;
 }
 
-/** Pages by a cursor, which neither skips nor repeats a row. */
+/** A list that is paged by a cursor, which neither skips nor repeats a row. */
 export function listByCursor<Item, Page extends { data: Item[]; nextCursor: string | null }>(
   fetchPage: FetchPage<Page>,
 ): List<Item, Page> {
@@ -35,8 +35,8 @@ export function listByCursor<Item, Page extends { data: Item[]; nextCursor: stri
 }
 
 /**
- * Pages by an offset. Rows may leave the list while it is read, such as unread threads that are marked, and the rows behind them
- * move up. So the next page begins earlier by the number of rows that the list has lost, and skips the rows that were seen.
+ * A list that is paged by an offset. Rows may leave the list while it is read, such as unread threads that are marked as read, and later
+ * rows then move up. So the next page begins earlier by the number of rows that the list has lost, and skips the rows that were seen.
  */
 export function listByOffset<Item extends Identified, Page extends { data: Item[]; total: number }>(
   fetchPage: FetchPage<Page>,
@@ -62,7 +62,10 @@ export function listByOffset<Item extends Identified, Page extends { data: Item[
   });
 }
 
-/** Pages of the log, each after the last event that the service examined for the page before. Newest first that is `before` it. */
+/**
+ * A list of the events of the log. Each page begins after the last event that the service examined for the page before. With `order:
+ * "desc"`, each page has the events before that one.
+ */
 export function listByPosition<
   Item extends { event_id: string },
   Page extends { data: Item[]; hasMore: boolean; last?: string | null },

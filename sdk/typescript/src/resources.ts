@@ -14,7 +14,7 @@ import type {
   Schemas,
 } from "./types.ts";
 
-/** Calls any operation of the document by its method and path, also one without a method here. */
+/** Calls any operation of the OpenAPI document by its HTTP method and path, also one for which this client has no function. */
 export type Requester = <M extends Method, Path extends PathOf<M>>(
   method: M,
   path: Path,
@@ -113,7 +113,7 @@ export const messages = (request: Requester): Messages => ({
 const longestWaitSeconds = 60;
 
 export interface Threads {
-  /** Newest first. Skips no thread if others are marked meanwhile. */
+  /** Newest first. Skips no thread if others are marked as read meanwhile. */
   list(
     inboxId: string,
     query?: QueryAt<"/v1/inboxes/{id}/threads">,

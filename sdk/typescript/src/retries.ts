@@ -28,8 +28,8 @@ export function isRepeatable(method: string, idempotencyKey: string | undefined)
 }
 
 /**
- * The pause before the next attempt; undefined if there must be none. Full jitter, also after a `Retry-After`, so that clients
- * that failed together do not come back together.
+ * The pause before the next attempt; undefined if there must be none. It is random, and after a `Retry-After` it has a random part, so that
+ * clients that failed together do not come back together.
  */
 export function waitMs({ error, retries, waitedMs }: Attempted, random: () => number): number | undefined {
   if (!mayPass(error)) return undefined;
@@ -41,7 +41,7 @@ export function waitMs({ error, retries, waitedMs }: Attempted, random: () => nu
   return waitedMs + ms > mostWaitMs ? undefined : ms;
 }
 
-/** Whether the pause counts as this client's own. */
+/** Whether this client chose the pause, and not the service by `Retry-After`. */
 export function isOwnWait({ retryAfterSeconds }: InboxdError): boolean {
   return retryAfterSeconds === undefined;
 }

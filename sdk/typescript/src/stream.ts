@@ -32,7 +32,10 @@ const beginMs = 5_000;
 /** A stream that works sends its position within this time. */
 const soonMs = 250;
 
-/** Each event once and in order, until the signal or the reader ends it. After a cut it resumes behind the last event that was processed. */
+/**
+ * Yields each event once and in order, until the signal or the reader ends it. After a cut it resumes after the last event that was
+ * processed.
+ */
 export async function* streamEvents(
   caller: Caller,
   { signal, after, types = "message.received", readsLog = true, onReady, onTrouble, ...filters }: StreamOptions,
@@ -81,7 +84,7 @@ function errorOf({ baseUrl }: Caller, trouble: unknown): InboxdError {
   return trouble instanceof RefusedStream ? refusal(operation, trouble, trouble.text) : noAnswer(operation, trouble);
 }
 
-/** The events of the log behind the position. Ignores failures that a retry may mend. */
+/** The events of the log after `position`. Ignores failures that a retry may mend. */
 async function* fromLog(
   caller: Caller,
   query: LogQuery,
@@ -99,7 +102,10 @@ async function* fromLog(
   }
 }
 
-/** The last position of the log. Asks for a rare type, so that one page covers many events. */
+/**
+ * Finds the last position of the log, unless the stream sends it within `soonMs`. Asks for a rare type, so that one page covers many
+ * events.
+ */
 async function endOfLog(caller: Caller, signal: AbortSignal): Promise<string> {
   await pause(soonMs, signal);
   signal.throwIfAborted();

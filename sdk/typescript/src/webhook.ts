@@ -32,8 +32,8 @@ export class WebhookError extends Error {
 const toleranceSeconds = 300;
 
 /**
- * The event of a delivery that was signed with the secret, or with one of several during a rotation. Checks `webhook-signature`
- * (Standard Webhooks), the only header that has a signature for each secret, in constant time.
+ * Verifies a delivery and returns its event. It must be signed with the secret, or with one of several during a rotation. Checks
+ * `webhook-signature` (Standard Webhooks), the only header that has a signature for each secret, in constant time.
  */
 export async function verifyWebhook(delivery: Delivery, secret: string | readonly string[]): Promise<DeliveredEvent> {
   const [id, timestamp, signatures] = ["id", "timestamp", "signature"].map((name) => {
@@ -73,7 +73,7 @@ function headerOf({ headers }: Delivery, name: string): string | undefined {
   return typeof found === "string" ? found : found?.join(" ");
 }
 
-/** Looks for a method instead of the class, since a server may have a `Headers` of its own. */
+/** Looks for the method `get` instead of the class, since a server may have a class `Headers` of its own. */
 function isHeaders(headers: Delivery["headers"]): headers is Headers {
   return typeof headers.get === "function";
 }
@@ -95,8 +95,8 @@ function eventOf(body: Uint8Array): DeliveredEvent {
 }
 
 /**
- * The keys of a secret: the bytes behind `whsec_`. For a secret of another form both its text and its base64 are tried: the service
- * signs with the text, and the libraries of Standard Webhooks sign with the base64.
+ * The keys of a secret: the bytes that the base64 after `whsec_` stands for. For a secret of another form, both its text and its base64 are
+ * tried: the service signs with the text, and the libraries of Standard Webhooks sign with the base64.
  */
 function keysOf(secret: string): Uint8Array<ArrayBuffer>[] {
   const isPrefixed = secret.startsWith("whsec_");

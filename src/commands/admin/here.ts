@@ -14,7 +14,10 @@ import { version } from "../../version.ts";
 import { webhookClient } from "../../webhook/client.ts";
 import { refuseWithoutDatabase } from "../database-there.ts";
 
-/** Runs the request in this process, or in the server that has opened the embedded database, which only one process can open. */
+/**
+ * Runs the request in this process. Only one process can open the embedded database: if a server has opened it, the server runs the
+ * request.
+ */
 export async function adminHere(request: AdminRequest): Promise<object> {
   try {
     return await here(request);
@@ -58,7 +61,7 @@ async function here(request: AdminRequest): Promise<object> {
   }
 }
 
-/** The console of another process on this database, at the address that the environment gives. */
+/** The facts for a sign-in link to the server with these settings: the key of its tokens, and its address. */
 async function consoleHere(deps: Pick<Deps, "db" | "randomBytes">, config: Config) {
   const host = everyAddress.has(config.host) ? "127.0.0.1" : config.host;
   return {
@@ -67,7 +70,7 @@ async function consoleHere(deps: Pick<Deps, "db" | "randomBytes">, config: Confi
   };
 }
 
-/** Addresses to listen on, but not to connect to. */
+/** The values of HOST that stand for all addresses. A server can listen on them, but a browser cannot open them. */
 const everyAddress: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 
 async function askServer(request: AdminRequest, inUse: DataDirectoryInUse): Promise<object> {
@@ -75,7 +78,7 @@ async function askServer(request: AdminRequest, inUse: DataDirectoryInUse): Prom
   try {
     return await askService(dataDir, request);
   } catch (error) {
-    // Without a service, another command has opened the directory.
+    // If no service listens at the socket, it is another command that has opened the data directory.
     throw error instanceof NobodyListens ? inUse : error;
   }
 }

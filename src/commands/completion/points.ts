@@ -1,8 +1,8 @@
 import type { Argument, Command, Option } from "commander";
 
-/** A point on the command line, behind the words of a command, and its completions. */
+/** The completions that are possible after the words of one command. */
 export interface Point {
-  /** The words of the command, each with a space before it; empty behind `inboxd` itself. */
+  /** The words of the command after `inboxd`, each with a space before it; empty for `inboxd` alone. */
   at: string;
   commands: readonly Choice[];
   options: readonly PointOption[];
@@ -39,7 +39,7 @@ function pointsBelow(command: Command, at: string): Point[] {
     words: command.registeredArguments.flatMap(({ argChoices = [] }: Argument) => argChoices),
     takesFile: command.registeredArguments.some((argument) => isFile(argument.name())),
   };
-  // The argument of `help` is a command.
+  // After `help`, the names of the other commands are possible.
   const names = below.map((each) => each.name()).filter((name) => name !== "help");
   const further = below.flatMap((each) =>
     each.name() === "help"

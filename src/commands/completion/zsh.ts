@@ -60,7 +60,7 @@ function clause({ at, commands, options, words, takesFile }: Point): string {
     .join("")}        ;;`;
 }
 
-/** Escapes the colon, which ends a name. */
+/** A choice as `name:description`. A colon in the name is escaped, because the first bare colon ends the name. */
 function item({ name, description }: Choice): string {
   return quoted(`${name.replaceAll(":", "\\:")}:${description}`);
 }

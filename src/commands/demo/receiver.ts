@@ -21,7 +21,7 @@ export interface Receiver extends Events {
 
 const patienceMs = 10_000;
 
-/** A receiver that follows the documentation: it verifies the signature before it reads the event. */
+/** Starts a receiver that works as the documentation says: it verifies the signature before it reads the event. */
 export function startReceiver(now: () => Date): Receiver {
   const arrived: ReceivedEvent[] = [];
   const waiting = new Map<string, PromiseWithResolvers<ReceivedEvent>>();

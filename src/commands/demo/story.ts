@@ -13,7 +13,7 @@ export interface DemoServer {
   isOurs: boolean;
 }
 
-/** Runs one step. The first value of the result of `work` is printed beside the step. */
+/** Runs one step: calls `work`, prints the detail that it returns after the name of the step, and returns its result. */
 export type Step = <Result>(
   name: string,
   work: () => Promise<readonly [detail: string, result: Result]>,

@@ -4,11 +4,11 @@ import { type Events, eventLog, startReceiver } from "./receiver.ts";
 
 export interface Subscription {
   events: Events;
-  /** The text for the step. */
+  /** The text to print for the step. */
   detail: string;
-  /** Restores the account. Returns what it did. */
+  /** Removes the endpoint of the demo. Returns a text about it; undefined if there was none. */
   restore(): Promise<string | undefined>;
-  /** Stops listening, also after a failure. */
+  /** Stops the receiver. After a failure it also removes the endpoint. */
   close(): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import { type Config, ConfigError, type Environment, readConfig } from "../../co
 import { isTestDomain } from "./dns.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
-/** The settings, or their faults. With faults no other check is possible. */
+/** Reads the settings. Returns them with warnings, or only their faults (`wrong`): no other check is then possible. */
 export function checkConfiguration(env: Environment): { config: Config; findings: Finding[] } | { wrong: Finding[] } {
   const { ok, fail } = findingsOf("configuration");
   try {
@@ -15,10 +15,10 @@ export function checkConfiguration(env: Environment): { config: Config; findings
   }
 }
 
-/** More connections than this from one address are too many: a process accepts 10,000 in all. */
+/** The doctor warns if one address may have more SMTP connections than this, because a process accepts 10,000 in total. */
 const manyOfOne = 1000;
 
-/** Valid settings that a public service would not have. */
+/** Warns of valid settings that are unusual for a public service. */
 function oddities(config: Config): Finding[] {
   const { mailDomain, smtpHost, smtpPort, baseUrl, host, operatorInbox } = config;
   const { warn } = findingsOf("configuration");

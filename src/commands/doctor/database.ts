@@ -42,7 +42,7 @@ export async function checkDatabase(question: DatabaseQuestion): Promise<Databas
   }
 }
 
-/** Checks only that the server with the embedded database answers: it has updated the schema at its start. */
+/** Checks only that the server that has opened the embedded database answers. That server has updated the schema at its start. */
 async function heldByServer({ dataDir, askServer }: DatabaseQuestion): Promise<DatabaseDiagnosis> {
   const { ok, warn } = findingsOf("database");
   try {
@@ -113,7 +113,10 @@ export function checkSchema({ stepsToDo, unknownSteps }: DatabaseFacts): Finding
   return ok("up to date");
 }
 
-/** Checks the database's clock. Limits, retries and leases use it, and receivers compare the times in signatures and links with their own clock. */
+/**
+ * Compares the database's clock with that of this machine. Limits, retries and leases use it, and receivers compare the times in signatures
+ * and links with their own clock.
+ */
 export function checkClock({ serverAt, askedAt }: DatabaseFacts): Finding {
   const { ok, warn } = findingsOf("database clock");
   const skewMs = Math.round(serverAt.getTime() - askedAt.getTime());
@@ -131,7 +134,10 @@ export function checkConnections({ connections }: DatabaseFacts): Finding {
   return connections < 2 * mostConnections ? warn(`${seen}: enough for one process`, todo) : ok(seen);
 }
 
-/** Checks the lag of the log. It shows no event newer than the oldest open transaction that writes, in any database of the server. */
+/**
+ * Checks how far the event log is behind. It shows no event that is newer than the oldest open transaction with writes, in any database of
+ * the Postgres server.
+ */
 export function checkLog({ logLagSeconds }: DatabaseFacts): Finding {
   const { ok, warn } = findingsOf("event log");
   if (logLagSeconds <= mostLagSeconds) return ok("up to date");

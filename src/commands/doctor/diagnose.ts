@@ -15,7 +15,7 @@ import { checkPorts } from "./ports.ts";
 import { checkRelay } from "./relay.ts";
 import { checkWebhooks } from "./webhook.ts";
 
-/** The sources of facts beside the environment. */
+/** The means to find facts that are not in the environment. Tests pass their own. */
 export interface Consultation {
   now: () => Date;
   openDns: (servers: readonly NameServer[] | undefined) => DnsClient;

@@ -3,7 +3,7 @@ import type { RecordType, RecordValues } from "../../dns/records.ts";
 import type { Outbound } from "../../domain/outbound.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
-/** The facts that the DNS should have about this service. */
+/** The facts about this service with which its DNS records must agree. */
 export interface DnsFacts {
   mailDomain: string;
   smtpHostname: string;

@@ -36,7 +36,7 @@ async function checkMx({ mailDomain, smtpHostname }: DnsFacts, ask: Ask): Promis
     .toSorted((one, other) => one.priority - other.priority)
     .map(({ exchange, priority }) => `${priority} ${plainName(exchange)}.`)
     .join(", ");
-  // RFC 7505 §3.
+  // A null MX (RFC 7505 §3).
   if (records.every(({ exchange }) => plainName(exchange) === "")) {
     return [fail(`${mailDomain} accepts no mail (null MX)`, `Replace it with: ${wanted}`)];
   }
@@ -85,7 +85,7 @@ async function checkDkim({ mailDomain, dkim, outbound }: DnsFacts, ask: Ask): Pr
   return [fail(seen, `Replace it with: ${zoneLine(wanted)}`)];
 }
 
-/** The `p=` tag without the white space that zone files put into it; undefined without the tag. */
+/** The public key in a DKIM record: its `p=` tag, without the white space that zone files put into it. Undefined without the tag. */
 function keyIn(record: string): string | undefined {
   const tag = record.split(";").find((each) => /^\s*p\s*=/.test(each));
   return tag?.replace(/^\s*p\s*=/, "").replace(/\s/g, "");
@@ -114,7 +114,7 @@ async function checkDmarc({ mailDomain }: DnsFacts, ask: Ask): Promise<Finding[]
   return [warn(`${mailDomain} has no DMARC record, which large receivers require`, `Add: ${wanted}`)];
 }
 
-/** The domain and its parents with two labels or more. One of them is the organisation's. */
+/** The domain and its parents of at least two labels. One of them is the domain of the organisation, whose policy counts for all below. */
 function withParents(domain: string): string[] {
   const labels = domain.split(".");
   return labels.slice(0, Math.max(1, labels.length - 1)).map((_, index) => labels.slice(index).join("."));

@@ -43,7 +43,10 @@ export async function checkHost({ smtpHostname, outbound }: DnsFacts, ask: Ask):
   ];
 }
 
-/** Checks the reverse name of an address. Receivers refuse mail from an address without one; relayed mail comes from the relay's address. */
+/**
+ * Checks the reverse name of an address. Receivers refuse mail from an address without one. With a relay it does not matter, because mail
+ * comes from the address of the relay.
+ */
 async function checkPtr(
   address: string,
   hostname: string,

@@ -22,7 +22,7 @@ export interface ProbeAnswer {
   body: string;
 }
 
-/** The response of a port of this machine, without the proxy of the environment. */
+/** Requests `path` from a port of this machine, without the proxy of the environment. */
 export async function answerAt(host: string, port: number, path: string): Promise<ProbeAnswer> {
   const name = reachable(host);
   const response = await fetch(`http://${name.includes(":") ? `[${name}]` : name}:${port}${path}`, {

@@ -11,14 +11,15 @@ export interface PortsQuestion {
   identity: Identity;
 }
 
-/** The id of the service of this database. */
+/** The id of the service that uses this database: "not started yet" if it has none, "unknown" if it cannot be read. */
 export type Identity = { id: string } | "not started yet" | "unknown";
 
 /** Checks that the ports are free, or in use by the inboxd of this database. */
 export async function checkPorts(question: PortsQuestion): Promise<Finding[]> {
   const { host, port, smtpHost, smtpPort, smtpHostname, metricsPort, identity } = question;
   const owner = ownerAt(host, port, identity);
-  // The ports of SMTP and metrics show that an inboxd listens, but not which one. So the owner of the API's port decides.
+  // The ports of SMTP and metrics show that an inboxd listens, but not which one. So it is taken for ours unless the port of the API shows
+  // that it is not.
   const neighbour = async () => {
     const found = await owner;
     if (found === "ours" || identity === "unknown" || port === 0) return "ours";
@@ -59,11 +60,11 @@ async function ownerAt(host: string, port: number, identity: Identity): Promise<
 
 interface PortQuestion {
   check: string;
-  /** The name of its setting. */
+  /** The variable that sets the port. */
   name: string;
   host: string;
   port: number;
-  /** The owner of a port that is in use. */
+  /** Finds the owner of the port if it is in use. */
   findOwner: () => Promise<Owner>;
 }
 

@@ -11,9 +11,9 @@ export interface RelayQuestion {
   /** The name for EHLO. */
   smtpHostname: string;
   dataDir: string;
-  /** The source of notices about our mail. */
+  /** The relay that reports bounces and complaints by its webhook (RELAY_NOTICES). */
   relayNotices?: NoticeSource | undefined;
-  /** The sender of our mail. Without it, the relay is not tested with a return path. */
+  /** The envelope sender of our mail (RETURN_PATH). Without it, the relay is not tested with a return path. */
   returnPath?: "verp" | "inbox";
   mailDomain?: string;
   /** PEM of the trusted authorities, in place of the system's. */
@@ -29,7 +29,7 @@ export async function checkRelay(question: RelayQuestion): Promise<Finding[]> {
     case "smtp":
       return [...(await checkSession(outbound, question)), ...checkNotices(outbound, question.relayNotices)];
     case "direct":
-      // No server is tried, because all belong to strangers.
+      // No mail server is contacted, because all of them belong to strangers.
       return [
         ok(
           "direct: mail goes to port 25 of each recipient's server, which was not tested; many providers block that port",
@@ -85,7 +85,7 @@ function cureOf({ failure, tlsFailed }: SmtpTrouble, { tls, port }: SmtpOutbound
   return `Check the host and port in OUTBOUND, and that no firewall blocks port ${port}`;
 }
 
-/** Checks that the relay accepts a return path of ours as the sender. No mail is sent. */
+/** Checks that the relay accepts the return paths of this service as envelope senders. No mail is sent. */
 async function checkReturnPath(session: SmtpSession, outbound: SmtpOutbound, mailDomain: string): Promise<Finding> {
   const { ok, warn, fail } = findingsOf("relay return path");
   const relay = describeOutbound(outbound);
@@ -100,7 +100,7 @@ async function checkReturnPath(session: SmtpSession, outbound: SmtpOutbound, mai
   );
 }
 
-/** Checks for notices from a relay that replaces the sender of our mail, since its bounces never come here. */
+/** Warns if no notices are set up for a relay that replaces the envelope sender of our mail: its bounces never come here. */
 export function checkNotices({ host }: { host: string }, relayNotices: NoticeSource | undefined): Finding[] {
   const provider = providerOfHost(host);
   if (provider === undefined) return [];

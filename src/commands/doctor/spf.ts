@@ -12,7 +12,7 @@ export async function checkSpf({ mailDomain, outbound }: DnsFacts, ask: Ask): Pr
   const wanted = zoneLine(spfRecord(mailDomain, outbound));
   const [record] = records;
   if (record === undefined) {
-    // In sandbox mode nothing is sent for the domain yet.
+    // Only a warning in sandbox mode, where nothing is sent for the domain yet.
     const finding = outbound.kind === "sandbox" ? warn : fail;
     return [finding(`${mailDomain} has no SPF record, so much of its mail counts as forged`, `Add: ${wanted}`)];
   }
@@ -72,7 +72,7 @@ async function countLookUps(terms: readonly SpfTerm[], ask: Ask, before: number)
   return count;
 }
 
-/** Whether the record includes our way out. For an unknown relay, any term may be right. */
+/** Whether the record permits the servers that send our mail. For a relay that we do not know, any term may permit them. */
 function isIncluded(terms: readonly SpfTerm[], outbound: DnsFacts["outbound"]): boolean {
   if (outbound.kind === "smtp") {
     const wanted = spfMechanism(outbound);

@@ -26,7 +26,7 @@ async function checkWebhook(text: string, question: WebhookQuestion): Promise<Fi
   const { allowPrivate, lookup = systemLookup, ca, timeoutMs = 5_000 } = question;
   const url = checkWebhookUrl(text, { allowPrivate });
   if (typeof url === "string") return fail(`the URL ${url}`, "Set a valid one");
-  // The path may contain a secret of the receiver.
+  // Only the origin is shown, because the path may contain a secret of the receiver.
   const origin = url.origin;
   const host = hostOf(url);
   const addresses = await resolver(lookup)(host);

@@ -24,8 +24,8 @@ const longestPauseMs = 5000;
 const startOfLog = "start";
 
 /**
- * Processes events from a position on, until the signal. A failed event is retried and the events behind it wait, so that
- * nothing is lost and the order stays. Each attempt fetches the event again, because its attachments' addresses expire.
+ * Processes the events after a position until the signal aborts. A failed event is retried, and later events wait, so that nothing is lost
+ * and the order stays. Each attempt fetches the event again, because the addresses of its attachments expire.
  */
 export async function follow({
   client,
@@ -65,7 +65,7 @@ export async function follow({
   }
 }
 
-/** Removes time and number of the delivery: a stream sets them as for a first delivery, and the listener sets its own. */
+/** Removes the time and the number of the delivery. A stream sets both as for a first delivery, and this listener sets its own. */
 function withoutAttempt(event: InboxdEvent): InboxdEvent {
   const { delivered_at: _at, attempt: _attempt, ...logged } = event as InboxdEvent & Record<string, unknown>;
   return logged as InboxdEvent;

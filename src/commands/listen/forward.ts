@@ -24,7 +24,7 @@ export interface Forwarding {
   attempt: number;
 }
 
-/** Delivers an event as the service would now, with a signature if there is a secret. */
+/** Sends an event to the target as a delivery of the service, with a signature if there is a secret. */
 export async function forward(event: InboxdEvent, { target, signer, now, attempt }: Forwarding): Promise<Forwarded> {
   const sentAt = now();
   const body = JSON.stringify(delivered(event, { deliveredAt: sentAt, attempt }));

@@ -6,7 +6,7 @@ import { checkListeners } from "../serve/before-start.ts";
 import { loggerOf } from "../serve/logger.ts";
 import { print } from "../terminal.ts";
 
-/** The server behind the tools. */
+/** The server that the tools call. */
 export interface ModelServer {
   api: Api;
   observe?: ((tool: string, outcome: string) => void) | undefined;
@@ -14,8 +14,8 @@ export interface ModelServer {
 }
 
 /**
- * Starts the whole service in this process. The tools do not use its ports, so without settings it takes any free ones. The log
- * goes to stderr, because stdout belongs to the protocol.
+ * Starts the whole service in this process. The tools do not use its ports, so it takes free ones unless PORT and SMTP_PORT are set. The
+ * log goes to stderr, because stdout belongs to the protocol.
  */
 export async function startOwnServer(): Promise<ModelServer> {
   const { PORT, SMTP_PORT, ...settings } = process.env;

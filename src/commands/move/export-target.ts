@@ -76,7 +76,7 @@ async function openNew(path: string, whenThere: string): Promise<FileHandle> {
   });
 }
 
-/** Longer than any last line. */
+/** The length of the end that is kept: longer than the last line of any export. */
 const endBytes = 256;
 
 /** Keeps the end of the export, whose last line shows that it is complete. */

@@ -11,7 +11,7 @@ export interface ImportSource {
   close: () => Promise<void>;
 }
 
-/** Throws before anything is written if the file cannot be read. */
+/** Opens a file, or stdin for `-`. Throws if the file cannot be read, before anything is imported. */
 export async function openImport(path: string): Promise<ImportSource> {
   if (path === "-") return stdinKept();
   const file = await open(path, "r").catch((error: unknown) => {

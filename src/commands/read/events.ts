@@ -41,7 +41,10 @@ export function eventCommands(program: Command): void {
   );
 }
 
-/** One page examines ten thousand events, of which few or none may match, so this fetches pages until it has enough. */
+/**
+ * Fetches the newest `last` events that match. One page examines ten thousand events, of which few or none may match, so this may take
+ * several pages.
+ */
 async function newest(
   client: Inboxd,
   last: string,

@@ -39,7 +39,9 @@ export function waitCommand(program: Command): void {
   );
 }
 
-/** Sets exit code 2 for any failure, such as a revoked key: a script repeats a wait only after 1. */
+/**
+ * Sets exit code 2 for any failure, such as a revoked key. Exit code 1 only means that no mail came in time, and scripts then wait again.
+ */
 async function wait(inbox: string, options: WaitOptions): Promise<WaitAnswer> {
   try {
     return await waitOnce(inbox, options);
@@ -65,7 +67,7 @@ async function waitOnce(inbox: string, options: WaitOptions): Promise<WaitAnswer
 
 type WaitQuery = Partial<Record<"from" | "to" | "subject" | "has" | "after", string | undefined>>;
 
-/** Repeats short waits until the time is over. A server that stops ends its wait early, which is then repeated, too. */
+/** Repeats short waits until a mail comes or the time is over. A server that stops answers a wait early, and the wait is then repeated. */
 async function waitFor(client: Inboxd, id: string, query: WaitQuery, seconds: number): Promise<WaitAnswer> {
   const endMs = performance.now() + seconds * 1000;
   for (let after = query.after; ; ) {
@@ -77,7 +79,7 @@ async function waitFor(client: Inboxd, id: string, query: WaitQuery, seconds: nu
   }
 }
 
-/** Shorter than the usual time-out of a proxy. */
+/** The longest single wait, shorter than the usual time-out of a proxy. */
 const longestWaitSeconds = 25;
 
 function shownWait({ message }: WaitAnswer, calendar: Calendar, _inbox: string, { code, link }: WaitOptions): string {
@@ -87,7 +89,7 @@ function shownWait({ message }: WaitAnswer, calendar: Calendar, _inbox: string, 
   return wholeMessage(message, calendar);
 }
 
-/** The link that the mail is about: one to unsubscribe only if there is no other. */
+/** The link that the mail is about: the first one of a known kind. One to unsubscribe is taken only if there is no other. */
 function linkOf({ links }: Schemas["Message"]): string {
   const known = links.filter(({ kind }) => kind !== null);
   return (known.find(({ kind }) => kind !== "unsubscribe") ?? known[0])?.url ?? "";

@@ -9,7 +9,7 @@ export interface ListEntry {
   reason: SuppressionReason;
   detail?: string;
   createdAt?: string;
-  /** Null for no end. */
+  /** Null: the suppression does not expire. */
   expiresAt?: string | null;
 }
 
@@ -20,7 +20,7 @@ export interface LeftOut {
 }
 
 export interface Reading {
-  /** The reason for entries without a known one. */
+  /** The reason of entries that have none of the known reasons. */
   reason: SuppressionReason;
   now: Date;
 }
@@ -147,7 +147,7 @@ interface CsvRecord {
   fields: string[];
 }
 
-/** The most lines of one record. */
+/** The most lines of one record, so that an unclosed quote does not take the whole rest of the list. */
 const mostLines = 100;
 
 /** The records of a text (RFC 4180): a field in quotes may contain commas, doubled quotes and line ends. */
@@ -185,7 +185,7 @@ function fieldsOf(text: string): string[] {
   return fields;
 }
 
-/** The index behind the closing quote. */
+/** The index after the closing quote of the field that begins at `from`, or the end of the text if it is not closed. */
 function endOfQuoted(text: string, from: number): number {
   let at = from + 1;
   for (;;) {

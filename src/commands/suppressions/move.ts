@@ -17,7 +17,7 @@ export interface ExportOptions extends ServerOptions {
   json?: boolean;
 }
 
-/** Writes to a new file or to stdout. Never overwrites a file. */
+/** Writes all suppressions to a new file or to stdout. Never overwrites a file. */
 export async function exportSuppressions(path: string, { json = false, ...server }: ExportOptions): Promise<void> {
   const client = clientOf(server);
   const made = path === "-" ? await writeToStdout(client) : await writeToFile(client, path);
@@ -57,7 +57,7 @@ function lineOf({ address, inboxId, reason, detail, createdAt, expiresAt }: Sche
 
 /** The most entries of one request. Even with the longest fields its body stays within the limit of the service. */
 const mostAtOnce = 500;
-/** Once this many entries are left out, no further ones are named. */
+/** After this many left-out entries, no further messages about them are printed. */
 const mostNamed = 20;
 
 /** Adds the entries of a list. A repeated import changes nothing. */

@@ -99,7 +99,10 @@ async function attemptsOf(
   return (await admin({ operation: "webhook deliveries", arguments: { event, account } })) as Schemas["Delivery"][];
 }
 
-/** One page examines a thousand events, of which few or none may match, so this fetches pages until it has enough. */
+/**
+ * Fetches deliveries to an endpoint until there are `limit`. One page examines a thousand events, of which few or none may match, so this
+ * may take several pages.
+ */
 async function deliveriesTo(
   endpoint: string,
   { state, limit = "50", cursor, ...target }: DeliveriesOptions,
@@ -119,7 +122,10 @@ async function deliveriesTo(
   return { data, nextCursor: next };
 }
 
-/** Continues to the end of the log, or until the API's limit of calls per minute. Another run continues from there. */
+/**
+ * Queues the events after the event `after` again, up to the end of the log or until the rate limit of the API. Another run can continue
+ * after `last`.
+ */
 async function recover(client: Inboxd, endpoint: string, after: string): Promise<Schemas["RecoveryResult"]> {
   let queued = 0;
   for (let position = after; ; ) {

@@ -14,7 +14,7 @@ import { RecipientFields } from "./recipient-fields.tsx";
 import { sendMail } from "./send-mail.ts";
 import { BodyCount, SendButton, SendProblem, useSending } from "./sending.tsx";
 
-/** Writes a new mail, a reply or a forward. */
+/** The screen for writing a new mail, a reply or a forward. */
 export function Compose() {
   const { query } = route.value;
   const name = query.toString();

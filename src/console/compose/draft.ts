@@ -18,7 +18,7 @@ export function clearDraft(...names: readonly string[]): void {
 }
 
 export interface DraftKey {
-  /** Stores the key with the draft, from the first try on. */
+  /** Stores the key in this tab and returns it. Called at each try to send. */
   keep(): string;
   change(): void;
 }

@@ -4,7 +4,7 @@ interface RecipientFieldsProps {
   to: string;
   cc: string;
   bcc: string;
-  /** The service chooses the recipients of a reply to all. */
+  /** Whether the mail is a reply to all. The service then chooses the recipients. */
   toAll: boolean;
   isReadOnly: boolean;
   setTo(text: string): void;

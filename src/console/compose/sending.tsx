@@ -16,7 +16,7 @@ type Outcome = { kind: "sent"; sent: Schemas["SendResult"] } | { kind: "refused"
 export interface Sending {
   isBusy: boolean;
   problem: Problem | undefined;
-  /** Sends with the key of the draft. */
+  /** Calls `post` with the idempotency key of the draft, and then `onEnd` with the outcome. */
   send(post: (key: string) => Promise<Schemas["SendResult"]>, onEnd: (outcome: Outcome) => void): Promise<void>;
   /** Changes the idempotency key, so that the next `send` is a new mail. */
   beginAnother(): void;

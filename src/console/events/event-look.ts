@@ -23,7 +23,10 @@ export const looks: Readonly<Record<InboxdEvent["event"], Look>> = {
   "webhook.disabled": { icon: "webhooks", tone: "bad", name: "Webhook disabled" },
 };
 
-/** One line about the subject of an event. */
+/**
+ * One line about what an event concerns: the subject and correspondent of a mail, the address of an inbox, or the URL
+ * of a webhook.
+ */
 export function subjectOf(event: InboxdEvent): string {
   if ("message" in event) {
     const { message } = event;

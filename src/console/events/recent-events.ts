@@ -1,7 +1,7 @@
 import { type InboxdEvent, inboxd } from "../api.ts";
 import { mapAtMost } from "../parts/loaded.ts";
 
-/** The events loaded so far, so that an event opened from the list is shown at once. */
+/** The events loaded so far by id, so that an event that is opened from the list is shown at once. */
 export const knownEvents = new Map<string, InboxdEvent>();
 
 export interface RecentEvents {
@@ -15,8 +15,8 @@ const perPage = 100;
 const maxPages = 20;
 
 /**
- * The last events, at least `pagesBack` pages of them. The log can only be read forwards, so this starts at an event that
- * was delivered to an endpoint that many pages ago. Without endpoints, it starts at the beginning.
+ * The last events, at least `pagesBack` pages of them. The log can only be read forwards, so this starts at an event
+ * that is `pagesBack` pages back in the deliveries of an endpoint. If there is none, it starts at the beginning.
  */
 export async function recentEvents(pagesBack: number): Promise<RecentEvents> {
   const after = await startBack(pagesBack);

@@ -57,7 +57,7 @@ async function begin(): Promise<Start> {
   try {
     const link = token === undefined ? undefined : await signInByLink(token);
     if (typeof link === "object") return { isOver: true, link };
-    // An expired link does not end the session.
+    // Also after an expired link, because that does not end the session of the browser.
     if (account.value === undefined) await findAccount();
     if (link !== undefined && account.value !== undefined) notify(link, "bad");
     return { isOver: true, why: link };

@@ -8,9 +8,12 @@ type Action = () => void;
 
 const screenKeys = new Set<ReadonlyMap<string, Action>>();
 
-/** Sets the shortcuts of a component while it is mounted. If two have the same key, the later one wins. */
+/**
+ * Sets the shortcuts of a component while it is mounted. If two components use the same key, the one that set it later
+ * wins.
+ */
 export function useKeys(keys: Readonly<Record<string, Action>>): void {
-  // A layout effect, because another effect might run only after the next key press.
+  // A layout effect, because `useEffect` might run only after the next key press.
   useLayoutEffect(() => {
     const added = new Map(Object.entries(keys));
     screenKeys.add(added);

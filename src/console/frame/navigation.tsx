@@ -9,7 +9,7 @@ interface Entry {
   path: string;
   name: string;
   icon: IconName;
-  /** Further paths that belong to this entry. */
+  /** Further screens at which this entry is shown as the current one, by the first part of their path. */
   also?: readonly string[];
 }
 

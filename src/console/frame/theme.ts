@@ -6,7 +6,7 @@ const next: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", d
 
 export const theme = signal<Theme>(kept("theme", ["light", "dark"] as const) ?? "system");
 
-/** Single-key shortcuts can be turned off (WCAG 2.1.4). */
+/** Whether single-key shortcuts are on. Users must be able to turn them off (WCAG 2.1.4). */
 export const hasShortcuts = signal(kept("shortcuts", ["off"] as const) === undefined);
 
 export function changeTheme(): void {

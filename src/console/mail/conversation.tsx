@@ -16,7 +16,7 @@ import { QuickReply } from "./quick-reply.tsx";
 
 interface ConversationProps {
   threadId: string;
-  /** Called with the inbox of the thread. */
+  /** Called with the id of the inbox that the thread is in. */
   onFound(inboxId: string): void;
 }
 

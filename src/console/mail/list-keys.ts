@@ -25,7 +25,7 @@ interface ListKeys {
   setSelected(selected: Selected): void;
 }
 
-/** The shortcuts of a list. */
+/** Sets the keyboard shortcuts of a list of threads or found messages. */
 export function useListKeys(list: ListKeys): void {
   const { view, openId, current, total = 1, idAt, selected, setSelected, scroller, searchField, threads } = list;
   /** Whether the focus must move with the next rendering. */
@@ -37,7 +37,7 @@ export function useListKeys(list: ListKeys): void {
     list.setCurrent(next);
     showRow(scroller.current, next, list.rowHeight);
   }
-  // A layout effect, because another effect might run only after the next key press.
+  // A layout effect, because `useEffect` might run only after the next key press.
   useLayoutEffect(() => {
     if (!isMoved.current) return;
     isMoved.current = false;
@@ -69,7 +69,10 @@ export function useListKeys(list: ListKeys): void {
   });
 }
 
-/** The ids of the selected threads, each with its last message at that time: later messages were not seen. */
+/**
+ * The ids of the selected threads, each with its last message when it was selected, because the user has not seen later
+ * ones.
+ */
 export type Selected = ReadonlyMap<string, string>;
 
 export function toggled(selected: Selected, { id, lastMessageId }: Schemas["Thread"]): Selected {

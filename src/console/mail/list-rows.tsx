@@ -7,7 +7,7 @@ import { type AsOf, isReadNow } from "./marking.ts";
 interface RowProps {
   /** Whether its thread is open beside the list. */
   isOpen: boolean;
-  /** Whether this row is the one that the keyboard reaches. */
+  /** Whether the Tab key reaches this row. It reaches only one row of a list. */
   isCurrent: boolean;
   onFocus(): void;
 }

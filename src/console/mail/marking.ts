@@ -7,12 +7,15 @@ interface Mark {
   asOf: number;
 }
 
-/** Flags that were set on this page. They are shown at once, until the thread is loaded again. */
+/** The read flags that were set on this page, by thread id. Each is shown at once, until its thread is loaded again. */
 const marked = signal<ReadonlyMap<string, Mark>>(new Map());
 
 let steps = 0;
 
-/** Numbers loads and marks in one order, so that the later of two states of a thread wins. */
+/**
+ * The next number for a load or a mark. They share one sequence, so that the later of a loaded and a marked read flag
+ * wins.
+ */
 export function nextStep(): number {
   steps += 1;
   return steps;

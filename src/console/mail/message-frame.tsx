@@ -2,14 +2,15 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { apiHref } from "../address.ts";
 import type { Schemas } from "../api.ts";
 
-/** The height until the mail is measured: about a short mail. */
+/** The height until the mail is measured: about that of a short mail. */
 const firstHeight = 120;
 /** A higher mail scrolls within its frame. */
 const maxHeight = 20_000;
 
 /**
- * Shows a stranger's mail in a frame as high as the mail. The mail runs no scripts, loads only its own pictures, and its
- * links open new tabs. `allow-same-origin` is needed to measure it. Never add `allow-scripts`.
+ * Shows a stranger's mail in a frame as high as the mail. The mail runs no scripts, loads remote pictures only on
+ * request, and its links open new tabs. `allow-same-origin` is needed to measure it. Never add `allow-scripts`: with
+ * both, scripts of the mail could act as this page.
  */
 export function MessageFrame({ message }: { message: Schemas["ListedMessage"] }) {
   const frame = useRef<HTMLIFrameElement>(null);
@@ -28,7 +29,8 @@ export function MessageFrame({ message }: { message: Schemas["ListedMessage"] })
     let [highest, measuredWidth] = [0, 0];
     const measure = () => {
       const { width, height } = inside.documentElement.getBoundingClientRect();
-      // The height only grows: styles that depend on the height of the window could make it shrink and grow in turns.
+      // The height only grows while the width stays the same: styles that depend on the height of the window could make
+      // it shrink and grow in turns.
       highest = width === measuredWidth ? Math.max(highest, height) : height;
       measuredWidth = width;
       setHeight(Math.min(Math.ceil(highest) + 2, maxHeight));

@@ -90,8 +90,9 @@ interface ReplyEmail {
 }
 
 /**
- * The email of an earlier try without a response, if the text is still the same. It replies to the same message as
- * before, although that reply may by now be the last message of the thread.
+ * The email of an earlier try without a response, if the text is still the same. It is sent again unchanged, because
+ * the idempotency key belongs to exactly this email. Its `readUpToMessageId` may be an earlier message than the last
+ * one by now.
  */
 function triedEmail(tried: string, body: string): ReplyEmail | undefined {
   if (tried === "") return undefined;

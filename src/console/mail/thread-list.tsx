@@ -18,10 +18,13 @@ import { type AsOf, isReadNow, mark, nextStep } from "./marking.ts";
 
 const rowHeight = 68;
 
-/** New mail is shown at once, and a burst reloads the list at most ten times a second. */
+/**
+ * The wait before the list is reloaded after an event: new mail seems to appear at once, and a burst of mail reloads
+ * the list at most ten times a second.
+ */
 const newMailMs = 100;
 
-/** The scroll position of each list, for the way back to it. */
+/** The scroll position of each list by its name, restored when the user comes back to it. */
 const scrollTops = new Map<string, number>();
 
 interface ThreadListProps {
@@ -79,7 +82,8 @@ export function ThreadList({ inbox, openId }: ThreadListProps) {
     () => {
       const element = scroller.current;
       const isInUse = element !== null && (element.scrollTop > 0 || element.matches(":hover"));
-      // Rows must not move under the pointer, and read threads stay in the unread view until it is opened again.
+      // Rows must not move under the pointer. In the unread view, threads that were just read stay until the view is
+      // opened again.
       if (!isInUse && view === "all") rows.reload();
     },
     newMailMs,

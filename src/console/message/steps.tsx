@@ -53,7 +53,10 @@ export function Steps({ message, times }: { message: Message; times: LogTimes })
   );
 }
 
-/** The steps: accepted, relayed, and the result of the delivery. */
+/**
+ * The steps of a message. Outbound mail: accepted, relayed, and the result of the delivery. Inbound mail: received and
+ * stored.
+ */
 function stepsOf(message: Message, { sentAt, failedAt }: LogTimes): Step[] {
   if (message.direction === "inbound") {
     return [

@@ -54,7 +54,7 @@ export function OutboxList() {
           onChoose={(name) => go(href("outbox", { state: name, kind }))}
         />
       )}
-      {/* Each filter has its own cursors. */}
+      {/* A key for each filter, because a cursor is valid only for its filter. */}
       <OutboxRows key={`${state} ${kind}`} state={state} kind={kind} />
     </Page>
   );

@@ -9,7 +9,7 @@ interface ShareBarProps {
   onChoose(name: string | undefined): void;
 }
 
-/** A bar with a segment for each part, and a button that shows one part alone. */
+/** A bar with a segment for each part, and for each part a button that shows only this part. */
 export function ShareBar({ label, shares, chosen, onChoose }: ShareBarProps) {
   return (
     <div class="shares">

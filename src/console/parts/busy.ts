@@ -8,7 +8,7 @@ export interface Busy {
 
 export function useBusy(): Busy {
   const [isBusy, setIsBusy] = useState(false);
-  /** Set at once, while the state is set with the next rendering. */
+  /** A ref, because it is set at once. A state is set only with the next rendering, too late for a double click. */
   const isRunning = useRef(false);
   async function unlessBusy(work: () => Promise<void>) {
     if (isRunning.current) return;

@@ -29,7 +29,7 @@ const drawings = {
 
 export type IconName = keyof typeof drawings;
 
-/** A decorative drawing: screen readers skip it. */
+/** An icon. It is only decoration, so screen readers skip it. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">

@@ -1,7 +1,7 @@
 import { errorText } from "../api.ts";
 import type { Loaded } from "./loaded.ts";
 
-/** The error of a request, or placeholder lines while it is slow. */
+/** Shows the error of a request, or placeholder lines while it is slow, or else nothing. */
 export function LoadState({ of: { error, isSlow, reload }, lines = 4 }: { of: Loaded<unknown>; lines?: number }) {
   if (error !== undefined) return <Fault error={error} onRetry={reload} />;
   if (!isSlow) return null;

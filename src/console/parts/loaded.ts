@@ -3,9 +3,12 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 export interface Loaded<Value> {
   value: Value | undefined;
   error: unknown;
-  /** Nothing is loaded after 200 ms, so a placeholder is shown. */
+  /** Whether nothing was loaded within 200 ms. A placeholder is then shown. */
   isSlow: boolean;
-  /** Loads again; the current value stays until then. A request in progress is followed by another one. */
+  /**
+   * Loads again. The current value stays until the new one is loaded. If a request is in progress, another one follows
+   * it.
+   */
   reload(): void;
 }
 

@@ -7,7 +7,7 @@ interface Page<Row> {
 }
 
 interface RowsOptions<Row> {
-  /** Identifies the list. */
+  /** Identifies the list. If it changes, all rows are loaded anew. */
   name: string;
   load(range: { offset: number; limit: number }): Promise<Page<Row>>;
   /** Whether a shown row is no longer in the service's list, so that the rows after it have moved up there. */
@@ -21,7 +21,10 @@ export interface Rows<Row> {
   at(index: number): Row | undefined;
   /** Loads the missing pages between two rows. */
   want(first: number, last: number): void;
-  /** Loads again; the current rows stay until then. A request in progress is followed by another one. */
+  /**
+   * Loads again. The current rows stay until the new ones are loaded. If a request is in progress, another one follows
+   * it.
+   */
   reload(): void;
 }
 
@@ -83,7 +86,7 @@ export function useRows<Row>({ name, load, hasLeft = () => false }: RowsOptions<
         total: pages[0]?.total ?? 0,
       };
       requested.current = new Set(numbers);
-      // The list may have been scrolled meanwhile.
+      // Loads further pages if the list was scrolled meanwhile.
       want(seen.current.first, seen.current.last);
     } catch (error) {
       before.error = error;

@@ -42,7 +42,7 @@ export function RowSelect({ id, name, selection }: { id: string; name: string; s
 interface SelectionBarProps {
   label: string;
   count: number;
-  /** The buttons for all selected rows. */
+  /** The buttons of actions on all selected rows. */
   children: ComponentChildren;
   onClear(): void;
 }

@@ -16,7 +16,7 @@ interface VirtualListProps {
   scroller: Ref<HTMLDivElement> & { current: HTMLDivElement | null };
 }
 
-/** The number of rows above and below the visible ones. */
+/** How many rows above and below the visible ones are in the document too. */
 const beyond = 5;
 
 /** A long list, with only the visible rows in the document. */
@@ -31,7 +31,7 @@ export function VirtualList(props: VirtualListProps) {
     if (element === null) return undefined;
     const observer = new ResizeObserver(() => {
       setHeight(element.clientHeight);
-      // A hidden element loses its scroll position.
+      // Restores the scroll position, which an element loses while it is hidden.
       if (element.clientHeight > 0 && element.scrollTop !== kept.current) element.scrollTop = kept.current;
     });
     observer.observe(element);

@@ -11,12 +11,12 @@ import {
 } from "../../domain/access/token.ts";
 import { isTokenSignature, tokenKey, tokenSignature } from "../../standards/signature.ts";
 
-/** Tokens that are not stored: their signature proves their claims. */
+/** Writes and reads tokens. Tokens are not stored, because their signature proves their claims. */
 export interface AccessTokens {
   write(claims: TokenClaims): Promise<string>;
   /** The claims of a token; undefined if it is not one of ours, or has expired. */
   read(token: TokenParts, now: Date): Promise<TokenClaims | undefined>;
-  /** The same for tokens of the console. */
+  /** Writes a token of the console: for a sign-in link or for a browser session. `readForConsole` reads it, if it has the given purpose. */
   writeForConsole(claims: ConsoleClaims): Promise<string>;
   readForConsole(token: TokenParts, purpose: ConsolePurpose, now: Date): Promise<ConsoleClaims | undefined>;
 }

@@ -19,7 +19,7 @@ export interface KeyHolder {
   keyId: string;
   /** The claims of the token, if the request has one instead of a key. */
   token?: TokenClaims;
-  /** The end of the browser session, if the request comes from one. It has the access of its key. */
+  /** The end of the browser session, if the request comes from one. A session may do what the key may do that made it. */
   session?: { expiresAt: Date };
 }
 
@@ -39,7 +39,7 @@ export interface Authenticator {
   authenticateSession: (token: string) => Promise<KeyHolder | undefined>;
   /** Drops a key from memory after it was created or revoked, in this process or (by a notification) in another one. */
   forget: (hash: string) => void;
-  /** Turns the memory on or off. It is off while notifications of other processes may be lost. */
+  /** Turns the memory of keys on or off. It must be off while notifications of other processes may be lost. */
   setHearing: (hears: boolean) => void;
   /** Writes the uses of keys that are not written yet, and stops the periodic writes. */
   close: () => Promise<void>;
@@ -60,10 +60,10 @@ export function authenticator(
   usesWrittenEveryMs = 60_000,
 ): Authenticator {
   const remembered = passingMemory<string, KeyHolder>(mostRemembered);
-  /** Hashes of unknown keys, in a separate memory, since any stranger can fill it. */
+  /** The hashes of unknown keys. They have a separate memory, so that strangers who fill it do not push known keys out. */
   const unknown = passingMemory<string, true>(mostRemembered);
   const lastUsed = new Map<string, Date>();
-  // One statement for all keys, instead of one for each request.
+  // Writes the last use of all keys in one statement, instead of one statement for each request.
   const writing = paced(usesWrittenEveryMs, () => {
     writeUses().catch((err: unknown) => deps.log.warn({ err }, "last use of keys not written"));
   });
@@ -95,7 +95,7 @@ export function authenticator(
   async function find(hash: string, nowMs: number) {
     const forgottenBefore = forgotten;
     const account = await findAccountOfKey(deps.db.api, hash);
-    // A key that was made or revoked during the look-up must not be remembered.
+    // If any key was made or revoked during the look-up, its result may be outdated and is not remembered.
     const remembers = hears && forgotten === forgottenBefore;
     if (account === undefined) {
       remembered.delete(hash);
@@ -135,7 +135,7 @@ function byTokens(
   tokens: Pick<AccessTokens, "read" | "readForConsole"> | undefined,
   holderOf: (hash: string) => Promise<KeyHolder | undefined>,
 ): Pick<Authenticator, "authenticate" | "authenticateAddress" | "authenticateLink" | "authenticateSession"> {
-  /** The hash of each key, by the key's id. It never changes. */
+  /** The hash of each key, by the key's id. It may be remembered for ever, because it never changes. */
   const hashes = boundedMemory<string, string>(mostRemembered);
 
   async function authenticate(credential: string): Promise<KeyHolder | undefined> {
@@ -147,7 +147,7 @@ function byTokens(
     return holder && { ...holder, token };
   }
 
-  /** The claims of a token of the console, with the holder of the key that made it. */
+  /** Reads a token of the console. Returns its claims, and the holder of the key that made it. */
   async function consoleToken(purpose: ConsolePurpose, token: string) {
     const parts = partsOfToken(token);
     const claims = parts && (await tokens?.readForConsole(parts, purpose, deps.now()));

@@ -24,7 +24,7 @@ export interface CreatedInbox {
   replayed: boolean;
 }
 
-/** A random name is already in use about once in 10¹⁴ times, so a few attempts are enough. */
+/** The most random usernames to try for one inbox. A name is already in use about once in 10¹⁴ times, so a few are enough. */
 const draws = 5;
 
 export async function createInbox(deps: Deps, request: NewInbox): Promise<CreatedInbox> {
@@ -61,7 +61,9 @@ async function takeName(tx: Db, names: readonly string[], inboxId: string, now: 
   throw new Refusal("address_taken", `Cannot create inbox: the address "${names[0]}" is taken`);
 }
 
-/** Takes the idempotency key. Returns the inbox of an earlier request with the key, if that was the same request. */
+/**
+ * Records the use of an idempotency key. If an earlier request with the same content has used the key, returns the inbox that it created.
+ */
 async function earlierInbox(tx: Db, use: KeyUse): Promise<Inbox | undefined> {
   const id = await takeKey(tx, use);
   if (id === undefined) return undefined;

@@ -26,9 +26,9 @@ export interface NewKey {
 
 export interface KeyRequest {
   accountId: string;
-  /** A label for people. */
+  /** The name of the key, as a label for people. */
   name?: string | undefined;
-  /** Random if left out. */
+  /** The key itself. A random one is made if it is left out. */
   key?: string;
 }
 
@@ -39,7 +39,7 @@ export async function createKey(deps: Deps, db: Db, request: KeyRequest): Promis
   const id = deps.newId("key", createdAt);
   const hash = sha256Hex(key);
   await insertApiKey(db, { id, accountId, name, hash, prefix: key.slice(0, 8), lastFour: key.slice(-4), createdAt });
-  // A process may remember the key as unknown: the operator chooses API_KEY, and may have used it before it was stored.
+  // A process may remember the key as unknown, because an operator who chooses API_KEY may have used it before it was stored here.
   await signalToForget(db, { kind: "key", hash });
   return { id, key };
 }
@@ -102,8 +102,8 @@ export interface FirstStart {
 }
 
 /**
- * Makes the first account in an empty database, and adds the environment's key and webhook to it at every start. If several processes
- * start at once, one makes the account and the others find it.
+ * Makes the first account if the database has none. At every start, adds to it the key and the webhook that the environment variables name.
+ * If several processes start at once, one makes the account and the others find it.
  */
 export async function seedFirstAccount(deps: Deps, seeds: Seeds): Promise<FirstStart> {
   const createdAt = deps.now();

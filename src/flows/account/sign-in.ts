@@ -25,7 +25,7 @@ export async function signInLink(deps: SignInDeps, keyId: string): Promise<SignI
   return { url: `${deps.baseUrl()}/console/#t=${token}`, expiresAt };
 }
 
-/** The same for the newest key of an account. */
+/** Makes a sign-in link for the newest key of an account that is not revoked. */
 export async function signInLinkOfAccount(deps: SignInDeps, account: { id: string; name: string }) {
   const keyId = await findNewestLivingKey(deps.db.api, account.id);
   if (keyId === undefined) {
@@ -37,7 +37,7 @@ export async function signInLinkOfAccount(deps: SignInDeps, account: { id: strin
   return signInLink(deps, keyId);
 }
 
-/** Makes the token of a new session of a key, for the browser's cookie. */
+/** Makes the token of a new browser session, which acts with this key. The token is for the browser's cookie. */
 export async function newSession(deps: SessionDeps, keyId: string): Promise<string> {
   return (await consoleToken(deps, "console", keyId)).token;
 }
@@ -45,7 +45,7 @@ export async function newSession(deps: SessionDeps, keyId: string): Promise<stri
 export interface LinkUse {
   /** The holder of the key that made the link. */
   holder: KeyHolder & { link: SignInToken };
-  /** The holder of the browser's current session. */
+  /** The holder of the browser's current session, if it has one. */
   current: KeyHolder | undefined;
   /** Whether the user has agreed to leave that session. */
   isConfirmed: boolean;

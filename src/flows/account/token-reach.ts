@@ -9,7 +9,10 @@ export interface Caller {
   token?: Pick<TokenClaims, "inboxId">;
 }
 
-/** Refuses requests that a token may not make, and treats resources outside of its reach as missing. Keys may do everything. */
+/**
+ * Refuses a request that its token may not make: a token may only read, and a token for one inbox finds only that inbox and what is in it.
+ * Keys may do everything.
+ */
 export async function refuseBeyondToken(
   { db }: Pick<Deps, "db">,
   { token }: Caller,

@@ -6,7 +6,7 @@ import type { Deps } from "../deps.ts";
 import { type FeedRing, feedRing } from "./feed-ring.ts";
 import { type WriteEvents, type WrittenMemory, writtenMemories } from "./written-events.ts";
 
-/** The end of the log of one account, which this process reads once for all streams of the account. */
+/** The newest events of one account's log. This process reads them once for all streams of the account. */
 export interface EventFeed {
   readonly accountId: string;
   readonly ring: FeedRing;
@@ -19,11 +19,11 @@ export interface Following {
 }
 
 /**
- * The feeds of all accounts that have a stream at this process. One reader reads all accounts with new events in one statement, when it
- * is notified and also each second.
+ * The feeds of all accounts that have a stream at this process. When events are notified, and also each second, one statement reads the new
+ * events of all these accounts.
  */
 export interface EventFeeds {
-  /** Calls back when the ring has more events, until `leave` is called. */
+  /** Opens the feed of an account for one stream. Calls `onEvents` when the ring has new events, until `leave` is called. */
   follow(accountId: string, onEvents: () => void): Promise<Following>;
   stop(): void;
 }
@@ -37,7 +37,7 @@ export interface FeedDeps extends Pick<Deps, "db" | "changes" | "log"> {
 
 /** The number of events of an account that stay in memory. */
 const mostInRing = 1_000;
-/** Events that are read for the first stream of an account. Most clients that reconnect after a restart need only these. */
+/** The number of events that are read when an account's first stream opens. Most clients that reconnect after a restart need only these. */
 const rowsAtFirst = 200;
 const rowsAtOnce = 500;
 const everyMs = 1_000;
@@ -133,7 +133,7 @@ function logReader({ db, log, observe = {} }: FeedDeps) {
     try {
       if (reading.size > 0) await read(reading);
     } catch (error) {
-      // The log is read again within a second.
+      // A failed read does no harm: the log is read again within a second.
       log.debug({ error: error instanceof Error ? error.name : typeof error }, "the log was not read");
     } finally {
       isReading = false;
@@ -172,10 +172,13 @@ function logReader({ db, log, observe = {} }: FeedDeps) {
   };
 }
 
-/** Pauses between looks for events that an older transaction holds back. */
+/**
+ * Pauses between reads of feeds with held-back events: these are committed, but the log does not show them while an older transaction still
+ * runs.
+ */
 const heldBackMs = { least: 5, most: 500 };
 
-/** The feeds with events that an older transaction holds back. */
+/** The feeds with events that the log does not show yet, because an older transaction still runs. */
 export interface HeldFeeds<Feed> {
   /** Notes which feeds were read, which of them are held back, and whether there was a new event. */
   haveRead(read: Iterable<Feed>, heldBack: readonly Feed[], hasMoved: boolean): void;
@@ -214,7 +217,7 @@ export function heldFeeds<Feed>(look: (feeds: readonly Feed[]) => void): HeldFee
   };
 }
 
-/** Reads one event more than the ring gets: its position is the floor of the ring. */
+/** Makes a ring with the last 200 events of an account's log. Reads one event more, whose position is the floor of the ring. */
 async function ringOf(db: Db, accountId: string): Promise<FeedRing> {
   const last = await listLastOfLog(db, accountId, rowsAtFirst + 1);
   const floor = last.length > rowsAtFirst ? last.shift() : undefined;

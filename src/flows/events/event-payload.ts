@@ -25,7 +25,7 @@ export type WholeEvent = EventContent & {
   id: string;
   accountId: string;
   attachments: readonly ListedAttachment[];
-  /** Undefined if no words of `include` were given. */
+  /** The data for the words of `include`. Undefined if there are no such words. */
   included: IncludedRow | undefined;
 };
 
@@ -228,7 +228,7 @@ interface EventMessage {
   included: IncludedFields;
 }
 
-/** Undefined if the event is about no message, or its message is deleted. */
+/** The message of an event, as its payload shows it. Undefined if the event is about no message, or its message is deleted. */
 async function messageOf(
   deps: PayloadDeps,
   event: WholeEvent,

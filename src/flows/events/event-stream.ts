@@ -7,7 +7,10 @@ import { type FollowDeps, followLog, type LogReader, type LogStep, type Wanted }
 import type { LargeEventClient, LargeEvents } from "./large-events.ts";
 import type { WrittenEvent } from "./written-events.ts";
 
-/** The largest event that may stay unsent for each client. A larger event needs memory from `LargeEvents`. */
+/**
+ * The largest event that a stream writes without asking for memory. A larger one needs memory from `LargeEvents`, until its client has
+ * taken it.
+ */
 export const mostUnsentBytes = 64 << 10;
 
 /** The connection of one client. */
@@ -41,11 +44,12 @@ export interface StreamingDeps extends FollowDeps {
 /** Pause after a failed read of the log. */
 const retryMs = 1_000;
 /**
- * The time for which a client without room keeps its page of the log: 100 ms, or 5 ms if other readers wait. Fast clients have room sooner.
+ * How long a client without room keeps its page of the log: 100 ms, or 5 ms if other readers wait for a turn. Fast clients have room again
+ * sooner.
  */
 const patienceMs = { alone: 100, beside: 5 };
 
-/** Makes a stream that begins behind `after`. It sends nothing before the first `pump`. */
+/** Makes a stream of the events after the position `after`. It sends nothing before the first `pump`. */
 export async function streamEvents(
   deps: StreamingDeps,
   { accountId, after, wanted }: { accountId: string; after: LogPosition; wanted: Wanted },
@@ -68,10 +72,13 @@ export async function streamEvents(
     },
   };
 
-  /** Waits for room, reads the log from the position, and sends events until there is no room for long. */
+  /**
+   * While the stream is open: waits until the client has room, reads the log from the position, and sends events until the client has no
+   * room for too long (`patienceMs`).
+   */
   async function run(): Promise<void> {
     while (isOpen) {
-      // Here a client without room has no page of the log in memory, only its position.
+      // A client that waits here has only its position in memory, and no page of the log.
       if (large === "waiting" || !hasRoom()) {
         await sleep();
         continue;

@@ -2,19 +2,19 @@ import { comparePositions, type LogPosition } from "../../domain/events/log-posi
 import type { FeedEvent } from "../../store/events/feeds.ts";
 
 /**
- * The end of a log: all events behind the floor up to the head, each with a permanent number. Events have no data here, so a ring is
- * small however large the mail is.
+ * The newest events of a log: all after the position `floor`, up to the position `head`. Each has a number that never changes. Events have
+ * no data here, so a ring is small however large the mail is.
  */
 export interface FeedRing {
   /** The position up to which the log has been read. */
   readonly head: LogPosition;
   readonly floor: LogPosition;
-  /** The number of the next event to come. */
+  /** The number that the next new event will get. */
   readonly end: number;
-  /** Undefined for a number before the floor or behind the head. */
+  /** The event with this number. Undefined if it was dropped from the ring, or is not read yet. */
   at(number: number): FeedEvent | undefined;
   /**
-   * The number of the first event after this position. If there is no such event yet, it is the number of the next event to come.
+   * The number of the first event after this position. If there is no such event yet, the number that the next new event will get.
    * Undefined if the position is before the floor.
    */
   numberBehind(position: LogPosition): number | undefined;
@@ -49,7 +49,7 @@ export function feedRing(start: LogPosition, most: number): FeedRing {
     },
     add(more) {
       events.push(...more);
-      // Drops an eighth at a time: moving all others for each new event would be too slow.
+      // Drops old events only once there are an eighth too many, because each time all others are moved.
       if (events.length <= most + (most >> 3)) return;
       const gone = events.length - most;
       floor = events[gone - 1] ?? floor;

@@ -11,9 +11,12 @@ export interface Wanted extends Subscription {
   include: readonly IncludeWord[];
 }
 
-/** The progress of one client through the log. It is a position and no queue, so it costs the same however far behind the client is. */
+/**
+ * The progress of one client through the log. It is a position, not a queue, so a client that is far behind takes no more memory than
+ * others.
+ */
 export interface LogReader {
-  /** The position behind the last event that the client has got or does not want. */
+  /** The position of the last event that the client has got, or that was skipped because the client does not want it. */
   position: LogPosition;
   readonly wanted: Wanted;
   /** Bytes read from the log since the reader fell behind the ring. */
@@ -22,7 +25,10 @@ export interface LogReader {
   isOver: boolean;
 }
 
-/** The next event of the log with the position behind it. The event is undefined if it is not wanted or its message is gone. */
+/**
+ * One step through the log: the position that it reaches, and the event to send. The event is undefined if there is nothing to send: the
+ * client does not want the events up to that position, or their messages are deleted.
+ */
 export interface LogStep {
   position: LogPosition;
   event: WrittenEvent | undefined;
@@ -33,7 +39,7 @@ export interface FollowDeps extends Pick<Deps, "db"> {
   write: WriteEvents;
 }
 
-/** The most events that are written together. Also the most events of one live batch. */
+/** The most events that are made into JSON together. Also the most events of one batch from the ring. */
 const writtenTogether = 50;
 /**
  * Rows in one page of the log. Pages are small, because objects that survive one collection of garbage are freed late: pages of a thousand
@@ -56,14 +62,14 @@ export async function* followLog(
 ): AsyncGenerator<LogStep[]> {
   while (!reader.isOver) {
     yield* backfill(deps, feed, reader);
-    // Cutover: the ring now has every event behind the position. If the reader is too slow, the ring drops its next event, and backfill
-    // starts again.
+    // Cutover from the log to the ring, which now has every event after the position. If the reader is too slow, the ring drops its next
+    // event, and backfill starts again.
     reader.readBytes = 0;
     yield* live(feed, reader, untilWoken);
   }
 }
 
-/** Reads the log page by page, until the ring has all events behind the position. It keeps a turn only while it has a page in memory. */
+/** Reads the log page by page, until the ring has all events after the position. It keeps a turn only while it has a page in memory. */
 async function* backfill(
   { db, turns, write }: FollowDeps,
   feed: EventFeed,
@@ -115,8 +121,8 @@ async function* live(feed: EventFeed, reader: LogReader, untilWoken: () => Promi
 }
 
 /**
- * The steps from this number on whose events are written already. It waits only for the first event. Empty if the writer had no room for
- * that.
+ * The next steps from this number on, up to the first event without JSON. Only for the event with this number it waits until its JSON is
+ * made. Empty if the writer had no room for that.
  */
 async function stepsOfRing(feed: EventFeed, { position, wanted }: LogReader, first: number): Promise<LogStep[]> {
   const { ring, written } = feed;
@@ -125,7 +131,7 @@ async function stepsOfRing(feed: EventFeed, { position, wanted }: LogReader, fir
     const number = first + steps.length;
     const event = ring.at(number);
     if (event === undefined) break;
-    // The position may be ahead of this ring, if the client got it from another process.
+    // Skips events up to the position. It may be ahead of this ring, if the client got it from another process.
     if (comparePositions(event, position) <= 0 || !wants(wanted, event)) {
       steps.push({ position: laterPosition(event, position), event: undefined });
       continue;
@@ -171,7 +177,7 @@ async function readLog(
   from: LogPosition,
   limit: number,
 ): Promise<{ events: FeedEvent[]; end: LogPosition }> {
-  // The log is complete up to the floor of the ring, so a page that is not full reaches at least that position.
+  // All events up to the floor of the ring are known to be in the log. So a page that is not full has all events up to that position.
   const { floor } = ring;
   const { events } = await listNewEvents(db, [{ accountId, ...from }], limit);
   const last = laterPosition(events.at(-1) ?? from, from);

@@ -3,7 +3,7 @@ export interface LargeEventClient {
   accountId: string;
   /** Bytes that it has taken since it connected. */
   takenBytes(): number;
-  /** Called when there is room: the next `mayHold` of the client succeeds. */
+  /** Called when there is room for the event. The next `mayHold` of the client then succeeds. */
   goOn(): void;
   /** Closes the connection as slow, without the rest of the event. */
   cutOff(): void;
@@ -24,7 +24,7 @@ export interface LargeEvents {
 export interface LargeEventLimits {
   mostBytes: number;
   nowMs?: () => number;
-  /** For tests, whose seconds are shorter. */
+  /** The length of a second. It is shorter in tests. */
   secondMs?: number;
 }
 
@@ -36,7 +36,10 @@ export function largeEvents({
   nowMs = () => performance.now(),
   secondMs = 1_000,
 }: LargeEventLimits): LargeEvents {
-  /** Held memory, by event; by client if the client has its own copy or must first read the event again. */
+  /**
+   * The memory that is held, by event: clients that share an event share its memory. By client if the client has its own copy, or must
+   * first read the event again.
+   */
   const held = new Map<object, Held>();
   const holders = new Map<LargeEventClient, Holder>();
   const waiting = new Map<LargeEventClient, number>();
@@ -46,8 +49,8 @@ export function largeEvents({
   let looks: ReturnType<typeof setInterval> | undefined;
 
   /**
-   * True if nothing is held, or if the account would then hold at most what is free now. So an account gets about half of the memory that
-   * others leave, and there is always room for one more account.
+   * Whether an account may hold this event too: if nothing is held, or if the account would then hold at most as much as is free now. So an
+   * account gets about half of the memory that others leave, and there is always room for one more account.
    */
   function fits(accountId: string, sizeBytes: number): boolean {
     return bytesInAll === 0 || (bytesOfAccount.get(accountId) ?? 0) + sizeBytes <= mostBytes - bytesInAll;
@@ -101,7 +104,10 @@ export function largeEvents({
     grantSoon();
   }
 
-  /** Runs as a microtask, because `goOn` of a client may release memory at once, which calls this function again. */
+  /**
+   * Grants memory to waiting clients, in a microtask, because `goOn` of a client may release memory at once, which calls this function
+   * again.
+   */
   function grantSoon(): void {
     if (isGranting || waiting.size === 0) return;
     isGranting = true;
@@ -116,8 +122,8 @@ export function largeEvents({
   }
 
   /**
-   * The client that began to wait last, of the account that holds least. Clients that have waited long were mostly slow before, and a fast
-   * one would wait behind them.
+   * The next client to get memory: of the account that holds least, the one that began to wait last. Clients that have waited long were
+   * mostly slow before, and a fast client must not wait for them.
    */
   function nextWaiting(): { client: LargeEventClient; asked: [string, number] } | undefined {
     let next: LargeEventClient | undefined;

@@ -8,8 +8,8 @@ export interface LogTurns {
 }
 
 /**
- * Gives turns alternately to the reader that has read least and to the one that has waited longest. So a new reader begins at once
- * beside hundreds of slow ones, and a reader that is far behind still gets to the end.
+ * Gives turns alternately to the reader that has read the fewest bytes and to the one that has waited longest. So a new reader begins soon,
+ * even if hundreds of slow ones wait, and a reader that is far behind still gets to the end.
  */
 export function logTurns(most: number): LogTurns {
   const waiting: { readBytes: number; start(): void }[] = [];

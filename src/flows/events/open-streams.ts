@@ -11,7 +11,7 @@ export type EndReason = "shutting_down" | "unauthorized" | "slow" | "expired";
 /** A client of server-sent events or of a WebSocket. */
 export interface OpenStream {
   caller: Pick<KeyHolder, "id" | "keyId" | "token">;
-  /** Unsent bytes in this process, without those that the kernel has taken. */
+  /** Bytes in this process's memory that are not sent yet. Bytes that the kernel has taken do not count. */
   unsentBytes(): number;
   /** Bytes that the client has taken since it connected. */
   takenBytes(): number;
@@ -34,14 +34,14 @@ export interface OpenStreams {
 export interface OpenStreamsDeps extends Pick<Deps, "db" | "log" | "now"> {
   listeners: Pick<Listeners, "open">;
   observe?: { closed?(reason: EndReason | "left"): void };
-  /** For tests, whose seconds are shorter. */
+  /** The length of a second. It is shorter in tests. */
   secondMs?: number;
 }
 
 const beatSeconds = { sse: 15, ws: 30 };
 /**
- * A stream ends as slow if its client takes fewer bytes in this time, although some are unsent. The client loses no event, because it
- * continues from its position when it reconnects.
+ * A stream ends as `slow` if its client takes less than 64 KiB in 60 seconds, although bytes are unsent all the time. The client loses no
+ * event, because it continues from its position when it reconnects.
  */
 const slow = { bytes: 64 << 10, seconds: 60 };
 const quietSeconds = 5;
@@ -69,7 +69,7 @@ export function openStreams({ db, log, now, listeners, observe = {}, secondMs = 
     if (seconds % keySeconds === 0) keyChecks.ask();
   }
 
-  /** Frees the memory of streams, some seconds after the last one has ended. */
+  /** Collects garbage once, 5 seconds after the last stream has ended. Called each second without streams. */
   function collectOnceQuiet(): void {
     emptySince ??= seconds;
     if (seconds - emptySince === quietSeconds) collectPiledUp(0);
@@ -113,7 +113,7 @@ export function openStreams({ db, log, now, listeners, observe = {}, secondMs = 
         reason: undefined,
       };
       open.add(kept);
-      // The key may have been accepted from memory after it was revoked.
+      // Checks the keys of all streams soon, because this key may have been accepted from memory after it was revoked.
       keyChecks.ask();
       return (reason = kept.reason) => {
         if (!open.delete(kept)) return;
@@ -144,7 +144,10 @@ interface Kept {
   stream: OpenStream;
   /** The second in which the stream began. Its heartbeats count from then, so that those of many streams are spread. */
   since: number;
-  /** The last second in which no bytes were unsent or another 64 KiB had been taken, and the bytes taken by then. */
+  /**
+   * The last second in which the stream was not slow: no bytes were unsent, or the client had taken another 64 KiB. And the bytes that it
+   * had taken by then.
+   */
   measured: { second: number; takenBytes: number };
   reason: EndReason | undefined;
 }

@@ -10,7 +10,7 @@ import { paceRequest } from "./pace-request.ts";
 export interface RecoveryRequest {
   accountId: string;
   endpointId: string;
-  /** Id of an event, or `start`. */
+  /** The id of the event after which to look, or `start`. */
   after: string;
 }
 
@@ -24,7 +24,10 @@ export interface RecoveryOutcome {
 /** The most events that one call looks at. */
 const mostLookedAt = 1000;
 
-/** Queues the events that an endpoint has missed. */
+/**
+ * Queues deliveries of the events that an endpoint has missed: those after `after` that it subscribes to and has never answered with 2xx.
+ * Looks at up to 1000 events.
+ */
 export async function recoverEvents(deps: Deps, request: RecoveryRequest): Promise<RecoveryOutcome> {
   const { accountId, endpointId } = request;
   const after = await findPosition(deps, accountId, request.after);

@@ -8,7 +8,7 @@ import { paceRequest } from "./pace-request.ts";
 
 export interface TestResult {
   delivered: boolean;
-  /** Null if there was no answer. */
+  /** The HTTP status of the answer. Null if there was none. */
   status: number | null;
   latencyMs: number;
   error: string | null;
@@ -23,7 +23,7 @@ export async function testWebhook(deps: TestDeps, accountId: string): Promise<Te
 
 type TestedEndpoint = Pick<Endpoint, "accountId" | "url" | "secret" | "previousSecret" | "previousSecretUntil">;
 
-/** Sends one signed test event now. It is in no log and is not retried. */
+/** Sends one signed test event to an endpoint now. The event is not in the account's log, and is not sent again if it fails. */
 export async function testEndpoint(deps: TestDeps, webhook: TestedEndpoint): Promise<TestResult> {
   if (webhook.url === null) throw noWebhookUrl("test webhook");
   await paceRequest(deps.db.api, webhook.accountId, "test_webhook");

@@ -9,7 +9,7 @@ import { eventBytes, listedPayloads } from "../read/page-events.ts";
 import { sizeGate } from "../size-gate.ts";
 import type { PayloadDeps } from "./event-payload.ts";
 
-/** An event as streams send it. It is written once for all clients with the same words of `include`. */
+/** An event as streams send it. Its JSON is made once for all clients with the same words of `include`. */
 export interface WrittenEvent {
   id: string;
   json: string;
@@ -19,23 +19,29 @@ export interface WrittenEvent {
   frame(): Uint8Array<ArrayBuffer>;
 }
 
-/** Writes the first of these events, in order; fewer than all if they are large. Undefined for an event that is gone. */
+/**
+ * Makes the JSON of the first of these events, in order: at least one, but fewer than all if they are large. Undefined for an event that
+ * does not exist any more.
+ */
 export type WriteEvents = (
   ids: readonly string[],
   include: readonly IncludeWord[],
 ) => Promise<(WrittenEvent | undefined)[]>;
 
-/** The most bytes of bodies that one call writes. It is small, because events that a slow client does not take are written again later. */
+/**
+ * The most bytes of bodies that one call makes into JSON. It is small, because events that a slow client does not take are written again
+ * later.
+ */
 const writtenBytes = 256 << 10;
 /**
- * The most bytes of bodies that a process reads at the same time. Rows with their short bodies have this limit, and whole events have it
- * too.
+ * The most bytes of bodies that a process reads at the same time. It applies twice: to the rows with their short bodies, and to whole
+ * events.
  */
 const readBytes = 4 << 20;
-/** Rows of one statement. Fewer while events are large, because each row has a body of up to 64 KiB. */
+/** The rows that one statement reads: fewer while events are large, because each row has a body of up to 64 KiB. */
 const rowsTogether = { least: 4, most: 50 };
 
-/** Reads events and writes the first 256 KiB of them, at least one. */
+/** Makes a function that reads events, and makes the JSON of the first ones: up to 256 KiB of bodies, but at least one event. */
 export function eventWriter(deps: PayloadDeps & Pick<Deps, "db" | "now">): WriteEvents {
   const db = deps.db.api;
   const rows = sizeGate(readBytes);
@@ -154,7 +160,7 @@ export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs
         const event = written[at] ?? "gone";
         const bytes = bytesOf(event);
         bytesTogether += bytes;
-        // The first event is needed first, and keeping all could push it out of memory.
+        // The first event is always kept, because it is sent next. Keeping all others could push it out of memory.
         const isKept = at < written.length && (at === 0 || bytesTogether <= budget.accountBytes / 2);
         if (isKept) keep(key, { event, bytes, atMs: nowMs() });
         else kept.delete(key);
@@ -184,7 +190,7 @@ export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs
         const keys = ids.map((id) => keyOf(id, include));
         const writing = write(ids, include).then(
           (written) => {
-            // After `forgetAll` these bytes would stay counted for ever.
+            // After `forgetAll` nothing may be kept, because nothing would remove its bytes from the count.
             if (!isOver) keepWritten(keys, written);
             return written;
           },

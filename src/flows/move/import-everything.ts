@@ -8,13 +8,13 @@ import type { ExportEnd, ExportHeader } from "./export-everything.ts";
 
 export interface Imported {
   rows: number;
-  /** Rows that an earlier, interrupted import had written. */
+  /** The rows of this file that an earlier, interrupted import had already written. */
   resumedAfter: number;
 }
 
 /**
- * Imports an export into a database without other accounts. It checks the whole file before it writes anything. Each line is one
- * transaction, which also stores the progress, so that an interrupted import can be continued.
+ * Imports an export into a database without other accounts. It checks the whole file before it writes anything. Each line is written in one
+ * transaction, which also stores the number of the line, so that an interrupted import can be continued.
  */
 export async function importEverything(db: Database, open: () => AsyncIterable<string>): Promise<Imported> {
   const header = await checkWhole(open());
@@ -87,7 +87,7 @@ function damaged(why: string): Refusal {
   return new Refusal("validation_error", `Cannot import: the file is damaged, ${why}`);
 }
 
-/** Refuses a database with other accounts: two services would collide in names and numbers. */
+/** Refuses a database that has accounts which are not in the export, because the names and numbers of two services would collide. */
 async function refuseForeignDatabase(db: Database, lines: AsyncIterable<string>): Promise<void> {
   const own = new Set<string>();
   for await (const text of lines) {

@@ -4,7 +4,7 @@ import type { ListedAttachment } from "../../store/mail/attachments.ts";
 /** Signed URLs, each of which gives access to one attachment until it expires (contract §9). */
 export interface AttachmentLinks {
   attachmentUrl(messageId: string, filename: string, now: Date): Promise<{ url: string; expiresAt: Date }>;
-  /** Judges the two parameters of a URL. */
+  /** Judges a URL by its parameters `expires` and `signature`. */
   judge(link: PresentedLink, now: Date): Promise<"valid" | "expired" | "forged">;
 }
 
@@ -18,13 +18,16 @@ export interface PresentedLink {
 export interface LinkSettings {
   signingKey: string;
   ttlSeconds: number;
-  /** A function, because with port 0 it is known only when the service listens. */
+  /** A function, because with port 0 the base URL is known only once the service listens. */
   baseUrl: () => string;
 }
 
 export async function attachmentLinks({ signingKey, ttlSeconds, baseUrl }: LinkSettings): Promise<AttachmentLinks> {
   const key = await attachmentKey(signingKey);
-  /** The signatures of links that expire in the same second. A link that is made again within that second has the same signature. */
+  /**
+   * The signatures of the last links, which all expire in the same second. If one of them is made again in that second, its signature is
+   * not computed again.
+   */
   let ofSecond = { expires: 0, signatures: new Map<string, Promise<string>>() };
 
   function signatureOf(messageId: string, filename: string, expires: number): Promise<string> {

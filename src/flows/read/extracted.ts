@@ -8,7 +8,7 @@ export interface ExtractingDeps {
 
 export type ExtractedMessage = ExtractedFrom & { id: string };
 
-/** The codes, links and new text of each of these messages of an account, in order. */
+/** Extracts the codes, the links and the text without quotes from each of these messages of an account. Returns them in order. */
 export function extracted(
   { log }: ExtractingDeps,
   accountId: string,
@@ -25,7 +25,9 @@ export function extracted(
   });
 }
 
-/** A page of the worst mail takes seconds. Accounts take turns, so that the pages of one do not block those of another. */
+/**
+ * Accounts take turns, because extracting a page of the worst mail takes seconds: the pages of one account must not block those of another.
+ */
 const inTurns = turns(10);
 
 export async function extractedOf(

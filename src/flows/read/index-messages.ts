@@ -8,14 +8,15 @@ export interface IndexingDeps {
   log: Logger;
 }
 
-/** Messages that are read together: a few megabytes if all are long. */
+/** The messages that one statement reads. If all are long, they have a few megabytes. */
 const readAtOnce = 50;
 /** The most bytes that one statement writes. If each letter is a word, this takes the embedded engine a tenth of a second. */
 const batchBytes = 128 << 10;
 
 /**
- * Adds the messages of an inbox to the search index in order, behind `fromSeq` up to `upToSeq`. Between two batches it calls `mayGoOn`, and
- * stops if that is false. Two calls at the same time do the work twice, without harm. Returns the number of the last indexed message.
+ * Adds the messages of an inbox to the search index in order: those with numbers after `fromSeq`, up to `upToSeq`. Between two batches it
+ * calls `mayGoOn`, and stops if that returns false. Two calls at the same time do the work twice, without harm. Returns the number of the
+ * last indexed message.
  */
 export async function indexMessages(
   deps: IndexingDeps,
@@ -27,7 +28,7 @@ export async function indexMessages(
   let seq = fromSeq;
   while (seq < upToSeq) {
     const messages = await listSearchables(deps.db, inboxId, seq, readAtOnce);
-    // The inbox was deleted meanwhile.
+    // There is nothing to index if the inbox was deleted meanwhile.
     if (messages.length === 0) return upToSeq;
     for (const batch of batches(messages)) {
       await insertBatch(deps, batch);
@@ -38,7 +39,10 @@ export async function indexMessages(
   return seq;
 }
 
-/** Makes the words of one batch at a time, because making those of many long texts at once would block the process. */
+/**
+ * Yields the rows of the index in batches of at most `batchBytes`. It makes the words of one batch at a time, because making all of them at
+ * once would block the process.
+ */
 function* batches(messages: readonly Searchable[]): Generator<SearchRow[]> {
   let batch: SearchRow[] = [];
   let bytes = 0;
@@ -57,7 +61,7 @@ function* batches(messages: readonly Searchable[]): Generator<SearchRow[]> {
 
 /**
  * Writes a batch, or its halves if it is too much for one statement. It keeps the order, so that the index has no gaps. A message that is
- * too much by itself is indexed without its text, so that the messages behind it can be found.
+ * too much by itself is indexed without its text, so that the messages after it are indexed too.
  */
 async function insertBatch(deps: IndexingDeps, batch: readonly SearchRow[]): Promise<void> {
   try {

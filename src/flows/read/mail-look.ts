@@ -17,8 +17,8 @@ export interface LookRequest extends MailFilter {
   accountId: string;
   inboxId: string;
   /**
-   * Finds only mail after this message, or after the number that an earlier wait has reached. Undefined: finds the newest match since
-   * `since`, or else the next one.
+   * Finds only mail after this message, or after the number that an earlier wait has reached. If undefined, finds the newest stored mail
+   * since `since` that matches, or else the next one that comes.
    */
   after: { messageId: string } | { seen: number } | undefined;
   since: Date;
@@ -26,13 +26,15 @@ export interface LookRequest extends MailFilter {
   hasLink: boolean;
 }
 
-/** Without `after`, a look searches at most this many of the newest mails. */
+/** The most of the newest mails that a look without `after` searches. */
 const newestLookedAt = 1_000;
 
-/** The progress of one wait through its inbox. It survives an outage of the database. */
+/** The progress of one wait through its inbox. It is kept during an outage of the database, so that the wait can continue. */
 export interface MailLook {
   readonly request: LookRequest;
-  /** The number up to which it has looked; undefined before the start is known. */
+  /**
+   * The number of the last mail that it has looked at. At first it is the number after which the look begins; undefined until that is read.
+   */
   seen: number | undefined;
   hasLooked: boolean;
   /** The mail that it has found; `seen` is then its number. */
@@ -43,11 +45,14 @@ export interface MailLook {
 }
 
 export interface MailLooks {
-  /** The number after which the look begins. It is read once. Throws if the inbox, thread or message does not exist. */
+  /**
+   * Finds the number after which the look begins, by one read: later calls return `seen`. Throws if the inbox, thread or message does not
+   * exist.
+   */
   findStart(look: MailLook): Promise<number>;
-  /** Looks through the stored mail, and returns the number that it has reached. */
+  /** Looks through the stored mail, until it finds a match. Returns the number that it has reached. */
   begin(look: MailLook): Promise<number>;
-  /** Looks through these mails, which came later. */
+  /** Looks through these mails, which came after `begin` has looked. */
   through(look: MailLook, mails: readonly NumberedMail[]): Promise<void>;
 }
 
@@ -80,7 +85,7 @@ export function mailLooks({ db, open }: LookDeps): MailLooks {
     return found;
   }
 
-  /** The first of these mails that matches the request, in order. */
+  /** Finds the first of these mails that matches the request. It opens mails one by one, in order. */
   async function firstOf(look: MailLook, mails: readonly NumberedMail[]): Promise<Found | undefined> {
     if (mails.length === 0) return undefined;
     const { request } = look;
@@ -95,7 +100,10 @@ export function mailLooks({ db, open }: LookDeps): MailLooks {
     return undefined;
   }
 
-  /** Looks from the newest mail backwards, because the mail that a caller waits for is usually the newest. */
+  /**
+   * Looks through the mail after the number `behind`, from the newest one backwards, because the mail that a caller waits for is usually
+   * the newest.
+   */
   async function throughNewest(look: MailLook, behind: number): Promise<number> {
     let before: number | undefined;
     let top: number | undefined;
@@ -147,7 +155,7 @@ async function holds({ hasCode, hasLink }: LookRequest, { extracted }: Opened): 
   return !hasLink || (await extracted()).links.some(({ kind }) => kind !== null);
 }
 
-/** The number after which the look begins. */
+/** Reads the number of the mail after which a look begins. */
 async function startOf(db: Db, request: LookRequest): Promise<number> {
   const { accountId, inboxId, after, threadId, since } = request;
   const inbox = isId("inb", inboxId) ? await findInboxTotals(db, accountId, inboxId) : undefined;
@@ -160,7 +168,8 @@ async function startOf(db: Db, request: LookRequest): Promise<number> {
     const first = await findFirstSince(db, inboxId, "inbound", inbox.inboundCount, since);
     return Math.max(first - 1, inbox.inboundCount - newestLookedAt);
   }
-  // The number is higher if the database was restored from an older backup since: then all mail from now on is new.
+  // `seen` is higher than the count if the database was restored from a backup that is older than the earlier wait. Then all mail from now
+  // on is new.
   if ("seen" in after) return Math.min(after.seen, inbox.inboundCount);
   const number = isId("msg", after.messageId) ? await findNumberAt(db, inboxId, after.messageId) : undefined;
   if (number === undefined) throw notFound("message");

@@ -16,7 +16,10 @@ export interface MarkRequest {
   upToMessageId: string | undefined;
 }
 
-/** Sets the read flag behind a lock on the inbox, so that mail that arrives at the same time is either read here or filed afterwards. */
+/**
+ * Marks the messages of a thread as read or unread. It locks the inbox, so that mail that arrives at the same time is filed either before
+ * or after this change.
+ */
 export async function markThread({ db }: Pick<Deps, "db">, request: MarkRequest): Promise<Marked> {
   const { accountId, threadId, isRead, upToMessageId } = request;
   const known = isId("thr", threadId) ? await findThread(db.api, accountId, threadId) : undefined;

@@ -1,7 +1,7 @@
 import type { Db } from "../../database/db.ts";
 import { findMessage, type StoredMessage } from "../../store/mail/message-pages.ts";
 
-/** The codes and links of a message, for which a request may wait. */
+/** The codes and links that were extracted from a message. A request may wait for a message that has some. */
 export interface Extracted {
   codes: readonly unknown[];
   links: readonly { kind: string | null }[];
@@ -12,7 +12,7 @@ export interface OpenerDeps {
   extract: (accountId: string, message: StoredMessage) => Promise<Extracted>;
 }
 
-/** A message with its bodies. Codes and links are extracted when they are needed. */
+/** A message with its bodies. The first call of `extracted` extracts its codes and links. */
 export interface Opened {
   message: StoredMessage;
   extracted: () => Promise<Extracted>;
@@ -20,7 +20,10 @@ export interface Opened {
 
 export type MessageOpener = (accountId: string, id: string) => Promise<Opened | undefined>;
 
-/** Reads and extracts a message once for all requests that need it at the same time. It keeps nothing afterwards. */
+/**
+ * Returns a function that opens a message. Calls for a message that is being read share its result, and so what is extracted from it.
+ * Nothing is kept for later calls.
+ */
 export function messageOpener({ db, extract }: OpenerDeps): MessageOpener {
   const underWay = new Map<string, Promise<Opened | undefined>>();
 

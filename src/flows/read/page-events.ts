@@ -30,7 +30,7 @@ export async function openEvent(
   return payload;
 }
 
-/** A page of the log: as many events as it has room for, and whether there are more. */
+/** A page of the log: as many of the requested events as fit into its byte limit, and whether more follow. */
 export async function pageEvents(
   deps: PayloadDeps & { db: Db; now: () => Date },
   page: EventPage,
@@ -80,13 +80,13 @@ async function wholeEvents(
   const includedOf = new Map(included.map((row) => [row.id, row]));
   return listed.map((event) => {
     const id = event.messageId ?? "";
-    // The text is missing if the inbox was deleted meanwhile.
+    // A long text is missing if the inbox was deleted after the event was listed.
     const bodyText = event.longBody === null ? event.bodyText : (textOf.get(id) ?? null);
     return { ...event, bodyText, attachments: attachmentsOf.get(id) ?? [], included: includedOf.get(id) };
   });
 }
 
-/** The bytes of bodies that an event adds to a page. */
+/** The most bytes that the bodies and attachments of an event add to a page. */
 export function eventBytes(event: ListedEvent, include: readonly IncludeWord[]): number {
   const { longBody, bodyText, htmlBytes, attachmentCount } = event;
   const text = longBody ?? utf8Length(bodyText ?? "");

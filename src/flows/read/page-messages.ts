@@ -21,26 +21,26 @@ export interface MessagesQuery {
   inboxId: string;
   direction: "inbound" | "outbound" | undefined;
   threadId: string | undefined;
-  /** The earliest instant. */
+  /** Only messages at this instant or later. */
   since: Date | undefined;
-  /** The instant after the latest one. */
+  /** Only messages before this instant. */
   until: Date | undefined;
   limit: number;
   offset: number;
-  /** The number that the previous page ended with. */
+  /** The number of the last message on the previous page. */
   after: number | undefined;
 }
 
 export interface MessagesPage {
   messages: readonly ShownMessage[];
   total: number;
-  /** The number that this page ends with, for the next page; undefined at the end of the list. */
+  /** The number of the last message on this page, for the request of the next page; undefined if no page follows. */
   next: number | undefined;
 }
 
 /**
- * A page of an inbox. At any offset it costs only its rows, because messages are numbered without gaps: a page is a range of numbers,
- * and the total is the last number. Undefined if the account has no such inbox.
+ * A page of an inbox. A high offset costs nothing, because the messages of an inbox are numbered without gaps: a page is a range of
+ * numbers, and the total is the last number. Undefined if the account has no such inbox.
  */
 export async function pageMessages(db: Db, asked: MessagesQuery): Promise<MessagesPage | undefined> {
   const { accountId, inboxId, direction, limit, offset, after } = asked;
@@ -66,13 +66,13 @@ export async function pageBetween(db: Db, totals: InboxTotals, asked: MessagesQu
   return { messages, total, next: numberAbove(first, messages) };
 }
 
-/** The number that a page ends with; undefined if the list ends there. */
+/** The number of the last message on a page; undefined if it is the first number of the list, so that no page follows. */
 function numberAbove(first: number, messages: readonly ShownMessage[]): number | undefined {
   const number = messages.at(-1)?.position;
   return number !== undefined && number > first ? number : undefined;
 }
 
-/** The range of numbers between the two instants. */
+/** The numbers of the first and the last message between the two instants. */
 export async function rangeOf(
   db: Db,
   totals: InboxTotals,
@@ -92,7 +92,7 @@ function countOn(axis: Axis, { messageCount, inboundCount }: InboxTotals): numbe
   return axis === "inbound" ? inboundCount : messageCount - inboundCount;
 }
 
-/** A page of one thread. The row of the thread has the total. */
+/** A page of the messages of one thread, the newest first. It is empty if the inbox has no such thread. */
 export async function pageOfThread(
   db: Db,
   threadId: string,
@@ -113,8 +113,8 @@ export async function pageOfThread(
 }
 
 /**
- * The messages of a list with their bodies: as many as a page has room for, with long bodies cut. Most pages have no long body, and
- * stay as they are.
+ * The messages of a list with their bodies: as many as fit into the byte limit of a page, with long bodies cut. A page without long bodies,
+ * as most are, is returned unchanged.
  */
 export async function listedPage(db: Db, found: readonly ListedMessage[]): Promise<readonly ShownMessage[]> {
   if (found.every((message) => message.longBodies === null)) return found;
@@ -124,7 +124,7 @@ export async function listedPage(db: Db, found: readonly ListedMessage[]): Promi
   return page.flatMap((message): ShownMessage[] => {
     if (message.longBodies === null) return [message];
     const bodies = bodiesOf.get(message.id);
-    // The inbox was deleted meanwhile.
+    // The message has no bodies any more, because its inbox was deleted meanwhile.
     if (bodies === undefined) return [];
     const isCut = message.longBodies.some((bytes) => bytes > longestListedBody);
     return [{ ...message, ...bodies, truncated: message.truncated || isCut }];

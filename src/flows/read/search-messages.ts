@@ -5,13 +5,13 @@ import { type Found, type SearchTerms, searchMessages } from "../../store/mail/s
 import { type IndexingDeps, indexMessages } from "./index-messages.ts";
 import { listedPage, type MessagesPage, type MessagesQuery, rangeOf } from "./page-messages.ts";
 
-/** Matches are counted up to this number. A higher total would cost more than the page. */
+/** Matches are counted up to this number, because counting more would cost more than reading the page. */
 export const countedMatches = 10_000;
 const patienceMs = 4_000;
 
 /**
- * A page of the matches, the newest first. The index is filled in the background; messages that it does not have are added here first,
- * so that a mail is found as soon as it is stored.
+ * A page of the messages that match a search, the newest first. The search index is filled in the background. Messages that it does not
+ * have yet are added here first, so that a mail is found as soon as it is stored.
  */
 export async function searchPage(
   deps: IndexingDeps,
@@ -52,8 +52,8 @@ export async function searchPage(
 }
 
 /**
- * Fills the index. After much mail this may take too long: then the search is refused, because its result would be incomplete. Each retry
- * fills more of the index.
+ * Adds the missing messages to the index. If that takes more than 4 seconds, because much mail has come, the search is refused: its result
+ * would be incomplete. Each retry continues where this call has stopped.
  */
 async function catchUp(deps: IndexingDeps, inboxId: string, fromSeq: number, upToSeq: number): Promise<void> {
   const startedMs = performance.now();
@@ -70,7 +70,7 @@ async function catchUp(deps: IndexingDeps, inboxId: string, fromSeq: number, upT
   }
 }
 
-/** Refuses a search that is too much for the database. A retry would not be faster, but the caller can narrow the search. */
+/** Refuses a search that is too much for the database. A retry would take as long, so the message asks the caller to narrow the search. */
 function refuseTooMuch(error: unknown): never {
   if (!askedTooMuch(error)) throw error;
   const why = "it takes too long; use rarer words, or limit it by `since` and `until`";

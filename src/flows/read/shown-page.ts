@@ -34,7 +34,7 @@ export async function shownPage(
   return `<!doctype html><html><head><title></title><style>${pageStyle}</style></head><body>${warning(misleading)}<div id="box"><div id="mail">${mail}</div></div></body></html>`;
 }
 
-/** The list of links whose words name another target. */
+/** A list of the links whose visible words name another target than the URL that they lead to. */
 function warning(misleading: readonly MisleadingLink[]): string {
   if (misleading.length === 0) return "";
   const links = misleading.map(

@@ -11,7 +11,7 @@ export async function* storedPieces(
 ): AsyncGenerator<Uint8Array> {
   for (let seq = Math.floor(first / chunkBytes); seq * chunkBytes <= last; seq++) {
     const piece = await findChunk(db, sourceId, part, seq);
-    // The inbox was deleted meanwhile.
+    // The chunk is missing, because the inbox was deleted meanwhile.
     if (piece === undefined) throw notFound("attachment");
     const start = seq * chunkBytes;
     yield piece.subarray(Math.max(0, first - start), last + 1 - start);

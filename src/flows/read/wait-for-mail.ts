@@ -12,7 +12,7 @@ export interface WaitDeps extends Deps, Pick<OpenerDeps, "extract"> {
 }
 
 export interface WaitRequest extends LookRequest {
-  /** With 0 it only looks through the stored mail. */
+  /** How long to wait. With 0 the request only looks through the stored mail. */
   timeoutMs: number;
   /** Aborts when the client disconnects. */
   signal: AbortSignal;
@@ -21,7 +21,10 @@ export interface WaitRequest extends LookRequest {
 /** `timeout`: no mail came in time. `gone`: the client disconnected. `stopping`: the service stops. */
 type WaitEnd = "timeout" | "gone" | "stopping";
 
-/** `seen` is the number up to which the inbox has been looked through. A later wait that begins after it misses and repeats no mail. */
+/**
+ * `seen` is the number up to which the inbox has been looked through. A later wait that begins after this number neither misses nor repeats
+ * a mail.
+ */
 export type WaitResult = ({ end: "found"; message: StoredMessage } | { end: WaitEnd }) & { seen: number };
 
 export interface MailWaits {
@@ -64,7 +67,7 @@ export function mailWaits(deps: WaitDeps): MailWaits {
   async function wait(request: WaitRequest): Promise<WaitResult> {
     const look = newLook(request);
     const isQuick = request.timeoutMs === 0 || isStopping;
-    // Comes first, so that a wait for a missing inbox ends before it counts as a listener.
+    // This is the first step, so that a request for a missing inbox fails before it counts as a listener.
     await looks.findStart(look).catch((error) => {
       if (isQuick || !(error instanceof DatabaseUnavailable)) throw error;
     });
@@ -76,7 +79,7 @@ export function mailWaits(deps: WaitDeps): MailWaits {
     return new Promise((answer) => begin({ request, look, answer, leave }));
   }
 
-  /** Stops the work when the client disconnects. It is for looks that do not wait. */
+  /** Does the work of a request that does not wait, and ends its look early if the client disconnects. */
   async function whileAsked<Result>(look: MailLook, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     const onAbort = () => {
       look.isOver = true;

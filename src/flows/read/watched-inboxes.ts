@@ -22,7 +22,7 @@ export interface WatchHandlers<One extends Watcher> {
   fail(one: One, error: unknown): void;
 }
 
-/** All inboxes that requests of this process wait for. */
+/** The inboxes for whose mail requests of this process wait. */
 export interface WatchedInboxes<One extends Watcher> {
   /** Starts watching. From now on the watcher gets all mail of its inbox. */
   watch(one: One): void;
@@ -41,8 +41,8 @@ const lookEveryMs = 1_000;
 export const mailsAtOnce = 100;
 
 /**
- * Reads an inbox when a notification comes. Since notifications may be lost, one statement a second also looks at all watched inboxes: a
- * lost notification delays a mail by at most a second.
+ * Reads an inbox when a notification about it comes. Notifications may be lost, so one statement a second also checks all watched inboxes
+ * for new mail: a lost notification delays a mail by at most a second.
  */
 export function watchedInboxes<One extends Watcher>(
   { db, log, changes }: WatchDeps,
@@ -143,7 +143,7 @@ export function inboxReader<One extends Watcher>(
     } finally {
       one.isBeginning = false;
     }
-    // Mail that came meanwhile was read for other watchers, and not for this one.
+    // Mail that came while this watcher was beginning was given only to the others, so it is read again.
     if (inbox.changeCount !== before) await read(inbox);
   }
 
@@ -159,7 +159,9 @@ export function inboxReader<One extends Watcher>(
     }
   }
 
-  /** Returns whether there may be more mail. */
+  /**
+   * Reads the next mails after the least number that a watcher has seen, and gives them to the watchers. Returns whether there may be more.
+   */
   async function readOnce(inbox: Inbox): Promise<boolean> {
     const before = inbox.changeCount;
     const behind = leastSeen(inbox);
@@ -191,8 +193,8 @@ export function inboxReader<One extends Watcher>(
   }
 
   /**
-   * Ends the watchers, except during an outage of the database. Then they continue to wait, and the next look starts from what they have
-   * seen.
+   * Ends the watchers, except during an outage of the database. Then they continue to wait, and the next read starts after the last mail
+   * that they have seen.
    */
   function failUnlessAway(error: unknown, watchers: readonly One[]): void {
     if (error instanceof DatabaseUnavailable) return;
@@ -223,7 +225,7 @@ export function inboxReader<One extends Watcher>(
   };
 }
 
-/** The number behind which there may be mail that a watcher has not seen; undefined if no watcher has begun. */
+/** The least number that a watcher has seen: all mail after it is read again. Undefined if no watcher has begun. */
 function leastSeen({ watchers }: InboxState<Watcher>): number | undefined {
   let least: number | undefined;
   for (const { seen } of watchers) if (seen !== undefined && (least === undefined || seen < least)) least = seen;

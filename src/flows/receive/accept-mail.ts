@@ -13,7 +13,7 @@ import type { ReportReception } from "./receive-report.ts";
 import { keepUnparsed } from "./unparsed-mail.ts";
 
 export interface AcceptDeps extends Deps {
-  /** Undefined if the parser had no time for the mail. */
+  /** Parses a mail. The result is undefined if the parser had no time for it. */
   parse: (raw: Uint8Array, entry: QueueEntry) => Promise<ParsedMail | undefined>;
   receive: (mail: ReceivedMail) => Promise<MailOutcome>;
   /** Username of the inbox for postmaster and abuse (RFC 5321 §4.5.1). */
@@ -27,7 +27,7 @@ export interface AcceptDeps extends Deps {
 export interface MailDoor {
   /** Whether mail to an address is accepted, and its inbox. */
   recipient: (address: string) => Promise<RecipientFound>;
-  /** Returns the outcome; `stored` only after the mail is on disk. */
+  /** Stores a mail. Returns the outcome: `stored` only after the mail is on disk. */
   accept: (mail: InboundMail<Addressee>) => Promise<MailOutcome>;
   /** Forgets the username of a deleted inbox. */
   forget: (username: string) => void;
@@ -39,18 +39,18 @@ export type RecipientFound =
   | { kind: "unknown" }
   | { kind: "other_domain" };
 
-/** A username may be remembered too long without harm: mail is stored only in inboxes that exist. */
+/** How long the inbox of a username is remembered. A deleted inbox does no harm: mail is stored only in inboxes that exist. */
 const rememberedMs = 30_000;
 const mostRemembered = 50_000;
 
-/** Bytes of large mails that are stored at the same time. */
+/** The most bytes of large mails that are stored at the same time. */
 const largeBytesAtOnce = 24 << 20;
 
 export function mailDoor(deps: AcceptDeps): MailDoor {
   const remembered = passingMemory<string, string>(mostRemembered);
   const gate = sizeGate(largeBytesAtOnce);
 
-  /** Does not remember an unknown username, because its inbox may be created the moment after. */
+  /** Finds the inbox of a username. It remembers inboxes, but not unknown usernames, because their inbox may be created a moment later. */
   async function inboxIdOf(username: string): Promise<string | undefined> {
     const nowMs = deps.now().getTime();
     const known = remembered.get(username, nowMs);
@@ -97,7 +97,10 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
     return raw.length > largeBytes ? gate(raw.length, () => collected(store)) : store();
   }
 
-  /** Logs a mail that may have been stored. Its sender gets 451 and sends it again; if the first one was stored, the second is a copy. */
+  /**
+   * Logs a mail that may have been stored. Its sender gets 451 and sends it again. If the first one was stored, the second one counts as a
+   * copy and is dropped.
+   */
   function logUnknown({ envelope, raw }: InboundMail<Addressee>, err: Error): void {
     const inboxes = envelope.recipients.flatMap((recipient) => ("inboxId" in recipient ? recipient.inboxId : []));
     deps.log.warn(
@@ -119,8 +122,8 @@ function isForInboxes(inbound: InboundMail<Addressee>): inbound is InboundMail {
 }
 
 /**
- * Collects garbage after the work. The copies of a mail are bytes outside the heap, which the collector counts too late: eight mails of 10
- * MB took 480 MB.
+ * Collects garbage after the work. The copies of a mail are bytes outside the JavaScript heap, which the collector notices too late:
+ * without this, eight mails of 10 MB took 480 MB.
  */
 async function collected<T>(work: () => Promise<T>): Promise<T> {
   try {

@@ -34,8 +34,9 @@ export function inboxesOf(recipients: readonly Addressee[]): FoundRecipient[] {
 }
 
 /**
- * Applies a report to its message, and files any other mail in the inbox of that message. Other recipients get the mail as usual. If the
- * parser has no time for the mail, its sender has to send it again, because the mail may have to be refused.
+ * Accepts a mail to a return path: applies a report to the message of the path, and files any other mail in the inbox of that message.
+ * Inboxes among the recipients get the mail as usual. If the parser has no time for the mail, the result is `unavailable`, and the sender
+ * has to send it again.
  */
 export async function acceptReturned(
   { parse, store, reports, returned }: ReturnedDeps,
@@ -61,7 +62,10 @@ export async function acceptReturned(
   }
 }
 
-/** The recipient of mail to the return path that is no report: the inbox, as if the mail had been sent to its address. */
+/**
+ * The inbox of the message, as the recipient of a mail to the return path that is no report. It gets the mail as if it had been sent to its
+ * address.
+ */
 function ownCopy({ toAddr, inboxId, answeredHash }: ReturnTarget): FoundRecipient {
   return { toAddr, inboxId, answeredHash };
 }

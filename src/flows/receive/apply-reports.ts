@@ -15,7 +15,7 @@ import { groupCommit } from "../group-commit.ts";
 
 export interface ApplyDeps extends Deps {
   reportPolicy: ReportPolicy;
-  /** Observes each report with something new. */
+  /** Called for each report that is stored, because it has something new. */
   reported?: ((report: KeptReport) => void) | undefined;
   /** Observes each new suppression of a recipient who unsubscribed, by the source of the report. */
   unsubscribed?: ((way: ReportSource) => void) | undefined;
@@ -25,14 +25,14 @@ export interface ApplyDeps extends Deps {
 export type ReportOutcome = "applied" | "gone";
 
 /**
- * Stores reports about messages that we sent, and their effects: the delivery state of the messages, suppressions and events. The same
- * report a second time changes nothing. Resolves when all is on disk, with the outcome of each report, in order.
+ * Stores reports about messages that we sent, and their effects: the delivery state of the messages, suppressions and events. To store the
+ * same report a second time changes nothing. Resolves when all is on disk, with the outcome of each report, in order.
  */
 export type ApplyReports = (reports: readonly ReportedMessage[]) => Promise<ReportOutcome[]>;
 
 type Prepared = ArrivedReport & { chunks: readonly Chunk[] };
 
-/** All reports are applied by this function: those by mail, by notices of the relay and by the simulator. */
+/** Makes the function that applies all reports: those that come by mail, in notices of the relay, and from the simulator. */
 export function reportApplier(deps: ApplyDeps): ApplyReports {
   const commit = groupCommit<Prepared, ReportOutcome>({
     commit: (reports) => store(deps, reports),
@@ -55,7 +55,7 @@ async function prepared({ now, newId }: ApplyDeps, report: ReportedMessage): Pro
   return { ...report, receivedAt, sourceId: newId("src", receivedAt), ids, chunks: await chunksOf(0, report.raw) };
 }
 
-/** Judges and writes behind a lock on the messages. Otherwise two processes could write the same report twice. */
+/** Judges and writes these reports, with a lock on their messages. Without the lock, two processes could write the same report twice. */
 async function store(deps: ApplyDeps, arrived: readonly Prepared[]): Promise<ReportOutcome[]> {
   const ids = [...new Set(arrived.map(({ messageId }) => messageId))];
   const { judged, hasDeliveries, suppressed } = await transaction(deps.db.mail, async (tx) => {

@@ -29,7 +29,7 @@ export interface Arrival extends ArrivedMail {
 /** A larger mail is stored by itself, because parsing and storing it take several times its size in memory. */
 export const largeBytes = 1 << 20;
 
-/** The weight of the row of an attachment, and of the look-up of a mail that this one names. */
+/** The weight in bytes of the row of an attachment, and of the look-up of another mail that this mail refers to. */
 const rowBytes = 256;
 
 export async function arrivalOf(deps: Deps, { envelope, raw, mail, promise }: ReceivedMail): Promise<Arrival> {
@@ -75,10 +75,10 @@ export function* slicesOf(arrival: Arrival): Generator<Arrival> {
   }
 }
 
-/** The most weight of one statement, which blocks the embedded engine for a fraction of a second. */
+/** The most weight that one statement writes. A statement with this weight blocks the embedded engine for a fraction of a second. */
 const sliceBytes = 1 << 20;
 
-/** The recipients, only the first one of each inbox. */
+/** The recipients of a mail, but only the first one for each inbox. */
 export function oncePerInbox({ recipients }: Envelope): FoundRecipient[] {
   const first = new Map<string, FoundRecipient>();
   for (const recipient of recipients) if (!first.has(recipient.inboxId)) first.set(recipient.inboxId, recipient);

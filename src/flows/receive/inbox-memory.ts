@@ -2,11 +2,11 @@ import type { ReadInbox } from "../../domain/receive/known-of-mails.ts";
 import { passingMemory } from "../../primitives/memory.ts";
 
 /**
- * Inboxes as this process last wrote them. They need not be read again for the next mail, because the statement that writes checks that
- * they are unchanged.
+ * Inboxes as this process last wrote them. The next mail can be filed by them without a read, because the statement that writes the mail
+ * checks that the inboxes are unchanged.
  */
 export interface InboxMemory {
-  /** These inboxes, or undefined if one is not remembered. */
+  /** Returns these inboxes, or undefined if one of them is not remembered. */
   recall(ids: readonly string[]): ReadInbox[] | undefined;
   remember(inboxes: readonly ReadInbox[]): void;
   /** Forgets these inboxes, and does not remember them for 10 seconds, because another process writes to one of them too. */

@@ -15,7 +15,10 @@ export interface NoticedMessagesDeps extends Pick<Deps, "db" | "mailDomain"> {
   returnPaths: ReturnPaths;
 }
 
-/** Finds the messages of notices by their names, in one read. */
+/**
+ * Finds the message of each notice by the names in it (ids, a return path, Message-IDs), in one read. Notices without a message are left
+ * out.
+ */
 export async function messagesByNames(
   deps: NoticedMessagesDeps,
   notices: readonly Notice[],
@@ -31,7 +34,7 @@ export async function messagesByNames(
   );
 }
 
-/** Stores the Message-ID with which a mail was sent, because an answer may name the mail only by that. */
+/** Stores the Message-IDs with which mails left the relay, because an answer to such a mail may name only that Message-ID. */
 export async function keepWireNames(
   { db, mailDomain }: NoticedMessagesDeps,
   messageOf: ReadonlyMap<Notice, NoticedMessage>,
@@ -43,7 +46,7 @@ export async function keepWireNames(
   await insertNames(db.api, learned);
 }
 
-/** Whether a name fits into a header field (RFC 5322 §2.1.1) and is not our own Message-ID. */
+/** Whether a text can be a Message-ID of a header field (RFC 5322 §2.1.1), but not one of our own. */
 function isWireName(name: string, mailDomain: string): boolean {
   return name.includes("@") && name.length <= 998 && ownMessageId(name, mailDomain) === undefined;
 }
@@ -65,7 +68,7 @@ async function namesOf({ returnPaths, mailDomain }: NoticedMessagesDeps, names: 
   return asked;
 }
 
-/** The id of the message, if this is our own Message-ID. */
+/** The id of the message, if the Message-ID is one of our own: they contain that id. */
 function ownMessageId(messageId: string, mailDomain: string): string | undefined {
   const parts = splitAddress(messageId);
   return isOwn(parts?.domain, mailDomain) && isId("msg", parts?.local ?? "") ? parts?.local : undefined;
@@ -83,7 +86,7 @@ function keyOf({ messageId, nameHash }: AskedName): string {
   return messageId ?? nameHash ?? "";
 }
 
-/** The message of the first name that exactly one message has. */
+/** Goes through the names, and returns the message of the first one that belongs to exactly one message. */
 function firstFound(
   names: readonly AskedName[],
   found: ReadonlyMap<string, readonly NoticedMessage[]>,

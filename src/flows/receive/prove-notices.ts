@@ -12,11 +12,14 @@ import { insertUsedToken, removeUsedToken } from "../../store/account/used-token
 import type { Deps } from "../deps.ts";
 import { forgedNotice, type SnsDeps, snsProof } from "./sns-proof.ts";
 
-/** The request with the notices. */
+/** The request of a relay that contains notices. */
 export interface GivenNotices {
   /** "" for a missing header. */
   header: (name: string) => string;
-  /** Reads the body. A proof in a header is checked before that. */
+  /**
+   * Reads the body of the request. If the proof is in a header, that is checked first, so that the body of a stranger's request is not
+   * read.
+   */
   body: () => Promise<NoticesBody>;
 }
 
@@ -104,8 +107,9 @@ function publishedValue(published: string | undefined): unknown {
 const longestSignedMs = 3_600_000;
 
 /**
- * Mailgun signs a time and a random token, but not the body. So a token is accepted for one body only, and for an hour. It is stored before
- * `take`, so that a second body at the same time is refused. It is removed if `take` fails, because Mailgun then sends the notice again.
+ * Mailgun signs a time and a random token, but not the body. So a token is accepted for one body only, within an hour of the signed time.
+ * It is stored before `take`, so that a second body at the same time is refused. It is removed if `take` fails, because Mailgun then sends
+ * the notice again.
  */
 async function takenFromMailgun<Taken>(
   { db, now }: ProofDeps,
@@ -129,7 +133,8 @@ async function takenFromMailgun<Taken>(
   if (earlier !== undefined && earlier !== use.usedFor) throw forgedNotice("its token has signed another notice");
   try {
     const taken = await take(notice);
-    // The same notice may have come twice at the same time, and the other request may have failed and removed the token.
+    // Stores the token again: the same notice may have come in two requests at the same time, and the other one may have failed and removed
+    // the token.
     if (earlier !== undefined) await insertUsedToken(db.api, use);
     return taken;
   } catch (error) {

@@ -1,7 +1,7 @@
 /*
  * An optimistic write with a version; three roads, from cheap to sure: from memory (one statement), from a read (two statements and no
- * transaction), behind a lock. The version is the revision of each inbox: a write that finds another revision writes nothing, and the
- * next road begins anew. Most inboxes stay as they were, so most mail takes one of the first two.
+ * transaction), behind a lock. The version is the revision of each inbox: a write that finds another revision writes nothing, and the next
+ * road is taken. Most inboxes do not change meanwhile, so most mail takes one of the first two roads.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseUnavailable, type Db, isLockTimeout, transaction } from "../../database/db.ts";
@@ -26,7 +26,7 @@ import { type InboxMemory, inboxMemory } from "./inbox-memory.ts";
 /** A second copy of a mail within this time is dropped (contract §6). */
 const duplicateWindowMs = 7 * 24 * 3_600_000;
 
-/** A filing whose rows are written. */
+/** The result of `fileMails`, once its rows are written. */
 type Filed = Filing & Pick<WrittenMails, "hasDeliveries">;
 
 /** The outcome of one try; undefined if another process has an inbox of the mail locked, and nothing is written. */
@@ -37,7 +37,7 @@ export function mailReceiver(deps: Deps): (mail: ReceivedMail) => Promise<MailOu
   const memory = inboxMemory(deps.now);
   const line = {
     sizeOf: (arrival: Arrival) => arrival.weightBytes,
-    // A time-out of a lock concerns one inbox, and not the rest of the batch.
+    // If a lock of one inbox times out, the mails for other inboxes can still be filed.
     isHopeless: (error: unknown) => error instanceof DatabaseUnavailable && !isLockTimeout(error),
     lanesOf: inboxIdsOf,
     mostBytes: 2 << 20,
@@ -68,7 +68,10 @@ export function mailReceiver(deps: Deps): (mail: ReceivedMail) => Promise<MailOu
 /** Thrown if another process has taken over the claim: that process files the mail, or has filed it. */
 export class PromiseTaken extends Error {}
 
-/** Tries again while another process has an inbox of the mail locked. Between two tries the mail occupies no batch and no connection. */
+/**
+ * Files a mail by `first`, and then by `again` for as long as another process has an inbox of the mail locked, up to 6 seconds. Between two
+ * tries the mail occupies no batch and no connection.
+ */
 async function untilUnlocked(
   arrival: Arrival,
   first: (arrival: Arrival) => Promise<Try>,
@@ -84,7 +87,7 @@ async function untilUnlocked(
   return outcome;
 }
 
-/** As long as a statement waits for a lock (`lockMs` of the database). */
+/** How long to try again for a locked inbox: as long as a statement waits for a lock (`lockMs` of the database). */
 const longestLockedMs = 6_000;
 const lockedPauseMs = 100;
 
@@ -101,7 +104,10 @@ async function fileBatch(deps: Deps, memory: InboxMemory, arrivals: readonly Arr
   return filed.outcomes;
 }
 
-/** First road, for mails that name no other message: assumes that they are new, and files them by the remembered state of their inboxes. */
+/**
+ * First of the three roads (top of this file), only for mails that refer to no other message: assumes that no inbox has them yet, and files
+ * them by the inboxes as they are in memory, without a read. Undefined, with nothing written, if that is not possible.
+ */
 async function tryFromMemory(db: Db, memory: InboxMemory, arrivals: readonly Arrival[]): Promise<Filed | undefined> {
   if (arrivals.some(namesOthers)) return undefined;
   const ids = idsOf(arrivals);
@@ -117,7 +123,10 @@ function namesOthers({ ancestorHashes, deliveries }: Arrival): boolean {
   return ancestorHashes.length > 0 || deliveries.some(({ answeredHash }) => answeredHash !== undefined);
 }
 
-/** Second road: reads what is known, decides and writes. Undefined if an inbox has changed between the read and the write. */
+/**
+ * Second road: reads the inboxes and the mails that these mails refer to, decides and writes. Undefined, with nothing written, if an inbox
+ * has changed between the read and the write.
+ */
 async function tryFromRead(db: Db, arrivals: readonly Arrival[], writing?: MailsWriting): Promise<Filed | undefined> {
   const filing = fileMails(arrivals, await findKnownOfMails(db, askedOf(arrivals)));
   return filing.messages.length === 0 ? { ...filing, hasDeliveries: false } : write(db, filing, writing);
@@ -136,14 +145,14 @@ async function behindLock(db: Db, arrivals: readonly Arrival[]): Promise<Filed> 
   });
 }
 
-/** Many times the duration of a batch. */
+/** The longest wait for the locks of a batch. It is many times the duration of a batch. */
 const longestBatchWaitMs = 200;
 
 function undefinedIfLocked(error: unknown): undefined {
   if (!isLockTimeout(error)) throw error;
 }
 
-/** Files only the mails whose inboxes are all unlocked. It does not wait for locks. */
+/** Files only the mails whose inboxes are all unlocked. The result of the others is undefined. It does not wait for locks. */
 async function skippingLocked(deps: Deps, memory: InboxMemory, arrivals: readonly Arrival[]): Promise<Try[]> {
   const { free, filed } = await transaction(deps.db.mail, async (tx) => {
     const locked = new Set(await lockFreeInboxes(tx, idsOf(arrivals)));

@@ -37,7 +37,7 @@ export interface ReportReception {
   takeBeside(received: ReceivedMail): Promise<void>;
 }
 
-/** The message of a return path, and its inbox, which gets mail to the path that is no report. */
+/** The message of a return path, and the inbox of that message. The inbox gets mail to the return path that is no report. */
 export interface ReturnTarget extends FoundRecipient {
   messageId: string;
   answeredHash: string;
@@ -76,7 +76,10 @@ export function reportReception(deps: ReportingDeps): ReportReception {
     },
   };
 
-  /** Finds the message by the original sender: most reports of complaints hide the recipient but not the sender (RFC 5965 §3.2). */
+  /**
+   * Finds the message of a report by the original sender, which is its return path: most reports of complaints hide the recipient but not
+   * the sender (RFC 5965 §3.2).
+   */
   async function provenBySender({ originalSender }: MailReport): Promise<Shown | undefined> {
     const domain = splitAddress(originalSender ?? "")?.domain;
     if (originalSender === undefined || asciiDomain(domain ?? "") !== deps.mailDomain.toLowerCase()) return undefined;
@@ -86,8 +89,8 @@ export function reportReception(deps: ReportingDeps): ReportReception {
 }
 
 /**
- * Applies the report in a mail, if there is one, and then files the mail. In this order a failure between the two loses nothing: a report
- * may be applied twice without harm, whereas a filed mail is not processed again.
+ * Applies the report in a mail, if there is one, and then files the mail. In this order a failure between the two loses nothing: the sender
+ * then sends the mail again, and a report may be applied twice without harm, whereas a filed mail is not processed again.
  */
 export function withReports(
   reports: Pick<ReportReception, "takeBeside">,
@@ -105,7 +108,10 @@ function besides({ envelope }: ReceivedMail) {
 
 type Shown = Pick<ReportedMessage, "messageId" | "ofInboxes" | "proof">;
 
-/** The message that a report names. It must be in an inbox that the report came to, unless the report came to postmaster or abuse. */
+/**
+ * Finds the message by its id or Message-ID in the report. The report applies only if the message is in an inbox that the report came to,
+ * or if the report came to postmaster or abuse.
+ */
 async function provenByName(
   deps: Deps,
   { messageIds, envelopeId }: MailReport,

@@ -15,12 +15,12 @@ export interface SnsDeps {
 export type SnsProof = (value: unknown) => Promise<string | undefined>;
 
 const mostCertificates = 20;
-/** The most certificates that are fetched at the same time: any stranger can name one. */
+/** The most certificates that are fetched at the same time. It is low, because any stranger can send a message that names a new one. */
 const mostFetches = 4;
 
 export function snsProof({ now, fetchFromSns }: SnsDeps, topics: readonly string[]): SnsProof {
   const certificates = boundedMemory<string, string>(mostCertificates);
-  /** Fetches that are under way. Failures are not remembered, since they would push out certificates. */
+  /** The fetches that are under way, by URL. Failed ones are not remembered, because they would push certificates out of memory. */
   const fetches = new Map<string, Promise<string | undefined>>();
 
   async function certificateAt(url: string): Promise<string | undefined> {
@@ -39,7 +39,7 @@ export function snsProof({ now, fetchFromSns }: SnsDeps, topics: readonly string
   }
 
   async function refuseUnsigned(message: SnsMessage): Promise<void> {
-    // The topic is checked before anything is fetched.
+    // Checks the topic first, so that most forged messages cause no fetch.
     if (!topics.includes(message.TopicArn)) throw forgedNotice("the topic is not one of RELAY_NOTICES");
     const url = snsCertificateAddress(message.SigningCertURL, regionOfTopic(message.TopicArn));
     if (url === undefined) throw forgedNotice("the URL of the certificate is not at SNS in the topic's region");

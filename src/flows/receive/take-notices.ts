@@ -10,7 +10,10 @@ import type { ApplyReports } from "./apply-reports.ts";
 import { keepWireNames, messagesByNames, type NoticedMessagesDeps } from "./match-notices.ts";
 import { laterNotice } from "./sns-proof.ts";
 
-/** The outcome of a notice: accepted, ignored (an open or the like), unknown (no message of ours), early (to be sent again), refused. */
+/**
+ * The outcome of a notice: accepted, ignored (not about the delivery, as an open), unknown (about no message of ours), early (the message
+ * may still become known, so the relay has to send the notice again), refused (not proven).
+ */
 export type NoticeObserver = (outcome: NoticeOutcome, count: number) => void;
 export const noticeOutcomes = ["accepted", "ignored", "unknown", "early", "refused"] as const;
 export type NoticeOutcome = (typeof noticeOutcomes)[number];
@@ -22,7 +25,10 @@ export interface TakeNoticesDeps extends NoticedMessagesDeps, Pick<Deps, "now"> 
   observe: NoticeObserver;
 }
 
-/** The most notices of unknown messages that are remembered, each with the time when it came first. */
+/**
+ * The most notices without a message that are remembered. Each is remembered with the time when it first came, because it may have come
+ * before its message was stored.
+ */
 const mostRemembered = 10_000;
 
 /** Applies notices that are proven to come from the relay. */
@@ -57,8 +63,8 @@ export function noticeTaker(deps: TakeNoticesDeps): TakeNotices {
 }
 
 /**
- * The reports in one event of the relay: one for each message, and unsubscriptions in reports of their own. Recipients that the message did
- * not go to are left out.
+ * The reports in one event of the relay: one for each message, and another one for its unsubscriptions. Recipients that the message did not
+ * go to are left out.
  */
 function reportsOf({ notices, raw }: NoticeEvent, messageOf: ReadonlyMap<Notice, NoticedMessage>): ReportedMessage[] {
   const ours = notices.flatMap((notice) => {
@@ -84,7 +90,7 @@ function reportsOf({ notices, raw }: NoticeEvent, messageOf: ReadonlyMap<Notice,
   });
 }
 
-/** Undefined if the notice is about a recipient that the message did not go to. */
+/** The report of a notice about one recipient. Undefined if the message was not sent to that recipient. */
 function recipientReport(notice: Notice, { recipients }: NoticedMessage): RecipientReport | undefined {
   const { kind, type, code, enhancedCode, diagnostic, remoteMta, isNamedByHeader } = notice;
   const named = isNamedByHeader && recipients.length > 1 ? undefined : notice.recipient;

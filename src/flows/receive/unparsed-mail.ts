@@ -39,13 +39,13 @@ export interface UnparsedDeps extends Deps {
   receive: (mail: ReceivedMail) => Promise<MailOutcome>;
 }
 
-/** `taken` means that another process has the claim. */
+/** `taken` means that another process has claimed the mail meanwhile. */
 export type UnparsedOutcome = MailOutcome | "taken";
 
-/** After this many attempts, which take an hour or more, the mail itself may be the cause: then only its head is parsed. */
+/** After this many attempts, which take an hour or more, the mail itself may be why parsing fails. Then only its head is parsed. */
 const mostAttempts = 20;
 
-/** Parses and files a kept mail. It waits for the parser until the signal aborts. */
+/** Parses and files a mail that was kept unparsed. It waits for the parser until the signal aborts; the result is then `unavailable`. */
 export async function receiveUnparsed(
   deps: UnparsedDeps,
   unparsed: UnparsedMail,

@@ -35,8 +35,8 @@ import { sendFacts } from "./send-usage.ts";
  * Reads the facts of a batch, in three steps. Most sends need only the first.
  *
  * 1. The facts that decide whether a send is accepted, and the revision of its inbox. A send is not written if the revision has changed
- *    since, so everything that is read after the revision is proven by it. Two things may be read before it: messages that are
- *    answered by id, because they never change, and files, because the statement that writes a send checks them again.
+ *    since, so everything that is read after the revision is still true when the send is written. Two things may be read before it:
+ *    messages that are answered by id, because they never change, and files, because the statement that writes a send checks them again.
  * 2. The threads and messages that the sends answer.
  * 3. The recipients, of sends that name several or take them from the answered message.
  */
@@ -86,7 +86,7 @@ export async function factsOfSends(db: Db, deps: Deps, sends: readonly Send[], a
   };
 }
 
-/** Whether a request names exactly one recipient. The first statement reads the facts of such a recipient. */
+/** Whether a request names exactly one recipient itself. The facts of such a recipient are read in step 1. */
 function hasOneNamed(request: SendRequest): boolean {
   return request.recipients.length === 1 && !isAddressedByReply(request);
 }
@@ -108,7 +108,7 @@ function askedFact(deps: Deps, { request, key }: Send): AskedFact {
 
 type AnsweredFacts = Required<Pick<SendFacts, "threads" | "replied" | "threadMessageIds" | "numbered" | "answered">>;
 
-/** The threads and messages that sends answer. `named` are those that they answer by id. */
+/** Reads the threads and messages that these sends answer. `named` are the messages that they answer by id, which are already read. */
 async function answeredFacts(
   db: Db,
   deps: Deps,
@@ -152,7 +152,10 @@ function addresseesOf(request: SendRequest, { replied, answered }: AnsweredFacts
   return addresseesOfSend(request, message, deps.mailDomain);
 }
 
-/** The recipients outside of our domain, if the account has a limit for cold recipients; each once for an inbox. */
+/**
+ * The recipients outside of our domain, of accounts with a limit for cold recipients. Each address is listed once for each inbox that sends
+ * to it.
+ */
 function strangersAmong(
   requests: readonly SendRequest[],
   addressees: readonly (readonly string[])[],

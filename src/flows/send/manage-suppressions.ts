@@ -25,7 +25,7 @@ import type { Deps } from "../deps.ts";
 /** A requested suppression. The address is written as in SMTP, with an ASCII domain. */
 export interface AskedSuppression {
   address: string;
-  /** Undefined for the whole account. */
+  /** The inbox that must not send to the address. Undefined for all inboxes of the account. */
   inboxId: string | undefined;
   reason: SuppressionReason;
   detail: string | undefined;
@@ -36,7 +36,7 @@ export interface AskedSuppression {
 }
 
 export interface SuppressingDeps extends Deps {
-  /** 0 for no end. */
+  /** The days after which the suppression of a bounce ends; 0: it has no end. */
   bounceSuppressionDays: number;
 }
 
@@ -56,7 +56,10 @@ export async function addSuppression(
   return { suppression, isNew };
 }
 
-/** Adds all of these suppressions or none. The first of several for one address counts. One that has already ended is not added. */
+/**
+ * Adds all of these suppressions or none. If several have the same address and inbox, the first one is added. One whose end has passed is
+ * left out.
+ */
 export async function addSuppressions(
   deps: SuppressingDeps,
   accountId: string,
@@ -78,7 +81,10 @@ export async function addSuppressions(
   return { created: created.size, existing: each.length - created.size };
 }
 
-/** Runs behind the lock of the account, so that concurrent requests are counted one after the other. */
+/**
+ * Inserts these suppressions, or refuses if the account would have too many. It locks the account, so that concurrent requests are counted
+ * one after the other. Returns the ids of the inserted ones.
+ */
 async function insertWithinLimit(
   tx: Db,
   accountId: string,
@@ -131,14 +137,14 @@ export async function ownedSuppression(deps: Deps, accountId: string, id: string
   return found;
 }
 
-/** Removes any suppression, even after a complaint: the account risks its own reputation. The log has each removal. */
+/** Removes a suppression, even one after a complaint, because the account only risks its own reputation. Each removal is logged. */
 export async function deleteSuppression(deps: Deps, accountId: string, id: string): Promise<void> {
   const removed = await removeSuppression(deps.db.api, { accountId, id, at: deps.now() });
   if (removed === undefined) throw notFound("suppression");
   deps.log.info({ account_id: accountId, suppression_id: id, reason: removed.reason }, "suppression removed");
 }
 
-/** The log has ids and no addresses, because addresses are personal data. */
+/** Logs the ids of new suppressions, but not their addresses, because addresses are personal data. */
 function logAdded({ log }: Deps, added: readonly Suppression[]): void {
   for (const { id, accountId, reason } of added)
     log.info({ account_id: accountId, suppression_id: id, reason }, "suppression added");

@@ -9,7 +9,10 @@ export interface AddedOnTheWay {
   relayHeaders: (messageId: string) => readonly CustomHeader[];
 }
 
-/** Measures the size of a mail as the relay would see it. Most mail is certainly below the limit, and is not measured. */
+/**
+ * Makes the function that measures a mail as it would be sent, with its signature and the header fields for the relay. The result is
+ * undefined for mail that is certainly below the limit, as most is: it is not measured.
+ */
 export function mailMeasure(maxBytes: number, { signing, relayHeaders }: AddedOnTheWay): MeasureMail {
   const measure = (send: MeasuredSend) => {
     const { text, html, attachments } = send;
@@ -20,7 +23,10 @@ export function mailMeasure(maxBytes: number, { signing, relayHeaders }: AddedOn
   return { maxBytes, measure };
 }
 
-/** A UTF-16 unit has up to 3 bytes in UTF-8, each of them takes 3 in quoted-printable, and the breaks of long lines come on top. */
+/**
+ * The most bytes of one UTF-16 unit in a mail: up to 3 bytes in UTF-8, each of which takes 3 in quoted-printable, and the breaks of long
+ * lines come on top.
+ */
 const mostBytesOfUnit = 10;
 const roomForHeader = 200_000;
 

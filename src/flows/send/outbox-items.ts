@@ -50,7 +50,7 @@ export async function retryItem(deps: Deps, accountId: string, id: string): Prom
   return item;
 }
 
-/** Removes an item from the outbox. For a mail this cancels all of its items. */
+/** Removes a delivery from the outbox, or cancels a mail for all destinations, each of which is an item. */
 export async function giveUpItem(deps: Deps, accountId: string, id: string): Promise<void> {
   if (isItemId(id) && (await deleteDelivery(deps.db.api, accountId, id))) return;
   const { messageId } = await ownedItem(deps, accountId, id);

@@ -10,7 +10,7 @@ export type ComposedMessage = Omit<RelayedMessage, "id" | "attachmentCount" | "r
   recipients: readonly Pick<RecipientOutcome, "address" | "name" | "type">[];
 };
 
-/** Makes the mail of a stored outbound message. It is the same each time, so that each attempt sends the same bytes. */
+/** Makes the mail of a stored outbound message. The result depends only on what is stored, so that each attempt sends the same bytes. */
 export function outgoingMail(message: ComposedMessage, attachments: readonly MailedAttachment[]): OutgoingMail {
   return {
     messageId: message.rfcMessageId,
@@ -33,14 +33,14 @@ export function outgoingMail(message: ComposedMessage, attachments: readonly Mai
   };
 }
 
-/** Makes the mail of a message as the API reads it. The raw bytes of outbound mail are not stored. */
+/** Makes the mail of an outbound message again, from the row that the API reads: its raw bytes are not stored. */
 export async function outgoingMailOf(db: Db, message: StoredMessage): Promise<OutgoingMail> {
   const attachments = await listOutgoingAttachments(db, [message.id]);
   const { recipients, createdAt } = message;
   return outgoingMail({ ...message, recipients: recipients ?? [], createdAt: new Date(createdAt) }, attachments);
 }
 
-/** The recipients in a header field of the mail. Recipients of a blind copy are in none. */
+/** The recipients in a header field of the mail. Bcc recipients are in no header field. */
 function mailboxesOf(recipients: ComposedMessage["recipients"], type: "to" | "cc"): Mailbox[] {
   return recipients
     .filter((recipient) => recipient.type === type)

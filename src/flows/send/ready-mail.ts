@@ -50,7 +50,10 @@ export function composedMail(db: Db, mail: OutgoingMail): AsyncGenerator<Uint8Ar
   return composeStream(mail, openStored(db));
 }
 
-/** Reads, hashes and writes in one pass, concurrently. The header stays in memory, because the signature comes before it. */
+/**
+ * Composes a mail in a file that has no name. The attachments are read, hashed and written concurrently, in one pass. The header stays in
+ * memory, because the signature is sent before it, but is known only at the end.
+ */
 async function inFile(
   { spoolDirectory, randomBytes }: ReadyMailDeps,
   db: Db,
@@ -71,7 +74,7 @@ async function inFile(
         writing.catch(() => undefined);
       }
     } finally {
-      // If composing fails, the file is closed next, and no write may still be running then.
+      // Also waits if composing fails: the file is closed next, and no write may still be running then.
       await writing;
     }
   });
@@ -94,10 +97,12 @@ async function inFile(
   }
 }
 
-/** One mail at a time: composing needs the processor, so more at once would not be faster and would take more memory. */
+/**
+ * Limits composing in files to one mail at a time. It needs the processor, so more at once would not be faster and would take more memory.
+ */
 const composing = sizeGate(1);
 
-/** For a smaller mail a file costs more than it saves. */
+/** The size up to which mail is composed in memory. For such a mail, a file costs more than it saves. */
 const smallBytes = 512 << 10;
 const pieceBytes = 256 << 10;
 
@@ -111,7 +116,7 @@ function openStored(db: Db): OpenBytes {
   };
 }
 
-/** Requests the next item while the current one is processed. */
+/** Yields all items, and requests each one already while the caller processes the one before. */
 async function* oneAhead<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Item> {
   let next = items.next();
   try {

@@ -3,7 +3,7 @@ import type { AddressedMessage } from "../../domain/send/send-facts.ts";
 import { headLimits, readHead } from "../../mail/read/head.ts";
 import { findChunk } from "../../store/mail/sources.ts";
 
-/** Adds all addresses of Reply-To. A row has only the first of them, so they are read from the raw source. */
+/** Adds to messages all addresses of their Reply-To. A row has only the first one, so they are read from the raw source. */
 export function withAllReplyTos<Message extends AddressedMessage>(
   db: Db,
   messages: readonly Message[],
@@ -16,7 +16,7 @@ export function withAllReplyTos<Message extends AddressedMessage>(
   );
 }
 
-/** Undefined if the mail has no Reply-To, was sent by us, or has lost its source. */
+/** Reads the addresses in the Reply-To of a mail. Undefined if the mail has none, was sent by us, or has no source any more. */
 async function readReplyTos(
   db: Db,
   { direction, replyTo, sourceId }: AddressedMessage,

@@ -47,7 +47,7 @@ function fileOf({ filename = "" }: AskedAttachment, bytes: Uint8Array): Omit<Fou
   return { filename, contentType: mediaTypeOfName(filename), sizeBytes: bytes.length, digest };
 }
 
-/** The named files, by their index in `asked`. */
+/** Finds the files that attachments name by the id of an upload or of a message, by their index in `asked`. */
 async function namedFiles(
   deps: Deps,
   accountId: string,
@@ -58,7 +58,7 @@ async function namedFiles(
     messageId === undefined ? [] : [{ index, messageId, filename }],
   );
   if (uploads.length + attachments.length === 0) return new Map();
-  // A text that cannot be an id is looked up as the empty id.
+  // A text that cannot be an id is looked up as the empty id, which no file has.
   const named = {
     uploadIds: uploads.map(({ uploadId }) => (isId("upl", uploadId) ? uploadId : "")),
     attachments: attachments.map(({ messageId, filename }) => ({

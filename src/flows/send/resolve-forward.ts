@@ -23,7 +23,10 @@ export interface ResolvedForward {
   release(): Promise<void>;
 }
 
-/** The forwarded message with its attachments. Undefined if the request forwards nothing, or if the message does not exist. */
+/**
+ * Finds the message to forward, with the attachments that the forward adds. Undefined if the request forwards nothing, or if the message
+ * does not exist.
+ */
 export async function resolveForward(
   deps: UploadDeps,
   { account, forwardOf, forwardAs = "inline", includeAttachments = true }: SendRequest,
@@ -94,14 +97,15 @@ async function readRaw({ db }: UploadDeps, raw: { sourceId: string; sizeBytes: n
   return { sourceId, part: 0, sizeBytes, sha256: hash.digest("hex"), release: async () => undefined };
 }
 
-/** Writes one of our own mails as a source. The caller releases it after the send. */
+/** Composes one of our own mails, and writes it as a source. The caller releases the source after the send. */
 async function writtenRaw(deps: UploadDeps, accountId: string, messageId: string, check: SevenBitCheck) {
   const { api: db } = deps.db;
   const message = await findMessage(db, accountId, messageId);
   if (message === undefined) throw notFound("message");
   const mail = await outgoingMailOf(db, message);
   const file = { filename: "", contentType: "", sizeBytes: mailSize(mail, undefined) };
-  // The caller uploads nothing here, so completed uploads do not count, only files that are being written.
+  // The caller uploads nothing here. So only files that are being written count for the limit of the account, and not its completed
+  // uploads.
   const coming = await openFiles(deps, accountId, file, "coming");
   try {
     const { sizeBytes, digest } = await writeFile(deps, coming, 0, seen(composedMail(db, mail), check));

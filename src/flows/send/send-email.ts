@@ -18,7 +18,10 @@ import type { Deps } from "../deps.ts";
 import { groupCommit } from "../group-commit.ts";
 import { factsOfSends } from "./facts-of-sends.ts";
 
-/** The inbox has changed since it was read, or another transaction has locked it. Nothing was written. */
+/**
+ * The result of a send that another one has outrun: its inbox or its idempotency key was changed or locked since they were read. Nothing
+ * was written.
+ */
 type Outrun = { kind: "outrun" };
 
 /** A send that waits for its inbox, at most until `endMs`. */
@@ -27,24 +30,25 @@ interface PatientSend {
   endMs: number;
 }
 
-/** How long a duplicate waits for the result of the first request, and any send for a locked inbox. */
+/** How long a send waits for a locked inbox, and a duplicate for the result of the first request with its key. */
 const longestWaitMs = 5_000;
-/** The least time to wait for the lock, even after a long wait before. */
+/** The least time to wait for the lock, even for a send that has already waited for almost `longestWaitMs`. */
 const leastWaitMs = 250;
 
 export interface SendingDeps extends Deps {
-  /** Undefined: no limit. */
+  /** Measures mails against the size limit. Undefined: there is no limit. */
   mailLimit?: MeasureMail;
 }
 
-/** Converts Markdown to HTML; undefined if that took too long. `sender` names whose turn it is: requests of several senders alternate. */
+/** Converts Markdown to HTML; undefined if that took too long. `sender` is the account: the conversions of several accounts take turns. */
 export type HtmlOfMarkdown = (markdown: string, sender: string) => Promise<string | undefined>;
 
 /**
- * Resolves when the message is on disk with its key and its outbox rows, or is refused. An optimistic write with a version: concurrent
- * sends are judged together, and are then written by one statement, which writes nothing for an inbox that has changed since its facts were
- * read. So each key makes exactly one email and limits are exact, without a lock that a dead process could hold. A send that was outrun by
- * another process tries again behind a lock. A send that gets no lock in time has written nothing, and is not tried again.
+ * Returns a function that resolves when the message is on disk with its key and its outbox rows, or is refused. It makes an optimistic
+ * write with a version: concurrent sends are judged together, and are then written by one statement, which writes nothing for an inbox that
+ * has changed since its facts were read. So each key makes exactly one email and limits are exact, without a lock that a dead process could
+ * hold. A send that was outrun by another process tries again behind a lock. A send that gets no lock in time has written nothing, and is
+ * not tried again.
  */
 export function emailSender(
   deps: SendingDeps,
@@ -103,7 +107,8 @@ function askedSend(request: SendRequest, markdownHtml: string | undefined): Aske
 }
 
 const usualBatches = {
-  // A statement costs as much as several sends, so two batches of similar size are cheaper than a small and a large one.
+  // A statement costs as much as several sends. So while a batch runs, the next one waits for this many sends: few large batches are
+  // cheaper than many small ones.
   leastBeside: 16,
   isHopeless: (error: unknown) => error instanceof DatabaseUnavailable,
 };
@@ -173,7 +178,7 @@ async function acceptSends(deps: SendingDeps, db: Db, asked: readonly AskedSend[
   );
   return sends.map((send) => {
     const result = judgement.results.get(send);
-    // A result is void if a send with the same key was not written.
+    // If a send was not written, the results of all sends with its key are void: they are judged again.
     return result === undefined || undecided.has(send.key.label) ? { kind: "outrun" } : result;
   });
 }
@@ -200,7 +205,7 @@ function withIds(deps: Deps, asked: AskedSend, at: Date): Send {
   };
 }
 
-/** One queue for each inbox that a send waits for. */
+/** Makes a queue for each inbox that sends wait for. A queue is forgotten when no send waits in it. */
 function perInbox<Result>(open: (inboxId: string) => (patient: PatientSend) => Promise<Result>) {
   const queues = new Map<string, { queue: (patient: PatientSend) => Promise<Result>; users: number }>();
   return async (inboxId: string, patient: PatientSend) => {

@@ -4,7 +4,7 @@ import { type Sender, type SendFact, usageOf } from "../../domain/send/send-fact
 import { type AskedFact, listSendFacts, listSendsDatedLater } from "../../store/send/send-facts.ts";
 import type { Deps } from "../deps.ts";
 
-/** The usage of an inbox, only for display: no send is judged by it. Undefined if the inbox is deleted. */
+/** Reads how much of its limits an inbox has used. This is only for display: no send is judged by it. Undefined if the inbox is deleted. */
 export async function sendUsage(
   { db, limits, now }: Pick<Deps, "db" | "limits" | "now">,
   account: { id: string; plan: Plan },
@@ -17,7 +17,7 @@ export async function sendUsage(
   return fact && usageOf(fact.sender, at);
 }
 
-/** The facts of sends, in the order of `asked`. */
+/** Reads the facts of sends, in the order of `asked`. */
 export async function sendFacts(db: Db, asked: readonly AskedFact[], at: Date): Promise<SendFact[]> {
   const window = burstWindow(at);
   const facts = await listSendFacts(db, asked, { window, day: utcDay(at), at });

@@ -17,8 +17,8 @@ export interface SendingWithFiles extends UploadDeps {
 }
 
 /**
- * Sends a request with attachments, with files of a form, or with a forwarded message. The files of the form and those that are written
- * for the send are released in any case: an accepted mail has its own share of them.
+ * Sends a request with attachments, with files of a form, or with a forwarded message. At the end, the files of the form and those that
+ * were written for the send are released, even if the mail is accepted: it has its own share of them.
  */
 export async function sendWithFiles(
   deps: SendingWithFiles,
@@ -56,7 +56,10 @@ async function withFiles(
   };
 }
 
-/** Makes an attached mail that needs an encoding a plain file, because message/rfc822 may not be encoded (RFC 2046 §5.2.1). */
+/**
+ * Changes the media type of an attached mail (message/rfc822) to that of a plain file if the mail needs an encoding, because message/rfc822
+ * may not be encoded (RFC 2046 §5.2.1).
+ */
 async function asItCanGo(deps: UploadDeps, file: SentAttachment, own: Source | undefined): Promise<SentAttachment> {
   if (file.contentType !== "message/rfc822" || file.sourceId === "") return file;
   const check = sevenBitCheck();

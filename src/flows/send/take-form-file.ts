@@ -16,11 +16,14 @@ export interface FormFile {
 export interface FormFiles {
   take(file: FormFile): Promise<void>;
   readonly attachments: readonly SentAttachment[];
-  /** Releases them. An accepted mail has its own share of them. */
+  /** Releases the files. Those of an accepted mail stay, because the mail has its own share of them. */
   release(): Promise<void>;
 }
 
-/** Reserves room with the first file, because a form without files needs none. `sizeBytes` is the limit for all files together. */
+/**
+ * Takes the files of a form. It reserves room when the first file comes, because a form without files needs none. `sizeBytes` is the limit
+ * for all files together.
+ */
 export function formFiles(deps: UploadDeps, accountId: string, sizeBytes: number): FormFiles {
   const attachments: SentAttachment[] = [];
   let coming: ComingFiles | undefined;

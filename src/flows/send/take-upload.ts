@@ -6,12 +6,12 @@ export interface SentFile {
   /** A stored name (contract §9). */
   filename: string;
   contentType: string;
-  /** Undefined if the client does not say. */
+  /** The size that the client declares, or undefined. */
   declaredBytes: number | undefined;
   bytes: AsyncIterable<Uint8Array>;
 }
 
-/** Resolves when the whole file is on disk. An upload that ends early is removed. */
+/** Receives an uploaded file. Resolves when the whole file is on disk. An upload that ends early is removed. */
 export async function takeUpload(deps: UploadDeps, accountId: string, file: SentFile): Promise<Upload> {
   const { filename, contentType, declaredBytes = deps.uploads.sendMaxBytes, bytes } = file;
   const coming = await openFiles(deps, accountId, { filename, contentType, sizeBytes: declaredBytes });

@@ -5,9 +5,9 @@ import type { Deps } from "../deps.ts";
 import { sizeGate } from "../size-gate.ts";
 
 export interface UploadLimits {
-  /** For one mail, and so for one file. */
+  /** The most bytes of one mail, and so of one file. */
   sendMaxBytes: number;
-  /** For all files of an account that are in no mail yet, including those that are still coming. */
+  /** The most bytes of all files of an account that are in no mail yet, including those that are still coming. */
   uploadsMaxBytes: number;
   uploadTtlMs: number;
 }
@@ -30,10 +30,13 @@ export interface ComingFiles {
   remove(): Promise<void>;
 }
 
-/** Unfinished files are removed after this. */
+/** How long after their start unfinished files are removed. */
 const unfinishedMs = 3_600_000;
 
-/** Reserves room for files of at most `sizeBytes`, counted `among` all files of the account or only those that are still coming. */
+/**
+ * Reserves room for files of at most `sizeBytes`, or refuses if the account has no room. `among`: whether all files of the account count,
+ * or only those that are still coming.
+ */
 export async function openFiles(
   deps: UploadDeps,
   accountId: string,
@@ -53,7 +56,7 @@ export async function openFiles(
     id,
     sourceId,
     createdAt,
-    // An error does no harm: pruning removes them later.
+    // An error does no harm, because files that are not removed here expire and are pruned.
     remove: () =>
       removeUpload(deps.db.api, id).catch((err) => deps.log.warn({ err, upload_id: id }, "files not removed")),
   };
@@ -76,15 +79,18 @@ export async function* observed(bytes: AsyncIterable<Uint8Array>, { came }: File
   }
 }
 
-/** Two pieces at a time, because a piece that is being written is in memory several times: as it came, compressed, and in its statement. */
+/**
+ * Limits writing to two pieces at a time, because such a piece is in memory several times: as it came, compressed, and in its statement.
+ */
 const writing = sizeGate(2);
 
 /** The number of files that are coming, and the bytes that were written since the last garbage collection. */
 const coming = { files: 0, uncollectedBytes: 0 };
 
 /**
- * Runs the garbage collector every 6 MiB if at least three files are coming. The copies of a piece are bytes outside the heap, which the
- * collector notices too late: eight files of 10 MB at once took 118 MiB and kept 80 of them. With this they take 60 and keep none.
+ * Runs the garbage collector every 6 MiB if at least three files are coming. The copies of a piece are bytes outside the JavaScript heap,
+ * which the collector notices too late: eight files of 10 MB at once took 118 MiB and kept 80 of them. With this function they take 60 and
+ * keep none.
  */
 function collectAfter(writtenBytes: number): void {
   coming.uncollectedBytes += writtenBytes;
@@ -142,7 +148,7 @@ async function writePieces(
       if (filled === chunkBytes) await flush();
     }
   }
-  // An empty file has one piece too, because the first piece of a source has its shares.
+  // An empty file gets one piece too, because the first piece of a source stores how many mails share the source.
   if (filled > 0 || seq === 0) await flush();
   return { sizeBytes, digest: hash.digest("hex") };
 }

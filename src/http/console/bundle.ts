@@ -2,8 +2,9 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /**
- * A macro. Bun runs it when it compiles the service, or at the first visit if the service runs from source, and replaces
- * the call by the returned text. So the binary contains the console without a build step.
+ * Bundles the script of the console. It is a macro: Bun runs it when it compiles the service, or at the first visit if
+ * the service runs from source, and replaces the call by the returned text. So the binary contains the console without
+ * a build step.
  */
 export function consoleScript(): string {
   const main = fileURLToPath(new URL("../../console/main.tsx", import.meta.url));

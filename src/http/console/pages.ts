@@ -3,8 +3,8 @@ import { notFound } from "../../domain/errors.ts";
 import type { Asset } from "./assets.ts";
 
 /**
- * The pages of the console. Every address has the same page, whose script decides what to show. The assets are loaded at
- * the first visit. The links are relative, so that the page also works behind a proxy's prefix.
+ * The pages of the console. Every address has the same page, whose script decides what to show. The assets are loaded
+ * at the first visit. The links are relative, so that the page also works behind a proxy with a path prefix.
  */
 export function consolePages() {
   return new Elysia({ prefix: "/console" })

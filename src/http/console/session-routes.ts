@@ -41,8 +41,8 @@ const limits = { maxBytes: 4096, timeoutMs: 10_000 };
 
 /**
  * Gives a browser a session for a key or a sign-in link. A session is a token of the key and is not stored, so every
- * process accepts it, and it ends with the key. The routes are mounted open and are not part of the API, because
- * programs use the key itself.
+ * process accepts it, and it becomes invalid when the key is revoked. The routes are mounted without the guard of the
+ * API, and are not part of the API, because programs use the key itself.
  */
 export function consoleSession(deps: ConsoleSessionDeps) {
   const judge = bodyJudge(NewSession, "sign in", readAsTheyAre<Static<typeof NewSession>>(faultsBetween));

@@ -9,17 +9,20 @@ export interface SessionDoorDeps {
 
 /** A browser session: a token in a cookie that no script can read. Only pages of this service may use it. */
 export interface SessionDoor {
-  /** The account of the session, if the request may use one. Throws if another site may have caused the request. */
+  /**
+   * Finds the account of the session cookie. Undefined without a valid cookie, or if `isFromHere` is false. Throws
+   * where `refuseForeign` does.
+   */
   authenticateSession(request: Request): Promise<Account | undefined>;
   /** Throws if the request changes something and does not come from a page of this service. */
   refuseForeign(request: Request): void;
-  /** The cookie for a browser to keep for `seconds`; 0 deletes it. */
+  /** Makes a `Set-Cookie` header: the browser keeps the token for `seconds`; 0 deletes it. */
   cookie(token: string, seconds: number): string;
 }
 
 export function sessionDoor({ authenticateSession, baseUrl }: SessionDoorDeps): SessionDoor {
   const isSecure = () => baseUrl().startsWith("https:");
-  // With the prefix browsers accept the cookie only from this host, by https, and for all paths.
+  // With the prefix `__Host-`, browsers accept the cookie only from this host, over https, and for all paths.
   const name = () => (isSecure() ? "__Host-inboxd" : "inboxd");
 
   function refuseForeign(request: Request): void {
@@ -43,8 +46,8 @@ export function sessionDoor({ authenticateSession, baseUrl }: SessionDoorDeps): 
 }
 
 /**
- * Whether the request comes from a page of this service, or from a person who typed the address. Browsers say so (Fetch
- * Metadata), and no page can change it. A page of a sister domain is `same-site` and does not count.
+ * Whether the request comes from a page of this service, or from a person who typed the address. Browsers say so in
+ * `Sec-Fetch-Site`, which no page can change. A page of another subdomain is `same-site` and does not count.
  */
 function isFromHere({ method, headers }: Request): boolean {
   const site = headers.get("sec-fetch-site");
@@ -56,7 +59,7 @@ function isReading(method: string): boolean {
   return method === "GET" || method === "HEAD";
 }
 
-/** Whether the page has the requested origin or the origin of BASE_URL. */
+/** Whether the page that sent the request (`Origin`) has the host in `Host`, or the origin of BASE_URL. */
 function isOwnOrigin(headers: Headers, baseUrl: string): boolean {
   const origin = URL.parse(headers.get("origin") ?? "");
   if (origin === null || !/^https?:$/.test(origin.protocol)) return false;
@@ -65,8 +68,8 @@ function isOwnOrigin(headers: Headers, baseUrl: string): boolean {
 }
 
 /**
- * The value of a cookie (RFC 6265 §5.4). Undefined if there are two of one name, because a sister domain may have set
- * one of them.
+ * The value of the cookie `name` (RFC 6265 §5.4). Undefined if two cookies have this name, because a page of another
+ * subdomain may have set one of them.
  */
 function cookieNamed(name: string, header: string | null): string | undefined {
   const values = (header ?? "").split(";").flatMap((pair) => {

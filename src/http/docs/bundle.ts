@@ -2,8 +2,9 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /**
- * A macro. Bun runs it when it compiles or loads the service, and replaces the call by the returned text. So the page's
- * script is TypeScript under the same rules as all other code, and the binary needs no bundler.
+ * Bundles a script of the page. It is a macro: Bun runs it when it compiles or loads the service, and replaces the call
+ * by the returned text. So the page's script is TypeScript under the same rules as all other code, and the binary needs
+ * no bundler.
  */
 export function bundledScript(entry: string): string {
   const file = fileURLToPath(new URL(entry, import.meta.url));

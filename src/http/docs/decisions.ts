@@ -35,5 +35,5 @@ const pages = [
   developing,
 ];
 
-/** All decisions as one guide: the index, then each page, with its headings one level lower. */
+/** All pages about design decisions as one guide: the index, then each page, with its headings one level lower. */
 export const decisions = [index, ...pages.map((page) => page.replaceAll(/^#/gm, "##"))].join("\n");

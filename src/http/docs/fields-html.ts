@@ -2,10 +2,10 @@ import { inline } from "./guide-html.ts";
 import { type Html, html } from "./html.ts";
 import { refName, type Schema } from "./reference.ts";
 
-/** Nested fields are shown to this depth. Deeper ones are in the example. */
+/** The page lists nested fields down to this depth. Deeper ones appear only in the example. */
 const deepest = 4;
 
-/** The list of an object's fields, or of the fields of an array's items. Undefined if there are none. */
+/** An HTML list of the fields of an object, or of the items of an array. Undefined if there are none. */
 export function fieldsOf(schema: Schema | undefined, depth = 0): Html | undefined {
   const properties = Object.entries(objectIn(schema)?.properties ?? {});
   if (properties.length === 0 || depth >= deepest) return undefined;
@@ -19,7 +19,10 @@ export function fieldItem(name: string, schema: Schema, isRequired: boolean, dep
   }</p>${schema.description !== undefined && html`<p>${inline(schema.description)}</p>`}${limitsOf(schema)}${fieldsOf(schema, depth + 1)}</li>`;
 }
 
-/** The object in a schema: the schema itself, the items of an array, or the first object of alternatives. */
+/**
+ * The object in a schema: the schema itself, its merged `allOf`, the items of an array, or the first alternative with
+ * fields.
+ */
 function objectIn(schema: Schema | undefined): Schema | undefined {
   if (schema === undefined) return undefined;
   if (schema.allOf) {

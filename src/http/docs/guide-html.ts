@@ -2,7 +2,7 @@ import { type Html, trusted } from "./html.ts";
 
 const markdown = { headings: { ids: true }, noHtmlBlocks: true, noHtmlSpans: true } as const;
 
-/** Converts one line of Markdown, such as a description. */
+/** Converts one line of Markdown, such as a description, to HTML without a paragraph around it. */
 export function inline(text: string | undefined): Html {
   const paragraph = Bun.markdown.html(text ?? "", markdown).trimEnd();
   return trusted(paragraph.startsWith("<p>") ? paragraph.slice("<p>".length, -"</p>".length) : paragraph);

@@ -76,7 +76,7 @@ function goodAnswer(status: string, { description, content }: Answer): Html {
   }</details>`;
 }
 
-/** Links to the fields of an answer that is a named schema. */
+/** A link to the schema of an answer, which lists its fields. Undefined if that schema has no name. */
 function schemaLink({ schema }: Content): Html | undefined {
   const name = schema?.$ref?.split("/").at(-1);
   return name === undefined ? undefined : html`<p>Its fields: <a href="#schema-${name}">${name}</a></p>`;

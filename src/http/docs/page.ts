@@ -8,7 +8,7 @@ import { type Document, type Group, type Reference, referenceOf } from "./refere
 /**
  * The documentation as one page that is complete without a script: guides, operations, events and schemas. Each part is
  * a `.view` with its own address. The script shows one view at a time, searches, and makes the forms work. Links are
- * relative, so that the page also works behind a proxy's prefix.
+ * relative, so that the page also works behind a proxy with a path prefix.
  */
 export function docsPage(document: Document, guides: Readonly<Record<string, GuidePage>>, version: string): string {
   const reference = referenceOf(document);

@@ -140,7 +140,7 @@ export function firstContent(content: Record<string, Content> | undefined): [typ
   return Object.entries(content ?? {})[0];
 }
 
-/** The example of a body or an answer, or the first of several. */
+/** The example of a body or an answer: its only one, the first of several, or that of its schema. */
 export function exampleIn({ example, examples, schema }: Content): unknown {
   return example ?? Object.values(examples ?? {})[0]?.value ?? schema?.examples?.[0];
 }

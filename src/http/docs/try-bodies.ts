@@ -7,8 +7,9 @@ export interface TryBody {
 }
 
 /**
- * Example bodies with few fields. `{fresh}` is random for each request. `{address}` is an inbox of this server, so that
- * the first send needs no other mail server. The values of the other placeholders come from the latest inbound mail.
+ * Example bodies with few fields, by operation. `{fresh}` is random for each request. `{address}` is an inbox of this
+ * server, so that the first send needs no other mail server. The values of the other placeholders come from the latest
+ * mail, preferably an inbound one.
  */
 const ownBodies: Readonly<Record<string, readonly { label: string; body: object }[]>> = {
   createInbox: [{ label: "Named", body: { username: "ada-{fresh}", externalId: "user-7" } }],
@@ -23,7 +24,10 @@ const ownBodies: Readonly<Record<string, readonly { label: string; body: object 
   setWebhook: [{ label: "On this machine", body: { url: "http://127.0.0.1:8080/hook" } }],
 };
 
-/** The example bodies of an operation, or one with its required fields. */
+/**
+ * The example bodies of an operation. An operation without own ones gets a body with its required fields, or a text if
+ * it does not take JSON. Empty if it takes no body.
+ */
 export function tryBodies({ operationId, requestBody }: ReferenceOperation): readonly TryBody[] {
   const [type, content] = Object.entries(requestBody?.content ?? {})[0] ?? [];
   if (content?.schema === undefined) return [];

@@ -2,7 +2,10 @@ import { html } from "./html.ts";
 import type { Parameter, ReferenceOperation } from "./reference.ts";
 import { type TryBody, tryBodies, tryQuery, tryType } from "./try-bodies.ts";
 
-/** A form that sends the request, and code that does the same. The page's script makes both work (browser/try.ts). */
+/**
+ * A form that sends a request of the operation, and a code sample of that request. The page's script (browser/try.ts)
+ * makes both work.
+ */
 export function tryForm(operation: ReferenceOperation) {
   const { operationId, method, path, parameters = [] } = operation;
   const of = (place: string) => parameters.filter((parameter) => parameter.in === place);
@@ -30,7 +33,9 @@ ${headers.others && html`<details><summary>Headers</summary>${headers.others.map
 </form>`;
 }
 
-/** Whether the form sends the key. Open operations under /v1/ take a signed URL; the form uses the key instead. */
+/**
+ * Whether the form sends the API key. Open operations under /v1/ also accept a signed URL, but the form uses the key.
+ */
 export function asksForKey({ path, needsKey }: ReferenceOperation): boolean {
   return needsKey || path.startsWith("/v1/");
 }
@@ -84,7 +89,10 @@ function queryInput(operationId: string, parameter: Parameter) {
   )}</select></div>`;
 }
 
-/** The resource whose id the page fills in, found by the path before the id: `/v1/threads/{id}` wants a thread. */
+/**
+ * The kind of value that the page fills into a path parameter, found by the path before it: `/v1/threads/{id}` wants a
+ * `thread`. Undefined if the page cannot fill it in.
+ */
 function wantedFor(path: string, name: string): string | undefined {
   const [before = ""] = path.split(`/{${name}}`);
   const kinds: Record<string, string> = {

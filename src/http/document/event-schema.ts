@@ -4,7 +4,7 @@ import { instant, oneOf } from "../shell/models.ts";
 import { examples } from "./examples.ts";
 import { named, refTo } from "./schema.ts";
 
-/** Fields of one attempt to deliver (contract §10.7). */
+/** Fields that only a delivery has: they describe one attempt to deliver the event (contract §10.7). */
 const attempt = {
   delivered_at: instant({ description: "When this attempt was made", examples: ["2026-03-21T10:05:01.000Z"] }),
   attempt: Type.Integer({ description: "The number of the attempt, from 1", examples: [1] }),
@@ -16,7 +16,10 @@ export interface EventParts<Fields extends TProperties> {
   fields: Fields;
 }
 
-/** The schemas of an event, in the log and in a delivery. The fields are in the order of the payload. */
+/**
+ * Makes two schemas of an event: one for the log, one for a delivery to a webhook. The fields are in the order of the
+ * payload.
+ */
 export function eventOf<const Event extends string, Fields extends TProperties>(
   event: Event,
   { name, description, fields }: EventParts<Fields>,
@@ -40,7 +43,7 @@ interface TEventUnion<Members extends readonly TObject[]> extends TSchema {
   oneOf: Members;
 }
 
-/** The union of event schemas. `event` is its discriminator. */
+/** The union of event schemas. The field `event` says which member a value has. */
 export function eventUnion<Members extends readonly TObject[]>(name: string, description: string, members: Members) {
   const mapping = Object.fromEntries(members.map((member) => [member.properties.event?.enum[0], refTo(member)]));
   return named(name, {

@@ -13,7 +13,7 @@ export interface Description {
   events?: readonly EventKind[];
 }
 
-/** Makes the document of these plugins from the schemas that validate their requests (contract §13). */
+/** Makes the OpenAPI document of these plugins from the schemas that validate their requests (contract §13). */
 export async function describe(plugins: readonly AnyElysia[], { version, baseUrl, events = [] }: Description) {
   const writer = schemaWriter();
   const paths = pathsOf(await describedRoutes(plugins), writer);
@@ -49,7 +49,7 @@ const about = `Inboxes that send and receive real email over JSON.
 - Instants are ISO 8601 in UTC. Ids are opaque, and sort by time.
 - Each answer has \`X-Request-Id\`: send one of your own, or quote ours when you ask for help.`;
 
-/** The groups of operations, in the order in which a new user meets them. */
+/** The groups of operations (OpenAPI tags), in the order in which a new user meets them. */
 const tags = [
   { name: "Inboxes", description: "Real email addresses, which you create and delete" },
   { name: "Sending", description: "New mail and replies, each sent exactly once" },
@@ -94,7 +94,7 @@ function pathsOf(routes: readonly Described[], writer: SchemaWriter) {
 
 /** @elysiajs/swagger lists the routes and writes their paths. A route without `operation()` is not part of the API. */
 async function describedRoutes(plugins: readonly AnyElysia[]): Promise<Described[]> {
-  // Loaded when the document is requested, because it would slow the start down.
+  // Loaded only when the document is requested, because loading it would slow the start of the service down.
   const { swagger } = await import("@elysiajs/swagger");
   const collector = plugins.reduce(
     (app: AnyElysia, plugin) => app.use(plugin),
@@ -124,7 +124,10 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** The operations that return the document and its page. Both are made from all other routes, so their own routes are not among them. */
+/**
+ * The operations that return the document and its page. They are listed here, because the plugins, from which both are
+ * made, do not include them.
+ */
 const ownOperations: readonly { path: string; of: AnyOperation }[] = [
   {
     path: "/openapi.json",

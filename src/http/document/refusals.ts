@@ -16,7 +16,7 @@ export interface OperationName {
   path: string;
 }
 
-/** All refusals of an operation: those that follow from its parameters, body and key, and its own. */
+/** All refusals of an operation: those that follow from its parameters, body and key, and those in `refuses`. */
 function reasonsOf(of: AnyOperation, { method, path }: OperationName): ReadonlySet<Reason> {
   const isBeyondTokens = !of.open && readByToken(method, path) === "forbidden";
   return new Set<Reason>([
@@ -32,7 +32,7 @@ function reasonsOf(of: AnyOperation, { method, path }: OperationName): ReadonlyS
       ? (["invalid_idempotency_key", "idempotency_in_progress", "idempotency_key_reused"] as const)
       : []),
     ...(of.refuses ?? []),
-    // A body that is declared too large is refused before the route is known.
+    // Every operation has this one: a body that is declared too large is refused before the route is known.
     "payload_too_large",
     "internal_error",
     "service_unavailable",
@@ -94,7 +94,7 @@ const waitingReasons: ReadonlySet<Reason> = new Set([
   "service_unavailable",
 ]);
 
-/** An example of the problem that the service answers for a code. */
+/** An example of the error body that the service answers for a code. */
 function exampleProblem(code: Reason, of: AnyOperation, path: string) {
   return problemOf(exampleRefusal(code, of, path), examplePath(path, of), examples.requestId).body;
 }
@@ -150,7 +150,7 @@ function firstField(schema: TSchema | undefined): string {
   return names.find((name) => isRequired(schema as TObject, name)) ?? names[0] ?? "";
 }
 
-/** The first resource of a path, which `not_found` names. */
+/** The kind of the first resource in a path. The example of `not_found` names it. */
 function resourceOf(path: string): Resource {
   if (path.startsWith("/v1/outbox")) return "outbox_item";
   const [, resource] =
@@ -162,7 +162,7 @@ function examplePath(path: string, of: AnyOperation): string {
   return path.replaceAll(/\{([^}]+)\}/g, (whole, name) => of.path?.[name]?.example ?? whole);
 }
 
-/** Texts of refusals that are the same for all operations. */
+/** Whole messages of refusals that are the same for all operations. */
 const wholeSentences: Partial<Record<Reason, string>> = {
   unauthorized: "Cannot authenticate: a valid API key is needed as Bearer token",
   invalid_json: "Cannot read body: it is not valid JSON in UTF-8",

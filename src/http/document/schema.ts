@@ -9,7 +9,10 @@ export function named<Schema extends TSchema>(name: string, schema: Schema): Sch
   return { ...schema, [schemaName]: name };
 }
 
-/** Adds keywords that only the document has. They are not validated, because we write these values ourselves. */
+/**
+ * Adds keywords that only the document has. Values are not validated by them, because the service writes these values
+ * itself.
+ */
 export function shownWith<Schema extends TSchema>(schema: Schema, keywords: Readonly<Record<string, unknown>>): Schema {
   return { ...schema, [documentKeywords]: keywords };
 }
@@ -91,8 +94,8 @@ export function schemaWriter(): SchemaWriter {
 }
 
 /**
- * Keywords of a schema in a request body. Unknown fields are refused. The default is in the description, because client
- * generators make a field with `default` a required one.
+ * The changed keywords of a schema in a request body: an object refuses unknown fields, and a default moves into the
+ * description, because client generators make a field with `default` a required one.
  */
 function takenKeywords({ properties, description, default: preset }: Written): Written {
   if (properties !== undefined) return { additionalProperties: false };
@@ -100,7 +103,9 @@ function takenKeywords({ properties, description, default: preset }: Written): W
   return { default: undefined, description: `${description} (default: ${JSON.stringify(preset)})` };
 }
 
-/** Whether callers must send a field. A field with a default may be left out, although handlers always find it. */
+/**
+ * Whether callers must send the field `name`. A field with a default may be left out, although handlers always find it.
+ */
 export function isRequired({ required, properties }: TObject, name: string): boolean {
   return (required ?? []).includes(name) && properties[name]?.default === undefined;
 }

@@ -13,8 +13,8 @@ export interface EventKind {
 }
 
 /**
- * The section `webhooks` of the document, with one entry for each type of event. It describes the receiver, so the
- * operation is `post`.
+ * The section `webhooks` of the document, with one entry for each type of event. Each describes what the receiver must
+ * answer, so its method is that of the service's request, `post`.
  */
 export function webhooksSection(kinds: readonly EventKind[], writer: SchemaWriter) {
   return Object.fromEntries(kinds.map((kind) => [kind.event, { post: deliveryOperation(kind, writer) }]));
@@ -26,7 +26,7 @@ function deliveryOperation({ event, summary, description, delivery }: EventKind,
     tags: ["Events"],
     summary,
     description,
-    // The signature authenticates the service.
+    // Empty, because the receiver needs no key: it checks the signature in the headers.
     security: [],
     parameters: deliveryHeaders.map(([name, about, example]) => ({
       name,

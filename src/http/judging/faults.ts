@@ -47,7 +47,7 @@ export function bodyJudge<Schema extends TSchema, Value = Static<Schema>>(
   };
 }
 
-/** Reports one fault for each field. The schema's fault wins over a rule's. */
+/** Adds the `further` faults of the rules to the schema's faults, except for fields that the schema already reports. */
 function onceEach(faults: readonly Fault[], further: readonly Fault[]): readonly Fault[] {
   if (faults.length === 0) return further;
   const pathOf = (each: Fault) => ("pointer" in each ? each.pointer : each.parameter);
@@ -105,8 +105,8 @@ function isFields(value: unknown): value is Fields {
 }
 
 /**
- * Converts a text to the type of a property. A text that does not fit stays a text, and the schema refuses it. Not
- * numbers here: `1e1`, ` 1` and `0x1`.
+ * Converts a text to the type of a property. A text that does not fit stays a text, and the schema refuses it. `1e1`, `
+ * 1` and `0x1` do not count as numbers.
  */
 function converted(property: TSchema, text: string): unknown {
   if (property.type === "integer") return /^-?[0-9]{1,16}$/.test(text) ? Number(text) : text;
@@ -132,7 +132,7 @@ function faultsOf(check: TypeCheck<TSchema>, value: unknown): PlacedFault[] {
 
 /**
  * Paths of strings with NUL, which Postgres does not store, or with half a surrogate pair, which UTF-8 does not have. A
- * body may hold a million values, so a path is made only for a fault.
+ * body may hold a million values, so paths are made only for faults, objects and arrays.
  */
 function unsafeStrings(value: unknown, path = "", found: string[] = []): string[] {
   if (isUnsafe(value)) found.push(path);

@@ -15,13 +15,19 @@ export function hintForForeignName(unknown: string, names: readonly string[]): s
 
 const longestName = 64;
 
-/** A name of ours, and what others call it. A schema without our name skips the row. The hint is a question unless a row has its own. */
+/**
+ * A name of ours, the names that other services use for it, and the hint, which is "did you mean …?" by default. A row
+ * is skipped if the schema lacks our name.
+ */
 type Row = readonly [ours: string, theirs: readonly string[], hint?: (name: string) => string];
 
 const isMeant = (name: string) => `did you mean "${name}"?`;
 const isFalse = (name: string) => `did you mean "${name}=false"?`;
 
-/** Resend, SendGrid, Postmark, Mailgun, Amazon SES, AgentMail, Nylas, and the Gmail and Microsoft Graph APIs. The first row that fits wins. */
+/**
+ * The names in Resend, SendGrid, Postmark, Mailgun, Amazon SES, AgentMail, Nylas, and the Gmail and Microsoft Graph
+ * APIs. The first row that fits wins.
+ */
 const rows: readonly Row[] = [
   ["body", ["text", "textBody", "bodyText", "textContent", "plainText", "plain", "content", "message"]],
   ["bodyHtml", ["html", "htmlBody", "htmlContent"]],
@@ -65,7 +71,7 @@ const rows: readonly Row[] = [
   ["types", ["events", "eventTypes"]],
 ];
 
-/** The rows by the plain form of another's name, which may be in several. */
+/** The rows by each foreign name in its plain form. A name may be in several rows. */
 const rowsOf = new Map<string, { ours: string; hint: (name: string) => string }[]>();
 for (const [ours, theirs, hint = isMeant] of rows) {
   for (const name of theirs.map(plainName)) {

@@ -10,9 +10,11 @@ export interface PlacedFault {
 }
 
 export interface KnownFields {
-  /** The fields of the schema under their first names, with defaults for missing ones. */
+  /**
+   * The fields of the schema, under their own names even if the caller used an alias, with defaults for missing ones.
+   */
   value: unknown;
-  /** Unknown names, and fields that were given in both spellings. */
+  /** Faults: unknown names, and fields that were given under their name and their alias. */
   misplaced: PlacedFault[];
   /** Spells a path in `value` as the caller did. */
   spelt(path: string): string;

@@ -13,10 +13,10 @@ import { requestIdHeader } from "../shell/request-headers.ts";
 export interface McpDeps {
   authenticate: Authenticate;
   isDraining(): boolean;
-  /** Calls the app itself: the tools are a client of the API. */
+  /** Passes a request to the app of this service, without a socket: the tools are a client of the API. */
   askApi: Api["fetch"];
   baseUrl(): string;
-  /** Origins whose pages may call MCP, beside the origin of `baseUrl`. */
+  /** Origins whose pages may call MCP, in addition to the origin of `baseUrl`. */
   allowedOrigins: readonly string[];
   /** Whether the service listens on a loopback address only. Then an unknown name in `Host` means DNS rebinding. */
   isLoopback: boolean;
@@ -29,8 +29,8 @@ export interface McpDeps {
 const limits = { maxBytes: 1 << 20, timeoutMs: 60_000 };
 
 /**
- * The Model Context Protocol over HTTP. Mounted open, because its checks have another order: first the origin, so that
- * a page of another origin learns nothing, then the key, then the body.
+ * The Model Context Protocol over HTTP. It is mounted without the guard, because its checks have another order: first
+ * the origin, so that a page of another origin learns nothing, then the key, then the body.
  */
 export function mcp(deps: McpDeps) {
   return new Elysia().all(

@@ -30,7 +30,7 @@ export interface HttpDeps extends HealthDeps, Description, AuthenticateStream {
 export interface Plugins {
   /** Routes that need a key. `api(prefix, tag)` makes them. */
   guarded: readonly AnyElysia[];
-  /** Routes that need no key, or that check the caller themselves (a signed address). */
+  /** Routes that need no key, or that check the caller themselves, for example by a signed URL. */
   open?: readonly AnyElysia[];
 }
 
@@ -77,7 +77,9 @@ export type Guarded = {
 
 type Nothing = Record<never, never>;
 
-/** Starts the plugin of a resource. Its routes see `account` and `requestId` when they are mounted behind the guard. */
+/**
+ * Makes the plugin of a resource. It must be mounted after the guard, which gives its routes `account` and `requestId`.
+ */
 export function api<const Prefix extends string>(prefix: Prefix, tag: string) {
   return new Elysia<Prefix, { decorator: Nothing; store: Nothing; derive: Guarded; resolve: Nothing }>({
     prefix,
@@ -120,7 +122,7 @@ function mountedTogether(plugins: readonly AnyElysia[]): AnyElysia {
 
 /**
  * Answers requests that match no route: 404 if the path is unknown, 405 if it has other methods, 204 to OPTIONS. Under
- * /v1 it is mounted behind the guard, so that a caller without a key learns nothing about routes.
+ * /v1 it is mounted after the guard, so that a caller without a key learns nothing about routes.
  */
 function noSuchRoute(pattern: string, routes: () => readonly Route[]) {
   return new Elysia().all(

@@ -34,15 +34,15 @@ export async function authenticatedCaller(request: Request, ways: AuthenticateCa
 export interface AuthenticateCaller {
   authenticate: Authenticate;
   /**
-   * Finds the account of a browser session, if the request may use one. Throws if another site may have caused the
-   * request.
+   * Finds the account of the browser session. Undefined if the request has none or may not use it. Throws if the
+   * request changes something and does not come from a page of this service.
    */
   authenticateSession?: ((request: Request) => Promise<Account | undefined>) | undefined;
 }
 
 /**
- * The account of a request to one of the two paths of streams. Browsers cannot set headers of a stream, so its URL may
- * have a token; then only the token counts.
+ * The account of a request for the event stream or the WebSocket. Browsers cannot set headers of these requests, so the
+ * URL may have a token. Then only that token counts.
  */
 export function authenticatedStream(request: Request, ways: AuthenticateStream): Promise<Account> {
   const inAddress = new URL(request.url).searchParams.get("token");

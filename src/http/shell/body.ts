@@ -88,8 +88,8 @@ function parse(bytes: Uint8Array): unknown {
 }
 
 /**
- * Walks the value level by level, without recursion. A body of brackets can be a million levels deep, and code that walks it later
- * (a fingerprint, a log line) would overflow the stack.
+ * Whether a value is nested deeper than `limit`. Checks level by level, without recursion. A body of brackets can be a
+ * million levels deep, and code that walks it later (a fingerprint, a log line) would overflow the stack.
  */
 function isDeeperThan(value: unknown, limit: number): boolean {
   let level = [value];
@@ -130,11 +130,11 @@ async function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Arr
   }
 }
 
-/** Counts a chunked body while it arrives, because it declares no length. */
+/** Reads a chunked body. Its bytes are counted while it arrives, because it declares no length. */
 async function countedBytes(request: Request, limits: BodyLimits): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let size = 0;
-  // server.ts reads and drops the rest before the answer.
+  // Does not cancel the body after an error: server.ts reads and drops the rest before it sends the answer.
   for await (const part of request.body?.values({ preventCancel: true }) ?? []) {
     size += part.length;
     if (size > limits.maxBytes) throw tooLarge(limits, otherWays(request));
@@ -143,7 +143,10 @@ async function countedBytes(request: Request, limits: BodyLimits): Promise<Uint8
   return Buffer.concat(parts);
 }
 
-/** Closes the connection, because the rest of the body would look like the next request. */
+/**
+ * The refusal of a body that is too large. It closes the connection, because the rest of the body would look like a
+ * request.
+ */
 export function tooLarge({ maxBytes }: Pick<BodyLimits, "maxBytes">, otherWays = ""): Refusal {
   return new Refusal("payload_too_large", `Cannot read body: it is larger than ${maxBytes} bytes${otherWays}`, {
     headers: { connection: "close" },

@@ -74,7 +74,7 @@ export function whetherThere(
   };
 }
 
-/** The context of a refused request. It has passed the guard and the look-up of its resource. */
+/** The context of a request that the guard accepted and a later check refused. */
 export interface Refused {
   account: Account;
   params: Record<string, string>;

@@ -14,7 +14,10 @@ const style = styles([
   "./browser/screens.css",
 ]);
 
-/** Serves the document and a page that shows it. The page's policy lets it load nothing from other hosts. */
+/**
+ * Serves the document and a page that shows it. The page's Content-Security-Policy lets it load nothing from other
+ * hosts.
+ */
 export function docs(plugins: readonly AnyElysia[], description: Description) {
   let document: Promise<string> | undefined;
   let page: Promise<StaticText> | undefined;
@@ -47,7 +50,7 @@ export function docs(plugins: readonly AnyElysia[], description: Description) {
 
 /**
  * Redirects the addresses that people try first to the documentation. The location is relative, so that it also works
- * behind a proxy's prefix. The status is 302, because browsers remember a permanent redirect.
+ * behind a proxy with a path prefix. The status is 302, because browsers remember a permanent redirect.
  */
 export function docsRedirects() {
   return new Elysia()

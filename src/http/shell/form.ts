@@ -71,7 +71,7 @@ export async function readForm(
     if (heads < parts) throw broken("a part has no head");
     await Promise.race([taking, stopped.promise]);
   } catch (error) {
-    // `take` has to end before the caller cleans up.
+    // Ends the unread parts and waits for `take`, because the caller removes its files after this.
     for (const part of unread) part.destroy();
     await taking.catch(() => undefined);
     throw error;

@@ -15,7 +15,7 @@ export function loggable(error: unknown, depth = 0): Record<string, unknown> {
   };
 }
 
-/** Ends the chain of an error that is its own cause. */
+/** The most causes that are logged for an error, because an error may be its own cause. */
 const maxDepth = 5;
 
 /** The stack without the message that it begins with. */

@@ -3,8 +3,8 @@ import { examples } from "../document/examples.ts";
 import { named, shownWith } from "../document/schema.ts";
 
 /**
- * The building blocks of schemas. `error` is the text that a caller gets if a value does not fit ("must be …"). Without
- * it judging/faults.ts makes one from the type.
+ * The options of the schemas that this file makes. `error` is the text that a caller gets if a value does not fit
+ * ("must be …"). Without it judging/faults.ts makes one from the type.
  */
 interface Options extends SchemaOptions {
   error?: string;
@@ -20,8 +20,8 @@ export interface TText extends TSchema {
 }
 
 /**
- * A string whose length counts Unicode code points, as JSON Schema says (Validation §6.3.1). TypeBox's own String
- * counts UTF-16 units, so an emoji would count as two characters.
+ * The schema of a string whose length is counted in Unicode code points, as JSON Schema says (Validation §6.3.1).
+ * TypeBox's own String counts UTF-16 units, so an emoji would count as two characters.
  */
 export function text({ min, max, ...options }: Options & { min?: number; max?: number; pattern?: string } = {}): TText {
   return Type.Unsafe<string>({
@@ -51,14 +51,17 @@ export interface TOneOf<Value extends string> extends TSchema {
   enum: readonly Value[];
 }
 
-/** One of a few words. It is an `enum` in the document; a union of literals would be a long `anyOf`. */
+/**
+ * The schema of a string that is one of `values`. It is an `enum` in the document; a union of literals would be a long
+ * `anyOf`.
+ */
 export function oneOf<const Value extends string>(values: readonly Value[], options: Options = {}): TOneOf<Value> {
   return Type.Unsafe<Value>({ ...options, [Kind]: "OneOf", type: "string", enum: values }) as unknown as TOneOf<Value>;
 }
 
 TypeRegistry.Set<TOneOf<string>>("OneOf", (schema, value) => typeof value === "string" && schema.enum.includes(value));
 
-/** ISO 8601 in UTC with milliseconds, as `Date.toISOString` writes it. */
+/** The schema of an instant that the service writes: ISO 8601 in UTC with milliseconds, as from `Date.toISOString`. */
 export function instant(options: Options = {}) {
   return shownWith(Type.String({ examples: [examples.receivedAt], ...options }), { format: "date-time" });
 }
@@ -67,12 +70,12 @@ export function nullable<Schema extends TSchema>(schema: Schema, options: Option
   return Type.Union([schema, Type.Null()], options);
 }
 
-/** An answer without a body (204). */
+/** The schema of an answer without a body (204). */
 export function nothing(description: string) {
   return Type.Void({ description });
 }
 
-/** `limit` and `offset` of a list. A value outside the range is refused, never clamped. */
+/** The query parameters `limit` and `offset` of a list. A value outside the range is refused, never clamped. */
 export function pageQuery(defaultLimit = 50) {
   return {
     limit: Type.Integer({ minimum: 1, maximum: 100, default: defaultLimit, description: "How many to return" }),
@@ -90,12 +93,12 @@ export function idPath(what: "inbox" | "thread" | "message" | "event" | "webhook
   return { id: { description: `Id of the ${what}`, example: examples[`${what}Id`] } };
 }
 
-/** The number of all rows of a list, not only of this page. */
+/** The schema of `total`: the number of all rows of a list, not only of this page. */
 export function totalCount(description: string) {
   return Type.Integer({ minimum: 0, description, examples: [1] });
 }
 
-/** The cursor of the next page of a list. */
+/** The schema of `nextCursor`: the cursor of the next page of a list, or null. */
 export function nextCursor() {
   return nullable(Type.String({ examples: [examples.cursor] }), {
     description: "`cursor` of the next page; null at the end",
@@ -173,7 +176,7 @@ export const Problem = named(
   ),
 );
 
-/** Counts a surrogate pair as one character. */
+/** Counts the code points of a text: a surrogate pair is one. */
 export function codePoints(text: string): number {
   let count = text.length;
   for (let index = 0; index < text.length - 1; index += 1) {

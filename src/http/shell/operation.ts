@@ -56,7 +56,7 @@ function takes(of: AnyOperation): ((context: Taken) => void | Promise<void>)[] {
       context.query = judge(queryOf(context));
     });
   } else if (!of.open) {
-    // Unknown parameters are refused, except of open operations: campaigns and caches add parameters to links.
+    // Refuses all parameters. An open operation ignores them, because campaigns and caches add parameters to links.
     const judge = queryJudge(Type.Object({}), doing);
     steps.push((context) => {
       if (context.qi !== -1) judge(queryOf(context));
@@ -114,7 +114,8 @@ interface Answered {
 }
 
 /**
- * Answers a long list as a stream of one chunk. Undefined for other values, which Elysia serialises.
+ * Answers a list of more than five items, as a stream of one chunk if its text is long. Undefined for other values,
+ * which Elysia serialises.
  *
  * Bun sends the headers of an asynchronous answer in one write only if the body is short. With a long body it makes
  * eighteen writes, each of them a packet, which takes twice as long as everything else about a page of messages. It

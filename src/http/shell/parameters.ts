@@ -37,7 +37,7 @@ export function wordsParameter(description: string, example: string) {
 
 const longestQuestion = 500;
 
-/** A comma list of fixed words. */
+/** A query parameter with a comma list of fixed `words`. */
 export function wordListParameter(description: string, words: readonly string[]) {
   const shown = words.map((word) => `\`${word}\``).join(", ");
   return parameter((text) => text.split(",").every((word) => words.includes(word)), {
@@ -47,7 +47,7 @@ export function wordListParameter(description: string, words: readonly string[])
   });
 }
 
-/** The id of a message, or the `cursor` of a wait. */
+/** A query parameter with a position in an inbox: the id of a message, or the `cursor` of a wait. */
 export function placeParameter(description: string) {
   return parameter((text) => text.startsWith("msg_") || isCursor(text), {
     error: "must be the id of a message, or the `cursor` of a wait",
@@ -83,19 +83,22 @@ export function includedWords(text: string | undefined): string[] {
     .filter((word) => word !== "");
 }
 
-/** The number in a cursor. Refuses the cursor of another list or of other filters. */
+/** The number in a cursor. A refusal if the cursor belongs to another list or to other filters. */
 export function cursorSeq(cursor: string, question: unknown, doing: string): number | Refusal {
   return seqOf(cursor, question) ?? wrongParameter("cursor", ofAnotherList, doing);
 }
 
-/** The row in a cursor of a list whose rows are not numbered. Refuses other cursors, as `cursorSeq` does. */
+/**
+ * The row in a cursor of a list whose rows have no unique number. A refusal if the cursor belongs to another list or to
+ * other filters.
+ */
 export function cursorRow(cursor: string, question: unknown, numbered: RowNumber, doing: string): RowKey | Refusal {
   return rowOf(cursor, question, numbered) ?? wrongParameter("cursor", ofAnotherList, doing);
 }
 
 const ofAnotherList = "must come from a page of the same list, with the same filters";
 
-/** The refusal of a parameter that does not fit the others. */
+/** The refusal of one query parameter, for a fault that its schema cannot find. `doing` completes "Cannot …". */
 export function wrongParameter(name: string, detail: string, doing: string): Refusal {
   return new Refusal("invalid_query", `Cannot ${doing}: "${name}" ${detail}`, {
     faults: [{ parameter: name, detail }],

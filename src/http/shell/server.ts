@@ -20,7 +20,7 @@ export interface HttpServer {
 
 /** Serves the app. Throws if the address is in use. */
 export function serveHttp(app: Fetching, address: HttpAddress, log: Logger, sockets?: SocketDoor): HttpServer {
-  // `server.timeout` needs the request object that Bun gave.
+  // The original of each request that was replaced: `server.timeout` accepts only the request object from Bun.
   const asReceived = new WeakMap<Request, Request>();
   const shared = {
     async fetch(request: Request, bun: Bun.Server<SocketSession>) {
@@ -57,15 +57,15 @@ export function serveHttp(app: Fetching, address: HttpAddress, log: Logger, sock
 }
 
 /**
- * Longer than any answer takes to begin, except waits. Bun's default of 10 s would cut off a send that waits for the
- * outcome of its duplicate.
+ * A connection is closed after this long without traffic. Every answer begins earlier, except for waits, which lift the
+ * limit. Bun's default of 10 s would cut off a send that waits for the outcome of its duplicate.
  */
 const idleTimeoutSeconds = 60;
 const lastSeconds = 10;
 
 /**
  * Gives a request without a Host header (HTTP/1.0, as old health checkers use) a whole URL. Bun's URL is then only the
- * path, but Elysia looks for the path behind the host.
+ * path, but Elysia looks for the path after the host.
  */
 function withAbsoluteUrl(request: Request, asReceived: WeakMap<Request, Request>): Request {
   if (!request.url.startsWith("/")) return request;

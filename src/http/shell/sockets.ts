@@ -41,7 +41,7 @@ export interface SocketDoorDeps extends AuthenticateStream {
   newSession(account: Account): SocketSession;
 }
 
-/** The checks of the app (app.ts) for WebSockets, in the same order. */
+/** Checks an upgrade as the app (app.ts) checks a request, in the same order. */
 export function socketDoor(deps: SocketDoorDeps): SocketDoor {
   return {
     isAskedFor: (request) =>
@@ -67,7 +67,7 @@ export function socketDoor(deps: SocketDoorDeps): SocketDoor {
   };
 }
 
-/** The query has only `token`; a client subscribes by messages. */
+/** The only query parameter is `token`, because a client subscribes by messages. */
 const judgeQuery = queryJudge(Type.Object({ token: Type.Optional(Type.String()) }), "open a socket");
 
 export async function upgraded(
@@ -89,7 +89,8 @@ export const socketHandlers: Bun.WebSocketHandler<SocketSession> = {
   close: (socket) => socket.data.closed(),
   // A session checks a lower limit itself. Bun does not read a message above this one.
   maxPayloadLength: 64 << 10,
-  // Bun silently drops frames above this limit. A session writes nothing while unsent bytes wait.
+  // Bun silently drops frames above this limit. A session stays below it, because it writes no event while unsent bytes
+  // wait.
   backpressureLimit: 256 << 20,
   // A session sends its own pings and checks the answers.
   idleTimeout: 0,

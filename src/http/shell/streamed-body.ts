@@ -3,8 +3,8 @@ import { within } from "../../primitives/within.ts";
 import { isForm, isSend, refuseDeclaredTooLarge, refuseEncoded, tooLarge } from "./body.ts";
 
 /**
- * The chunks of a body of any type. Each is read when the caller asks for it, so a slow caller slows the connection
- * down. Throws and closes the connection if the body ends early, is too slow or is too large.
+ * The chunks of a body of any type. Each chunk is read when the caller wants it, so a slow caller slows the connection
+ * down. Throws a refusal that closes the connection if the body ends early, is too slow or is too large.
  */
 export async function* streamedBody(request: Request, maxBytes: number): AsyncGenerator<Uint8Array> {
   refuseEncoded(request);

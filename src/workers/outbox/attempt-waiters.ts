@@ -2,7 +2,10 @@ import { boundedMemory } from "../../primitives/memory.ts";
 
 const mostRemembered = 1000;
 
-/** Requests that wait until an attempt is recorded. A request that comes just after that does not wait. */
+/**
+ * Lets requests wait until an attempt of a row is recorded. The last 1000 recorded rows are remembered, so that a request that comes just
+ * after that does not wait.
+ */
 export function attemptWaiters() {
   const waiters = new Map<string, Set<() => void>>();
   const recent = boundedMemory<string, true>(mostRemembered);

@@ -18,13 +18,13 @@ import { type AccountShares, slotPools } from "./slot-pools.ts";
 export interface DeliverySlots {
   /** Takes a slot for one delivery. Undefined if there is none now. */
   tryEnter(where: Where, nowMs: number): Slot | undefined;
-  /** The number of deliveries there that would get a slot from `tryEnter`. */
+  /** The number of deliveries to this receiver that would get a slot from `tryEnter`. */
   slotsAt(where: Where, nowMs: number): number;
   /** The number of deliveries to unknown receivers that would get a slot, of all accounts together. */
   freeSlots(nowMs: number): number;
   paceAt(where: Where): Pace;
   shares(nowMs: number): AccountShares;
-  /** Whether so few slots are free that claims may skip deliveries of this account or of others. */
+  /** Whether so few slots are free, for all or for this account, that claims may skip deliveries. */
   isHeldBack(accountId: string, nowMs: number): boolean;
   /** The milliseconds until a delivery leaves the brisk pool because it is slow; 0 if a slot is free, `undefined` if unknown. */
   slotInMs(nowMs: number): number | undefined;
@@ -46,7 +46,7 @@ export interface Slot {
 
 export interface DeliverySlotLimits {
   brisk?: PoolSize;
-  /** Slots of one endpoint at one server. */
+  /** The most slots of one endpoint at one server. */
   each?: number;
   slowAfterMs?: number;
   waiting?: PoolSize;
@@ -75,7 +75,7 @@ interface Delivery {
 }
 
 const defaultBrisk: PoolSize = { common: 250, ofAccount: 63, kept: 50 };
-/** Many, because a waiting delivery is only an open socket, which costs little. */
+/** The waiting pool has many slots, because a waiting delivery is only an open socket, which costs little. */
 const defaultWaiting: PoolSize = { common: 1000, ofAccount: 200, kept: 200 };
 
 export function deliverySlots(limits: DeliverySlotLimits = {}): DeliverySlots {
@@ -111,7 +111,7 @@ export function deliverySlots(limits: DeliverySlotLimits = {}): DeliverySlots {
     else quickOf.delete(accountId);
   }
 
-  /** How many deliveries an endpoint that answers may have under way. */
+  /** How many deliveries an endpoint that answers may have under way: its even share of the account's quick slots, but at most `each`. */
   function mostOf(receiver: Receiver, accountId: string): number {
     const others = (quickOf.get(accountId) ?? 0) - (receiver.quick > 0 ? 1 : 0);
     return Math.max(1, Math.min(each, Math.floor(ofAccount / (others + 1))));

@@ -2,12 +2,12 @@ import type { Kind } from "../../store/outbox/kinds.ts";
 import { findNextDueAt, markDueReady, markLanesReady } from "../../store/outbox/outbox-rows.ts";
 import type { OutboxDeps } from "./job.ts";
 
-/** Makes waiting rows ready: when they are due, or when their lane answers again. */
+/** Makes waiting rows ready when they are due, or when the server of their lane answers again. */
 export interface DueRows {
   isDue(): boolean;
   /** Notes when a row is due. Returns whether it is due now. */
   expect(dueAt: Date): boolean;
-  /** Forgets the next due time, so that the next round looks. */
+  /** Forgets the next due time, so that the next round looks for due rows. */
   lookAgain(): void;
   /** Makes a bounded number of due rows ready. `readied`: how many. `isAll`: whether none is left. */
   readyDue(inHand: readonly string[]): Promise<{ readied: number; isAll: boolean }>;
@@ -23,7 +23,10 @@ type DueRowsDeps = Pick<OutboxDeps, "db" | "now" | "claimer" | "isAlone">;
 
 export function dueRows({ db, now, claimer, isAlone }: DueRowsDeps, kind: Kind, leaseMs: number): DueRows {
   let nextDueAtMs = 0;
-  /** Set if this process is alone, until it has made the rows of earlier processes ready: those processes are dead. */
+  /**
+   * Set if no other process can use the database, until this one has made the rows ready that earlier processes had claimed: those
+   * processes have ended.
+   */
   let onlyClaimer = isAlone ? claimer : undefined;
   let recovering: readonly string[] = [];
 

@@ -30,7 +30,7 @@ export function rowsInHand<Item extends ClaimedItem, Settlement extends SettledC
       return await job.attempt(item, cutOff.signal);
     } catch (err) {
       const about = { err, kind, subject_id: item.subjectId, attempt: item.attempt };
-      // The next attempt reads what this one could not.
+      // An outage is only a warning, because the next attempt can read what this one could not.
       if (err instanceof DatabaseUnavailable) log.warn(about, "attempt put off: the database is unavailable");
       else log.error(about, "attempt failed: unexpected error");
       return { settlement: job.failed(item), leaving: "unknown" };

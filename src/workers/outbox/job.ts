@@ -11,7 +11,10 @@ export interface Job<Item extends ClaimedItem, Settlement extends SettledClaim> 
   leaseMs: number;
   lanes: Lanes<Item>;
   claim: (claim: Claim) => Promise<Claimed<Item>>;
-  /** Makes one attempt. Everything that a network does is a result. An exception is a bug, which `failed` turns into a result. */
+  /**
+   * Makes one attempt. Whatever the network does is a result. An exception is a bug or an outage of the database, which `failed` turns into
+   * a result.
+   */
   attempt: (item: Item, signal: AbortSignal) => Promise<Attempted<Settlement>>;
   failed: (item: Item) => Settlement;
   /** Records many results in one statement. Returns the ids of those whose claims were in force. */

@@ -3,7 +3,7 @@ import type { Lanes } from "./lanes.ts";
 
 interface KnownLaneState {
   inHand: number;
-  /** The last account that had a turn, and the last inbox of each account. */
+  /** The last account of the lane that had a turn, and the last inbox of each account, so that the next claim continues after them. */
   lastAccountId: string;
   lastInboxes: Map<string, string>;
   /** Whether the lane may have more ready rows, because the last claim filled its slots. */
@@ -18,7 +18,7 @@ export function knownLanes() {
   const states = new Map<string, KnownLaneState>();
 
   return {
-    /** Lists the lanes. Each gets at most twice its even share of the claim. */
+    /** Lists the known lanes for a claim of at most `limit` rows. Each lane gets at most twice its even share of them. */
     list(lanes: Pick<Lanes<never>, "slots" | "pace">, limit: number): KnownLane[] {
       const share = Math.max(1, Math.ceil((2 * limit) / Math.max(1, states.size)));
       return [...states].map(([lane, state]) => {
@@ -77,7 +77,10 @@ function rememberTurns(state: KnownLaneState, rows: readonly ClaimedItem[]): voi
   }
 }
 
-/** The last inboxes of the accounts that a claim of this many rows may reach: those after the last account, in order. */
+/**
+ * The last inbox of each account that a claim of at most `slots` rows may reach. These are the accounts after the last one, in order; after
+ * the end the order begins again.
+ */
 function cursors({ lastAccountId, lastInboxes }: KnownLaneState, slots: number): Record<string, string> {
   if (slots <= 0) return {};
   const enough = 2 * slots + 8;

@@ -9,15 +9,15 @@ export interface Lanes<Item> {
   strangers(): boolean;
   /** How many rows of a lane may start now; undefined for an unknown lane. */
   slots(lane: string): number | undefined;
-  /** How soon rows of a lane are expected to end. The default is `brisk`. */
+  /** How soon attempts in a lane are expected to end. The default is `brisk`. */
   pace?(lane: string): Pace;
   /** The slots that each account may take. Without it accounts have no shares. */
   shares?(): AccountShares;
-  /** Whether so few slots are free that claims may skip rows of this account or of others. */
+  /** Whether so few slots are free, for all or for this account, that claims may skip rows. */
   isHeldBack?(accountId: string): boolean;
   /** Takes a slot, if one is free. */
   enter(item: Item): Leave | undefined;
-  /** The milliseconds until a slot becomes free although no attempt ends, because slow work moves to another pool. */
+  /** The milliseconds until a slot becomes free even if no attempt ends, because slow work moves to the waiting pool. */
   slotInMs(): number | undefined;
   /** Sets a function to call for every slot that becomes free. Needed if two kinds of work share the slots. */
   onFreed?(freed: (slot: FreedSlot) => void): void;
@@ -33,8 +33,8 @@ export interface FreedSlot {
 export type Leave = (how: Leaving) => void;
 
 /**
- * The result of an attempt for its server. `answered`: it answered, with any status. `silent`: it accepted the connection and did not
- * answer. `unreached`: it accepted no connection. `unknown`: the attempt showed nothing about the server, because the address was
- * refused, a kept connection had ended, or we stopped.
+ * What an attempt has shown about its server. `answered`: it answered, with any status. `silent`: it accepted the connection and did not
+ * answer. `unreached`: it accepted no connection. `unknown`: the attempt showed nothing about the server, because the address was refused,
+ * a kept connection had ended, or we stopped.
  */
 export type Leaving = "answered" | "silent" | "unreached" | "unknown";

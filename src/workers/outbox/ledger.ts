@@ -7,8 +7,8 @@ import type { Job, OutboxDeps, SettledClaim } from "./job.ts";
 /** Records the results of attempts. */
 export interface Ledger<Settlement> {
   /**
-   * Returns the time when the row is due again: null for never, or if another process has the row now. While the database is away, the
-   * result is kept in memory. If the process ends before the database returns, the row is due when its lease ends.
+   * Records a result. Returns the time when the row is due again: null for never, or if another process has the row now. While the database
+   * is away, the result is kept in memory. If the process ends before the database returns, the row is due when its lease ends.
    */
   write(settlement: Settlement): Promise<Date | null>;
   /** Resolves once this process has recorded an attempt of the row, or at the timeout. */

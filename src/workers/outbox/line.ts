@@ -21,11 +21,13 @@ export interface Line<Item extends ClaimedItem> {
   /** The next claim. Undefined if nothing can start now. */
   ask(): Question | undefined;
   hear(question: Question, answer: Claimed<Item>): void;
-  /** Notes that a claimed row has found no slot. */
+  /** Notes that a claimed row has got no slot. */
   turnAway(item: Item): void;
   /** Gives a slot back. Returns whether a row may be waiting for it. */
   leave(item: Item, leave: () => void): boolean;
-  /** Notes that a slot is free, also one of another kind of work. Returns whether a row may be waiting for it. */
+  /**
+   * Notes that a slot has become free, perhaps by work of another kind that shares the slots. Returns whether a row may be waiting for it.
+   */
   hearOfSlot(slot: FreedSlot): boolean;
   /**
    * Notes that a row is settled. `nudgesBefore`: the number of nudges when it was claimed. Returns whether its inbox may have more rows,
@@ -54,7 +56,7 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
     sweepAfter ??= "";
   };
   const hearOfSlot = ({ lane, wasHeldBack }: FreedSlot) => {
-    // Earlier sweeps have skipped lanes whose rows all belong to accounts that had used up their share.
+    // Begins a sweep, because earlier ones have skipped lanes whose rows all belong to accounts that had used up their share.
     if (wasHeldBack) sweep();
     return isFull || wasHeldBack || sweepAfter !== undefined || known.mayHaveMore(lane);
   };
@@ -79,14 +81,15 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
       isNudged = false;
       const shares = lanes.shares?.() ?? { accounts: [], othersSlots: { brisk: limit, slow: limit, doubtful: limit } };
       const whose = { lanes: ownLanes, strangers, ...shares };
-      // Without a slot for unknown lanes, a sweep would go past the lanes that it finds and take no row of them.
+      // If unknown lanes have no slot, the claim does not sweep: the sweep would pass the lanes that it finds without taking their rows.
       return { limit, ...whose, newest, sweepAfter: strangers ? sweepAfter : undefined, claimNumber };
     },
     hear(question, { items, contended, sweptTo }) {
       isFull = items.length >= question.limit;
       if (question.newest) newestLeft = isFull && isOneOfEach(items) && items.some(isStrangeTo(question));
       if (question.sweepAfter !== undefined && question.sweepAfter === sweepAfter && !contended) {
-        // The sweep goes on even if the claim is full, else it might never reach later lanes. It returns for the lanes left out.
+        // The sweep goes on even if the claim is full, because otherwise it might never reach later lanes. At the end it begins again, for
+        // the lanes that were left out.
         hasLeftOut ||= isFull;
         sweepAfter = sweptTo ?? (hasLeftOut ? "" : undefined);
         if (sweptTo === undefined) hasLeftOut = false;
@@ -109,7 +112,10 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
   };
 }
 
-/** A claim takes one row of each lane before it takes a second of any. So only an answer with one row of each may have left lanes out. */
+/**
+ * Whether no lane has two of these rows. A claim takes one row of each lane before it takes a second one of any. So only a claim with at
+ * most one row of each lane may have left lanes out.
+ */
 function isOneOfEach(items: readonly ClaimedItem[]): boolean {
   return new Set(items.map(({ lane }) => lane)).size === items.length;
 }
@@ -131,7 +137,7 @@ function isCutByShares({ lanes, accounts, othersSlots }: Question, items: readon
   });
 }
 
-/** The claimed rows that get a slot. */
+/** Takes a slot for each claimed row, if one is free. Returns the rows that got one, each with the function that gives it back. */
 export function slotsFor<Item extends ClaimedItem>(items: readonly Item[], lanes: Lanes<Item>): Map<Item, Leave> {
   const slots = new Map<Item, Leave>();
   const heldBack = new Set<string>();
@@ -146,8 +152,8 @@ export function slotsFor<Item extends ClaimedItem>(items: readonly Item[], lanes
 }
 
 /**
- * The pause before the next claim if another process was in the way: it has a lane for a few milliseconds, or an inbox until the rows of
- * that inbox have started. Undefined if none was.
+ * The pause before the next claim if another process was in the way: it locks a lane for a few milliseconds, or keeps an inbox until the
+ * claimed rows of that inbox have started. Undefined if none was.
  */
 export function pauseMs(
   { contended, behindAnother }: Pick<Claimed<ClaimedItem>, "contended" | "behindAnother">,

@@ -13,7 +13,7 @@ export async function notifier(
   { db, log, randomBytes }: Pick<Deps, "db" | "log" | "randomBytes">,
   onWork: (kind: OutboxKind) => void,
 ): Promise<Notifier> {
-  // The embedded database has no other process.
+  // No other process can use an embedded database.
   if (db.engine === "embedded") return { notify: () => undefined, close: () => Promise.resolve() };
   const ourselves = randomBytes(8).toHex();
   const byKind = new Map<OutboxKind, Paced>();

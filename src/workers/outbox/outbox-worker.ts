@@ -23,7 +23,10 @@ export interface OutboxWorker {
   stop(graceMs: number): Promise<void>;
 }
 
-/** Claim → attempt → settle, for one kind of work. A claimed row starts at once, because only rows that can start are claimed. */
+/**
+ * Makes the worker for one kind of work: it claims rows, attempts them and records the results. A claimed row starts at once, because only
+ * rows that can start are claimed.
+ */
 export function outboxWorker<Item extends ClaimedItem, Settlement extends SettledClaim>(
   deps: OutboxDeps,
   job: Job<Item, Settlement>,
@@ -93,7 +96,7 @@ interface Parts<Item extends ClaimedItem, Settlement> {
   rounds: Rounds;
 }
 
-/** Claims rows and starts them. Returns false if there is nothing more to claim now. */
+/** Returns a function that makes one claim and starts the rows that it gets. Its result is false if there is nothing more to claim now. */
 function claimerOf<Item extends ClaimedItem, Settlement extends SettledClaim>(
   { db, now, random, claimer }: OutboxDeps,
   { kind, lanes, leaseMs, claim }: Job<Item, Settlement>,
@@ -117,7 +120,7 @@ function claimerOf<Item extends ClaimedItem, Settlement extends SettledClaim>(
   };
 }
 
-/** Starts claimed rows, releases those without a slot, and records the result of each attempt. */
+/** Returns a function that starts claimed rows, and releases those without a slot. The result of each attempt is recorded when it ends. */
 function beginnerOf<Item extends ClaimedItem, Settlement>(
   db: Db,
   lanes: Lanes<Item>,

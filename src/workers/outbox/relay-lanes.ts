@@ -12,7 +12,7 @@ export interface RelayLanesOptions {
   brisk?: PoolSize;
   /** Slots for slow mails: an attempt takes minutes if the host sends its replies octet by octet. */
   waiting?: PoolSize;
-  /** Slots of one server. */
+  /** The most slots of one server. */
   each?: number;
   slowAfterMs?: number;
   nowMs?: () => number;
@@ -45,8 +45,8 @@ const defaultBrisk: PoolSize = { common: 80, ofAccount: 50, kept: 40 };
 const defaultWaiting: PoolSize = { common: 120, ofAccount: 80, kept: 60 };
 
 /**
- * Slots for outbound mail, in two pools that accounts share (slot-pools.ts). There is a limit for all mail, one for each server, and
- * a server that is down has one slot. Servers that are slow or down use the waiting pool.
+ * Slots for outbound mail, in two pools that accounts share (slot-pools.ts). There is a limit for all mail and one for each server. A
+ * server that is down has one slot. Servers that are slow or down use the waiting pool.
  */
 export function relayLanes(options: RelayLanesOptions): Lanes<RelayRow> {
   const { serverOf, onRecovery, each = 20, slowAfterMs = 2000 } = options;
@@ -67,7 +67,7 @@ export function relayLanes(options: RelayLanesOptions): Lanes<RelayRow> {
     return Math.max(0, Math.min(own, pools.left(paceOf(server))));
   }
 
-  /** All unknown domains may lead to one relay. Its slots are then the limit for them. */
+  /** The slots for rows of unknown lanes. All lanes may lead to one relay, so the free slots of that relay are the limit. */
   const slotsOfStrangers = () => slotsAt(servers.get(serverOf("stranger.example")));
 
   function learn(server: Server, lane: string, how: Leaving, isSlow: boolean): void {

@@ -7,7 +7,10 @@ export interface Rounds {
   stop(): Promise<void>;
 }
 
-/** `failed` gets the error of a failed round. The next round starts with the next call of `goOn`. */
+/**
+ * Makes rounds that call `round`. `failed` is called with the error of a failed round; after it, the next round starts with the next call
+ * of `goOn`.
+ */
 export function roundsOf(round: () => Promise<void>, failed: (error: unknown) => void): Rounds {
   let isWanted = false;
   let isStopping = false;

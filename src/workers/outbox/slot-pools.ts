@@ -19,7 +19,7 @@ export interface SlotPools<Stay> {
   enter(pace: Pace, stay: Stay): boolean;
   leave(stay: Stay): void;
   shares(): AccountShares;
-  /** Whether so few brisk slots are free that claims may skip brisk rows of this account or of others. */
+  /** Whether so few brisk slots are free, for all or for this account, that claims may skip brisk rows. */
   isHeldBack(accountId: string): boolean;
   /** The milliseconds until work leaves the brisk pool because it is slow; 0 if a slot is free, `undefined` if unknown. */
   briskInMs(nowMs: number): number | undefined;
@@ -95,5 +95,5 @@ export function slotPools<Stay extends { accountId: string; enteredMs: number }>
 }
 
 const paces: readonly Pace[] = ["brisk", "slow", "doubtful"];
-/** An account that has no slots. */
+/** The id of no account. It stands for any account that has no slots yet. */
 const nobody = "";

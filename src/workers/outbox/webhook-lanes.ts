@@ -10,7 +10,7 @@ interface WebhookRow {
 
 const mostRemembered = 20_000;
 
-/** Slots for deliveries. A lane is an endpoint. Its URL is known from its rows. */
+/** Slots for deliveries. A lane is an endpoint. Its server is known once a row with its URL has come. */
 export function webhookLanes(
   receivers: DeliverySlots = deliverySlots(),
   nowMs: () => number = performance.now.bind(performance),

@@ -16,7 +16,7 @@ export function element<Name extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** A value in the browser's storage. If the browser forbids storage, it lasts as long as the page. */
+/** A value in the browser's storage. If the browser forbids storage, the value lasts only as long as the page. */
 export function kept(storage: () => Storage, name: string) {
   let here: string | null = null;
   try {

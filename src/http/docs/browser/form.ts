@@ -3,7 +3,7 @@ import { type Draft, isJson } from "./samples.ts";
 
 type Input = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
-/** Reads a form of the page as a request. */
+/** Fills a form of the page, checks it, and makes its request (`draft`). */
 export function requestForm(form: HTMLFormElement, base: URL) {
   const { method = "GET", path = "", type = "", needsKey } = form.dataset;
   const faultOf = (text: string) => (isJson(type) ? jsonFault(text) : undefined);
@@ -13,13 +13,13 @@ export function requestForm(form: HTMLFormElement, base: URL) {
   form.addEventListener("input", ({ target }) => own.add(target as Element));
 
   return {
-    /** The placeholders that still need values of the account. */
+    /** The names of the values of the account that the form still lacks. */
     wants(): string[] {
       const ofInputs = inputs.map(({ dataset, value }) => (value === "" ? dataset.wanted : undefined));
       const ofBody = Array.from(body?.value.matchAll(/\{(\w+)\}/g) ?? [], ([, name]) => name);
       return [...ofInputs, ...ofBody].filter((name) => name !== undefined);
     },
-    /** Fills in known values, but never over typed text. */
+    /** Fills in the known values, and `fresh` for `{fresh}`. Never replaces typed text. */
     fill(known: Known, fresh: string): void {
       const meant = (name: string) => (name === "fresh" ? fresh : name === "key" ? `try-${fresh}` : known.meant(name));
       for (const input of inputs) {
@@ -31,7 +31,7 @@ export function requestForm(form: HTMLFormElement, base: URL) {
         return value === undefined ? whole : JSON.stringify(value).slice(1, -1);
       });
     },
-    /** Shows another example body in place of the typed one. */
+    /** Chooses another example body. The next `fill` shows it, also in place of typed text. */
     choose(template: string): void {
       if (body === null) return;
       body.dataset.template = template;

@@ -1,7 +1,7 @@
 /** Parts of code that get a colour. */
 type Kind = "string" | "name" | "number" | "word" | "comment";
 
-// The end of a string is optional, so that the pattern reads each character once.
+// The end of a string is optional: otherwise the pattern would read the rest of the code again at every unclosed quote.
 const piece =
   /(?<string>"(?:[^"\\]|\\[\s\S])*"?|'(?:[^'\\]|\\[\s\S])*'?|`[^`]*`?)|(?<comment>(?:#|\/\/) [^\n]*)|(?<number>(?<![\w.:/-])\d+(?:\.\d+)?(?![\w.:/-]))|(?<word>\b(?:true|false|null|True|False|None|const|await|import|from|export|function|return|if|with|as|curl|for|def|type|func|package)\b)/g;
 

@@ -21,7 +21,7 @@ export function keyField(changed: () => void): Key {
     changed();
   };
   input.addEventListener("change", take);
-  // `read` takes the key too, so that a click into a form does not miss it.
+  // Typing only clears the status. The key is stored at `change`, `submit` and `read`.
   input.addEventListener("input", () => {
     status.textContent = "";
   });

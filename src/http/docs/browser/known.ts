@@ -63,7 +63,8 @@ export function newKnown(): Known {
     learn(answer) {
       const { data } = fieldsOf(answer);
       if (!Array.isArray(data)) return learnOne(fieldsOf(answer), false);
-      // A list begins with the newest row, which wins. It never replaces the inbox that is in use.
+      // The newest row begins a list, and is read last, so that its values win. A list of inboxes does not replace the
+      // inbox in use.
       const hasInbox = inbox !== undefined;
       for (const entry of data.toReversed()) learnOne(fieldsOf(entry), hasInbox);
     },

@@ -3,7 +3,7 @@ import type { Known } from "./known.ts";
 /** Gets JSON from the API, with the key. */
 export type Ask = (path: string) => Promise<{ status: number; body: unknown }>;
 
-/** Gets the values that a form wants from the API. Returns a name that is still missing, if there is one. */
+/** Requests the missing values of a form from the API. Returns the name of one that is still missing, or undefined. */
 export async function lookUp(wanted: readonly string[], known: Known, ask: Ask): Promise<string | undefined> {
   const missing = () => wanted.find((name) => name in remedies && known.meant(name) === undefined);
   for (const step of steps) {
@@ -20,7 +20,7 @@ const ofMail = ["message", "thread", "correspondent"];
 
 const steps: readonly { finds: readonly string[]; path: (inbox: string) => string | undefined }[] = [
   { finds: ofInbox, path: (inbox) => (inbox === "" ? "v1/inboxes?limit=1" : undefined) },
-  // An inbox that is known from its mail may have no address yet.
+  // If the inbox is known only from a mail, its address may be missing.
   { finds: ["address"], path: (inbox) => (inbox === "" ? undefined : `v1/inboxes/${inbox}`) },
   { finds: ofMail, path: listed("limit=1&direction=inbound") },
   { finds: ["message", "thread"], path: listed("limit=1") },

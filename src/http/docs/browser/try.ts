@@ -69,7 +69,10 @@ function oneForm(form: HTMLFormElement, deps: TryDeps, all: AllForms) {
     status.replaceChildren(...words);
   }
 
-  /** Asks for a second click before a request that deletes something. */
+  /**
+   * Turns the question before a request that cannot be undone on or off. While it is on, the next click sends the
+   * request.
+   */
   function ask(isNow: boolean): void {
     isAsked = isNow;
     button.textContent = isNow ? "Really send it" : label;

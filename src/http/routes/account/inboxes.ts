@@ -145,7 +145,7 @@ export function inboxes(deps: Deps) {
           },
         },
         refuses: [
-          // Answered to a replay if the inbox of the first request is deleted.
+          // A replay gets `not_found` if the inbox of the first request was deleted since.
           "not_found",
           "invalid_username",
           "invalid_idempotency_key",

@@ -102,7 +102,7 @@ const failure = Type.Object(
   { description: "Why it failed" },
 );
 
-/** Recipients and metadata, which come last. */
+/** Fields for recipients and metadata. They come last in a payload. */
 const addressingFields = {
   recipients: Type.Array(
     Type.Object({

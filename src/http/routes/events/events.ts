@@ -125,7 +125,7 @@ const EventQuery = Type.Object({
 
 const eventPath = idPath("event");
 
-/** A narrowed call reads at most this many events, because most of them may not match. */
+/** A call with filters reads at most this many events, because most of them may not match. */
 const mostRead = 10_000;
 
 /** The log of events, for callers who missed a delivery or prefer to poll (contract §10.7). */
@@ -140,7 +140,7 @@ export function events(deps: EventDeps) {
         refuseOtherDirection(query);
         const { include, ...subscription } = await askedSubscription(deps, account, query);
         const from = await askedDirection(deps, account.id, query);
-        // A call that is not narrowed reads until the page is full.
+        // Without filters every event matches, so the call reads until the page is full.
         const isNarrowed =
           query.types !== undefined || query.automated !== undefined || (subscription.inboxIds?.length ?? 0) > 1;
         const lookAt = isNarrowed ? mostRead : undefined;

@@ -64,7 +64,7 @@ export function socketSession(deps: SocketDeps, account: Account): SocketSession
   let unanswered = 0;
   const isTooFast = paceOf(messagesAtOnce);
   const subscribed = subscriptions(deps, account, { socketNow: () => socket, cutOff });
-  /** Settles when all received messages are handled, which is one after the other. */
+  /** Settles when all received messages are handled. They are handled one after the other. */
   let handling: Promise<void> = Promise.resolve();
 
   function close(reason: keyof typeof closeCodes): void {
@@ -95,7 +95,8 @@ export function socketSession(deps: SocketDeps, account: Account): SocketSession
     } catch (error) {
       const refusal = refusalOf({ error, method: "GET", path: socketPath, request_id: "" }, deps.log);
       if (refusal.details.extra?.resource === "event") close("unknown_place");
-      // An open socket would make the client wait for events that it is not subscribed to.
+      // The service failed to subscribe the client. It closes the socket, because the client would wait for events that
+      // never come.
       else if (statusOf[refusal.reason] >= 500) close("try_again_later");
       else sendJson(socket, { type: "error", code: refusal.reason, message: refusal.message });
     }
@@ -156,7 +157,7 @@ function subscriptions(deps: SocketDeps, account: Account, { socketNow, cutOff }
   async function begin(after: string | undefined, first: Wanted): Promise<EventStream> {
     const position = await startPosition(deps.streaming, account.id, after);
     const outlet = {
-      // As long as the client is fast, the kernel takes each message at once.
+      // If bytes are unsent, the client is slow: otherwise the kernel takes each message at once.
       hasRoom: () => socketNow()?.unsentBytes() === 0,
       takenBytes: () => socketNow()?.takenBytes() ?? 0,
       copies: true,
@@ -204,7 +205,7 @@ function sendJson(socket: Socket | undefined, message: object): void {
   socket?.send(JSON.stringify(message));
 }
 
-/** Makes a function that counts calls and returns whether there are more than `count` within the time. */
+/** Makes a function that counts calls and returns whether there were more than `count` of them within `withinMs`. */
 function paceOf({ count, withinMs }: { count: number; withinMs: number }): () => boolean {
   const atMs: number[] = [];
   return () => {
@@ -226,7 +227,7 @@ async function wantedBy(deps: SocketDeps, account: Account, asked: SubscribeMess
   };
 }
 
-/** Adds a subscription to the previous ones. The last `automated` counts. */
+/** Adds a subscription to the previous ones. The latest `automated` wins. */
 function merged(before: Wanted, more: Wanted, setsAutomated: boolean): Wanted {
   const wasNothing = before.types.length === 0;
   return {

@@ -29,7 +29,7 @@ export interface EventStreamDeps extends Deps {
 
 /** The size of a client's queue, and of the pieces of a larger frame. Bun buffers one more piece. */
 const queueBytes = 16 << 10;
-/** How long a client waits before it reconnects. */
+/** How long a client should wait before it reconnects. It gets this in the frame `retry`. */
 const retryMs = 1_000;
 /** How long a client may take for the rest of a large frame when the service ends its stream. */
 const mostEndingMs = 10_000;
@@ -118,7 +118,8 @@ function framesOf(deps: EventStreamDeps, { account, request, after, wanted }: As
     if (ending !== undefined) {
       if (!frames.isMidFrame()) finish(ending.reason);
     } else if (frames.unsentBytes() <= queueBytes / 2) {
-      // Fills half of the queue at a time, since a wake-up of the stream costs as much as an event.
+      // Waits until half of the queue is free: a wake-up of the stream costs as much as an event, so it should write
+      // several.
       stream?.pump();
     }
   }
@@ -133,7 +134,7 @@ function framesOf(deps: EventStreamDeps, { account, request, after, wanted }: As
 
   function end(reason: EndReason): void {
     if (frames.isMidFrame()) {
-      // The rest of the frame has to go out first.
+      // The frame `end` cannot begin inside another frame, so the rest of that frame is sent first.
       ending = { reason, deadline: setTimeout(cutOff, mostEndingMs) };
       forget();
     } else {
@@ -182,7 +183,7 @@ function framesOf(deps: EventStreamDeps, { account, request, after, wanted }: As
       if (frames.isOpen()) stream.pump();
       else stream.close();
     } catch {
-      // The client reconnects with the id of its last frame.
+      // A failure only ends the stream: the client reconnects with the id of its last frame, and misses nothing.
       frames.close();
       leave();
     }

@@ -6,7 +6,7 @@ import { named } from "../../document/schema.ts";
 import { instant, nextCursor, nullable, oneOf, pageQuery, text } from "../../shell/models.ts";
 import { cursorParameter } from "../../shell/parameters.ts";
 
-/** The default time for which the old secret also signs. */
+/** How long the old secret still signs after a rotation, by default. */
 export const defaultOverlapSeconds = 86_400;
 
 export const webhookUrl = text({
@@ -127,7 +127,7 @@ const LastDelivery = named(
 
 const aboutLast = { description: "The last attempt to deliver an event; null if there was none" };
 
-/** It stands behind the fields that were there before it, also behind a secret. */
+/** A newer field than the others, so it comes after all of them, also after `secret`. */
 export const lastDelivery = nullable(LastDelivery, aboutLast);
 
 /** The field `lastDelivery` in an answer that usually shows a new endpoint: its example is null. */

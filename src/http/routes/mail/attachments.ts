@@ -16,8 +16,8 @@ import { lengthAlone, type StoredBytesDeps, storedBytes, untrustedHeaders } from
 export interface AttachmentDeps extends ReadingDeps, StoredBytesDeps, AuthenticateCaller {}
 
 /**
- * Downloads of attachments. Mounted open, because a signed URL needs no key; without a signature the key is checked
- * here.
+ * Downloads of attachments. They are mounted without the guard, because a signed URL needs no key; without a signature
+ * the key is checked here.
  */
 export function attachments(deps: AttachmentDeps) {
   return new Elysia({ prefix: "/v1/attachments", tags: ["Attachments"] }).get(
@@ -78,7 +78,7 @@ interface Named {
   filename: string;
 }
 
-/** Checks the signature, or the key if there is no signature. A key does not make up for a wrong signature. */
+/** Checks the signature, or the key if there is no signature. A wrong signature is refused even with a valid key. */
 async function permittedAttachment(deps: AttachmentDeps, request: Request, named: Named): Promise<StoredAttachment> {
   const parameters = new URL(request.url).searchParams;
   const signature = parameters.get("signature");
@@ -120,7 +120,8 @@ async function answerWith(deps: AttachmentDeps, request: Request, attachment: St
   const asked = request.headers;
   if (matchesEntityTag(asked.get("if-none-match"), entityTag)) return new Response(null, { status: 304, headers });
 
-  // A range counts only for GET (RFC 9110 §14.2), and only if the caller's part has the same entity tag (§13.1.5).
+  // A range counts only for GET (RFC 9110 §14.2), and only if `If-Range` is missing or has the current entity tag
+  // (§13.1.5).
   const ifRange = asked.get("if-range");
   const mayBePart = request.method === "GET" && (ifRange === null || ifRange === entityTag);
   const range = parseRange(mayBePart ? asked.get("range") : null, sizeBytes);

@@ -152,7 +152,7 @@ const messageFields = {
   }),
 };
 
-/** A single message always has the extracted fields. */
+/** A message that is returned alone. Unlike a message of a list, it always has the extracted fields. */
 export const Message = named(
   "Message",
   Type.Object({ ...messageFields, ...extractedFields }, { description: "An inbound or outbound email" }),
@@ -166,7 +166,7 @@ export const ListedMessage = named(
   ),
 );
 
-/** The words of `include` for lists of messages. */
+/** The words that `include` accepts for lists of messages, and the fields that each adds. */
 export const messageIncludes = {
   extracted: "`codes`, `links`, `extractedText` and `extractedHtml` of each message",
 } as const;

@@ -217,7 +217,7 @@ async function askedPage(deps: MessagesDeps, asked: MessagesQuery, terms: WordTe
     if (page !== undefined) return page;
   }
   const totals = await ownedTotals(deps, accountId, inboxId);
-  // Message numbers do not help if a thread is combined with another filter.
+  // A thread with a further filter is a search too, because message numbers cannot find its pages.
   if (isSearch || (threadId !== undefined && (isBetween || direction !== undefined))) {
     return searchPage({ db, log: deps.log }, totals, { ...terms, direction, threadId }, asked);
   }
@@ -248,7 +248,7 @@ function termsOf(query: Parameters): WordTerms {
   };
 }
 
-/** All filters of a list. A cursor is valid only for the same filters. */
+/** All filters of a list, without its limit and offset. A cursor is valid only for the same filters. */
 function questionOf(inboxId: string, query: Parameters): unknown {
   const { limit: _limit, offset: _offset, ...filters } = filtersOf(query);
   return [inboxId, filters, termsOf(query)];

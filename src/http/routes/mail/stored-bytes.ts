@@ -7,7 +7,7 @@ import { chunkBytes } from "../../../store/mail/sources.ts";
 import type { Fill } from "../../../store/mail/spool.ts";
 
 export interface StoredBytesDeps {
-  /** Files in which large answers are assembled. */
+  /** Temporary files in which large answers are assembled. */
   answerFiles: AnswerFiles;
 }
 
@@ -70,7 +70,10 @@ export function lengthAlone(sizeBytes: number): ReadableStream {
   });
 }
 
-/** Headers for a stranger's bytes: they forbid type sniffing, scripts, caching by proxies, and sending a referrer. */
+/**
+ * Response headers for bytes that a stranger sent: they forbid type sniffing, scripts, caching by proxies, and sending
+ * a referrer.
+ */
 export const untrustedHeaders = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "sandbox",

@@ -21,7 +21,7 @@ export interface WaitingDeps extends ReadingDeps {
   mayTakeLong: (request: Request) => void;
 }
 
-/** A wait also finds mail of the last minute, which may have arrived before the request. */
+/** Without `since` and `after`, a wait also finds mail that arrived up to a minute before the request. */
 const defaultSinceMs = 60_000;
 
 const WaitParameters = Type.Object({

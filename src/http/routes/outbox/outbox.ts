@@ -102,7 +102,7 @@ export function outbox(deps: Deps) {
             ),
           ),
         },
-        // Answered for an inbox of another account.
+        // `not_found` for an inbox of another account.
         refuses: ["not_found"],
       }),
     )

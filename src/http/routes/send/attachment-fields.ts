@@ -82,18 +82,18 @@ export const fileFields = {
   ),
 };
 
-/** Faults of attachments that have the right types. */
+/** The faults of the attachments in a request. Empty if a type is wrong, because the schema reports that. */
 export function faultsOfAttachments(asked: unknown): Fault[] {
   return isAttachments(asked) ? attachmentFaults(asked) : [];
 }
 
-/** Faults of attachments together with the files of their form. */
+/** The faults that a form's attachments have together with its files, such as too many of both. */
 export function faultsBesideForm(asked: readonly AskedAttachment[], inForm: readonly SentAttachment[]): Fault[] {
   if (asked.length + inForm.length > mostAttachments) return [{ pointer: "#/attachments", detail: attachmentsRule }];
   return faultsBeside(asked, inForm);
 }
 
-/** Whether the types are right. The schema reports wrong ones. */
+/** Whether the attachments have the right types and are not too many. The schema reports both faults. */
 function isAttachments(asked: unknown): asked is AskedAttachment[] {
   return Array.isArray(asked) && asked.length <= mostAttachments && asked.every(isAttachment);
 }

@@ -11,7 +11,7 @@ export interface TEmailAddress extends TSchema {
 /** A symbol, so that the document leaves it out. */
 const ownDomainKey = Symbol("own domain");
 
-/** A bare address that mail can be sent to. `ownDomain` is accepted without a dot. */
+/** The schema of an address without a name. Its domain needs a dot, unless it is `ownDomain`. */
 export function emailAddress(ownDomain: string, options: { description: string; examples: string[] }): TEmailAddress {
   const schema = {
     ...options,

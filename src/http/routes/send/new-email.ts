@@ -184,7 +184,10 @@ export interface ReadEmail {
   attachments: readonly AskedAttachment[] | undefined;
 }
 
-/** Reads an email, and finds faults between its fields and in those that the domain parses. */
+/**
+ * Reads an email, and finds the faults that a schema cannot: between fields, and in addresses, headers, attachments,
+ * metadata and the name.
+ */
 export function readEmail(fields: Readonly<Record<string, unknown>>, rules: RecipientRules): FieldsRead<ReadEmail> {
   // The schema reports fields of the wrong type.
   const asked = fields as NewEmail;

@@ -13,7 +13,7 @@ import { emailAddress } from "./email-address.ts";
 
 const instantRule = `must be an RFC 3339 date-time of ${yearsOfInstants}`;
 
-/** A request may add at most this many. */
+/** A request may add at most this many suppressions. */
 const mostAtOnce = 1000;
 
 const instantText = (more: { description?: string } = {}) =>

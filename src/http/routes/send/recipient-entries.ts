@@ -10,8 +10,8 @@ export interface TEntries extends TSchema {
 }
 
 /**
- * One address, bare or as `Jane Doe <jane@example.com>`, or a list of these and of objects with an address and a name. The domain validates
- * the addresses.
+ * The schema of recipients: one address, bare or as `Jane Doe <jane@example.com>`, or a list of these and of objects
+ * with an address and a name. The domain validates the addresses.
  */
 export function recipientEntries(options: { description: string; examples: unknown[]; atLeast: 0 | 1 }): TEntries {
   const { atLeast, ...shown } = options;
@@ -49,7 +49,7 @@ export interface TTexts extends TSchema {
   static: Record<string, string>;
 }
 
-/** An object whose values are strings. */
+/** The schema of an object whose values are strings. */
 export function texts(options: { description: string; examples: unknown[] }): TTexts {
   const schema = {
     ...options,

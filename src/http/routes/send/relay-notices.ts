@@ -67,7 +67,7 @@ const GenericNotice = Type.Object(
 
 const GenericNotices = Type.Array(GenericNotice, { maxItems: 1000, error: "must be at most 1000 notices" });
 
-/** The notice of `generic`. Other relays have their own formats. */
+/** The body for the OpenAPI document: a notice with RELAY_NOTICES=generic. Other relays have their own formats. */
 const ShownNotice = named(
   "RelayNotice",
   Type.Object(GenericNotice.properties, {
@@ -88,7 +88,10 @@ const ShownNotice = named(
   }),
 );
 
-/** Mounted open: the relay has no API key and authenticates in its own way. */
+/**
+ * Takes the notices of the relay. It is mounted without the guard, because the relay has no API key and authenticates
+ * in its own way.
+ */
 export function relayNotices(deps: RelayNoticesDeps) {
   return new Elysia({ tags: ["Relay"] }).post(
     relayNoticesPath,
@@ -154,7 +157,7 @@ function noticesIn(provider: NoticeSource["provider"], proven: unknown): ReadNot
   };
 }
 
-/** Whether a notice has an unknown kind, such as opens and clicks. */
+/** Whether a notice has a kind that we do not use, such as an open or a click. */
 function isOfOtherKind(notice: unknown): boolean {
   const kind = textAt(notice, "kind");
   return kind !== undefined && !kinds.some((known) => known === kind);

@@ -96,7 +96,10 @@ function textOf(bytes: Uint8Array): string {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The JSON value of a field. A text that does not fit its field stays a text, and the schema refuses it. */
+/**
+ * The value that a form field has in JSON: a list, a boolean or a text. A text that does not fit its field stays a
+ * text, and the schema refuses it.
+ */
 function jsonValue(name: string, values: readonly string[]): unknown {
   const [only = "", ...others] = values;
   if (others.length > 0) {

@@ -23,7 +23,7 @@ import { takenForms } from "./taken-forms.ts";
 
 type Answering = Refused["set"];
 
-/** `destinations`: how many rows the message has in the outbox. */
+/** Waits for the first attempts at a message. `destinations` is the number of its rows in the outbox. */
 export type Settled = (messageId: string, timeoutMs: number, destinations: number) => Promise<void>;
 
 export interface SendDeps extends SendingWithFiles {
@@ -72,14 +72,17 @@ export function send(deps: SendDeps) {
   const owners = inboxOwners(deps);
   const rules = { mailDomain: deps.mailDomain, max: deps.recipientsMax };
 
-  /** Adds the remaining limits of the inbox to an answer (contract §5.3). */
+  /** Adds the headers with the remaining limits of the inbox to an answer (contract §5.3). */
   function addLimits(set: Answering, plan: Plan, usage: SendUsage): void {
     for (const [name, value] of Object.entries(rateLimitFields(usage, deps.limits[plan], deps.now()))) {
       set.headers[name.toLowerCase()] = value;
     }
   }
 
-  /** Reads the usage if the refusal does not have it. If the inbox is deleted meanwhile, the answer is `not_found`. */
+  /**
+   * Adds the limits to the answer of a refused send. Reads the usage if it is not `known`. Returns `not_found` if the
+   * inbox was deleted meanwhile.
+   */
   async function refused({ account, params, set }: Refused, refusal: Refusal, known?: SendUsage): Promise<Refusal> {
     const inboxId = params.id ?? "";
     const usage = known ?? (await sendUsage(deps, account, inboxId));
@@ -157,7 +160,9 @@ export function send(deps: SendDeps) {
 
 const limitHeaders = { RateLimit: "What remains of each limit", "RateLimit-Policy": "The limits of the inbox" };
 
-/** Preferences are a list, and each may have parameters (RFC 7240). */
+/**
+ * Whether `Prefer` has `respond-async`. The header is a list of preferences, and each may have parameters (RFC 7240).
+ */
 function prefersNoWait(request: Request): boolean {
   const preferences = request.headers.get("prefer")?.toLowerCase().split(",") ?? [];
   return preferences.some((preference) => preference.split(";")[0]?.trim() === "respond-async");
@@ -183,7 +188,7 @@ async function firstAttempts(
   return message;
 }
 
-/** Remembers the accounts of inboxes: each send needs them, and they change only when an inbox is deleted. */
+/** Remembers which account owns an inbox: each send checks this, and it changes only when the inbox is deleted. */
 interface InboxOwners {
   /** Throws if the account has no such inbox. A remembered inbox may have been deleted meanwhile. */
   check(accountId: string, inboxId: string): Promise<void>;

@@ -9,7 +9,7 @@ import { faultsBesideForm } from "./attachment-fields.ts";
 import type { ReadEmail } from "./new-email.ts";
 import { readSendForm } from "./send-form.ts";
 
-/** Sends mail with files, which are in a form or are named in a request. */
+/** Reads send requests that are forms (`take`), and sends mail with or without files (`send`). */
 export function takenForms(deps: SendingWithFiles) {
   /** The files of requests that are forms, until they are sent or refused. */
   const formsTaken = new WeakMap<Request, FormFiles>();
