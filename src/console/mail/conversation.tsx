@@ -76,6 +76,7 @@ export function Conversation({ threadId, onFound }: ConversationProps) {
           </button>
         )}
       </header>
+      <LoadState of={thread} />
       {total > messages.length && (
         <button type="button" class="earlier" onClick={() => setPages(pages + 1)}>
           Show {Math.min(perPage, total - messages.length)} of {formatCount(total - messages.length, "earlier message")}

@@ -1,7 +1,10 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { InboxdError } from "../api.ts";
 
 export interface Loaded<Value> {
+  /** The last loaded value. A fault that may pass keeps it; any other fault, such as 404, drops it. */
   value: Value | undefined;
+  /** The fault of the last request; undefined if it succeeded. */
   error: unknown;
   /** Whether nothing was loaded within 200 ms. A placeholder is then shown. */
   isSlow: boolean;
@@ -13,8 +16,13 @@ export interface Loaded<Value> {
 }
 
 const slowMs = 200;
+const firstRetryMs = 1_000;
+const longestRetryMs = 30_000;
 
-/** Loads a value, and loads it again when `dependsOn` changes. Responses to earlier requests are ignored. */
+/**
+ * Loads a value, and loads it again when `dependsOn` changes. Responses to earlier requests are ignored. After a fault that may pass it
+ * tries again by itself, at first after a second, then after twice as long each time, at most 30 s.
+ */
 export function useLoaded<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
   dependsOn: readonly unknown[],
@@ -28,22 +36,35 @@ export function useLoaded<Value>(
     setShown(nothingYet);
     const controller = new AbortController();
     const { signal } = controller;
+    let retry: ReturnType<typeof setTimeout> | undefined;
+    let retryMs = firstRetryMs;
+    signal.addEventListener("abort", () => clearTimeout(retry));
     reload.current = oneAtATime(async () => {
+      clearTimeout(retry);
       if (signal.aborted) return;
       const timer = setTimeout(() => setShown((last) => ({ ...last, isSlow: last.value === undefined })), slowMs);
       signal.addEventListener("abort", () => clearTimeout(timer));
-      const next = await latest
+      const { value, error } = await latest
         .current(signal)
-        .then((value) => ({ value, error: undefined, isSlow: false }))
-        .catch((error: unknown) => ({ value: undefined, error, isSlow: false }));
+        .then((value) => ({ value, error: undefined }))
+        .catch((error: unknown) => ({ value: undefined, error }));
       clearTimeout(timer);
-      if (!signal.aborted) setShown(next);
+      if (signal.aborted) return;
+      const passes = mayPass(error);
+      setShown((last) => ({ value: passes ? last.value : value, error, isSlow: false }));
+      if (passes) retry = setTimeout(reload.current, retryMs);
+      retryMs = passes ? Math.min(2 * retryMs, longestRetryMs) : firstRetryMs;
     });
     reload.current();
     return () => controller.abort();
   }, dependsOn);
 
   return { ...shown, reload: useCallback(() => reload.current(), []) };
+}
+
+/** Whether the same request may succeed later: there was no answer, or the service was busy or away. */
+function mayPass(error: unknown): boolean {
+  return error instanceof InboxdError && (error.status === 0 || error.status === 429 || error.status >= 500);
 }
 
 const nothingYet = { value: undefined, error: undefined, isSlow: false };
