@@ -38,6 +38,8 @@ export const Inbox = {
   address: Type.String(),
   externalId: nullable(Type.String()),
   createdAt: Type.String(),
+  unreadThreads: Type.Integer(),
+  lastMessageAt: nullable(Type.String()),
 };
 
 const Automated = nullable(Type.Object({ kind: oneOf(automatedKinds), reasons: Type.Array(Type.String()) }));

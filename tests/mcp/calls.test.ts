@@ -79,6 +79,8 @@ describe.each(ways)("By %s, in %s, the official client", (_, era, open) => {
       address: "ada@inbox.localhost",
       externalId: "user-7",
       createdAt: expect.any(String),
+      unreadThreads: 0,
+      lastMessageAt: null,
     });
     expect(await model.call("list_inboxes", { external_id: "user-7" })).toEqual({ inboxes: [made], total: 1 });
 

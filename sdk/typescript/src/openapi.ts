@@ -1883,6 +1883,13 @@ export interface components {
              * @example 2026-03-20T09:00:00.000Z
              */
             createdAt: string;
+            /**
+             * @description The number of its unread threads
+             * @example 1
+             */
+            unreadThreads: number;
+            /** @description When its last message was received or accepted for sending; null if it has none */
+            lastMessageAt: string | null;
         };
         /** @description An inbox was created */
         InboxCreated: {
@@ -4689,7 +4696,9 @@ export interface operations {
                      *           "id": "inb_01km57j4m0eh7awf6pjemv292z",
                      *           "address": "ada@inbox.localhost",
                      *           "externalId": "user-7",
-                     *           "createdAt": "2026-03-20T09:00:00.000Z"
+                     *           "createdAt": "2026-03-20T09:00:00.000Z",
+                     *           "unreadThreads": 1,
+                     *           "lastMessageAt": "2026-03-21T10:05:00.000Z"
                      *         }
                      *       ],
                      *       "total": 1
@@ -4818,7 +4827,9 @@ export interface operations {
                      *       "id": "inb_01km57j4m0eh7awf6pjemv292z",
                      *       "address": "ada@inbox.localhost",
                      *       "externalId": "user-7",
-                     *       "createdAt": "2026-03-20T09:00:00.000Z"
+                     *       "createdAt": "2026-03-20T09:00:00.000Z",
+                     *       "unreadThreads": 1,
+                     *       "lastMessageAt": "2026-03-21T10:05:00.000Z"
                      *     }
                      */
                     "application/json": components["schemas"]["Inbox"];
@@ -4994,7 +5005,9 @@ export interface operations {
                      *       "id": "inb_01km57j4m0eh7awf6pjemv292z",
                      *       "address": "ada@inbox.localhost",
                      *       "externalId": "user-7",
-                     *       "createdAt": "2026-03-20T09:00:00.000Z"
+                     *       "createdAt": "2026-03-20T09:00:00.000Z",
+                     *       "unreadThreads": 1,
+                     *       "lastMessageAt": "2026-03-21T10:05:00.000Z"
                      *     }
                      */
                     "application/json": components["schemas"]["Inbox"];

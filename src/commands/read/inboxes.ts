@@ -25,8 +25,9 @@ export function inboxCommands(program: Command): void {
         .page(),
     (page, calendar, { offset }) => {
       printMoreByOffset(page, offset);
-      return page.data.map(({ id, address, externalId, createdAt }) => {
-        return { created: shortTime(createdAt, calendar), address, externalId, id };
+      return page.data.map(({ id, address, externalId, createdAt, unreadThreads, lastMessageAt }) => {
+        const last = lastMessageAt === null ? null : shortTime(lastMessageAt, calendar);
+        return { created: shortTime(createdAt, calendar), address, unread: unreadThreads, last, externalId, id };
       });
     },
   );
@@ -48,6 +49,10 @@ async function remove(inbox: string, server: ServerOptions): Promise<object> {
   return { id, address, deleted: true };
 }
 
-function whole({ createdAt, ...inbox }: Schemas["Inbox"], calendar: Calendar): object {
-  return { ...inbox, createdAt: fullTime(createdAt, calendar) };
+function whole({ createdAt, lastMessageAt, ...inbox }: Schemas["Inbox"], calendar: Calendar): object {
+  return {
+    ...inbox,
+    createdAt: fullTime(createdAt, calendar),
+    lastMessageAt: lastMessageAt === null ? null : fullTime(lastMessageAt, calendar),
+  };
 }

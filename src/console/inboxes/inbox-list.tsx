@@ -9,7 +9,7 @@ import { Confirm } from "../parts/confirm.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { LoadState } from "../parts/load-state.tsx";
-import { mapAtMost, useLoaded } from "../parts/loaded.ts";
+import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { Time } from "../parts/time.tsx";
@@ -23,9 +23,7 @@ export function InboxList() {
   const [toDelete, setToDelete] = useState<Schemas["Inbox"] | undefined>(undefined);
   const inboxes = useLoaded(() => inboxd.inboxes.list({ limit: pageSize, offset }).page(), [offset]);
   const listed = inboxes.value?.data ?? [];
-  const unread = useLoaded(() => unreadCounts(may("read") ? listed : []), [listed.map(({ id }) => id).join()]);
-  useReloadOn((event) => event.startsWith("inbox."), inboxes.reload);
-  useReloadOn((event) => event === "message.received", unread.reload);
+  useReloadOn((event) => event.startsWith("inbox.") || event === "message.received", inboxes.reload);
 
   async function remove({ id, address }: Schemas["Inbox"]) {
     try {
@@ -69,7 +67,7 @@ export function InboxList() {
                   {inbox.externalId !== null && <> · {inbox.externalId}</>}
                 </span>
               </a>
-              <Unread count={unread.value?.get(inbox.id)} />
+              {may("read") && <Unread count={inbox.unreadThreads} />}
               <CopyButton text={inbox.address} what={`Copy ${inbox.address}`} />
               {may("manage") && (
                 <button
@@ -103,21 +101,13 @@ export function InboxList() {
   );
 }
 
-function Unread({ count }: { count: number | undefined }) {
-  if (count === undefined || count === 0) return <span class="unread-count" />;
+function Unread({ count }: { count: number }) {
+  if (count === 0) return <span class="unread-count" />;
   return (
     <span class="unread-count">
       <strong>{formatNumber(count)}</strong> unread
     </span>
   );
-}
-
-async function unreadCounts(inboxes: readonly Schemas["Inbox"][]): Promise<Map<string, number>> {
-  const counts = await mapAtMost(inboxes, async ({ id }) => {
-    const { total } = await inboxd.threads.list(id, { is_read: false, limit: 1 }).page();
-    return [id, total] as const;
-  });
-  return new Map(counts);
 }
 
 export function newInboxCommand(): string {

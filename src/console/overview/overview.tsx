@@ -21,7 +21,7 @@ const outboundTexts = {
 /** The first screen: is there new mail, does mail go out, is anything broken? */
 export function Overview() {
   const inboxes = useLoaded(() => inboxd.inboxes.list({ limit: 100 }).page(), []);
-  useReloadOn((event) => event.startsWith("inbox."), inboxes.reload);
+  useReloadOn((event) => event.startsWith("inbox.") || event === "message.received", inboxes.reload);
   const listed = inboxes.value?.data ?? [];
   const outbound = account.value?.outbound ?? "sandbox";
   return (

@@ -45,7 +45,15 @@ export async function createInbox(deps: Deps, request: NewInbox): Promise<Create
     const today = made?.inboxesMadeOn === day ? made.inboxesMade : 0;
     const username = await takeName(tx, names, id, createdAt);
     refuseOverInboxLimit({ day, today }, deps.limits[account.plan], createdAt);
-    const inbox: Inbox = { id, accountId: account.id, username, externalId: externalId ?? null, createdAt };
+    const inbox: Inbox = {
+      id,
+      accountId: account.id,
+      username,
+      externalId: externalId ?? null,
+      createdAt,
+      unreadCount: 0,
+      lastMessageAt: null,
+    };
     await insertInbox(tx, inbox);
     await markInboxMade(tx, account.id, day);
     const hasDeliveries = await insertEvents(tx, [inboxEvent(deps, "inbox.created", inbox, createdAt)]);

@@ -1,12 +1,12 @@
 import type { NewEvent } from "../../domain/events/event-types.ts";
-import type { Inbox } from "../../store/account/inboxes.ts";
+import type { InboxIdentity } from "../../store/account/inboxes.ts";
 import type { Deps } from "../deps.ts";
 
 /** The event that an inbox was created or deleted. It has the data of the inbox, whose row may be deleted before the event is read. */
 export function inboxEvent(
   { newId, mailDomain }: Pick<Deps, "newId" | "mailDomain">,
   type: "inbox.created" | "inbox.deleted",
-  { id, accountId, username, externalId, createdAt }: Inbox,
+  { id, accountId, username, externalId, createdAt }: InboxIdentity,
   occurredAt: Date,
 ): NewEvent {
   const address = `${username}@${mailDomain}`;

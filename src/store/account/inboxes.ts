@@ -6,8 +6,13 @@ import { insertRows, recordSet } from "../rows.ts";
 import { inboxes } from "../schema.ts";
 import { inboxTotals, totalsOf } from "./inbox-totals.ts";
 
-const inboxFields = selected(inboxes, "i", ["id", "accountId", "username", "externalId", "createdAt"]);
+const identity = ["id", "accountId", "username", "externalId", "createdAt"] as const;
+const identityFields = selected(inboxes, "i", identity);
+const inboxFields = selected(inboxes, "i", [...identity, "unreadCount", "lastMessageAt"]);
 
+export type InboxIdentity = Selected<typeof identityFields>;
+
+/** An inbox with the number of its unread threads and the time of its last message. */
 export type Inbox = Selected<typeof inboxFields>;
 
 export async function findInbox(db: Db, accountId: string, id: string): Promise<Inbox | undefined> {
@@ -21,13 +26,13 @@ const inboxOfAccount = statement<Inbox>(
 );
 
 /** Finds the inbox that receives mail for a username. */
-export async function findInboxByUsername(db: Db, username: string): Promise<Inbox | undefined> {
+export async function findInboxByUsername(db: Db, username: string): Promise<InboxIdentity | undefined> {
   const [inbox] = await inboxOfUsername(db, { username });
   return inbox;
 }
 
-const inboxOfUsername = statement<Inbox>(
-  sql`select ${inboxFields} from addresses a join inboxes i on i.id = a.inbox_id
+const inboxOfUsername = statement<InboxIdentity>(
+  sql`select ${identityFields} from addresses a join inboxes i on i.id = a.inbox_id
       where a.username = ${sql.placeholder("username")} and i.deleted_at is null`,
 );
 

@@ -25,6 +25,10 @@ const InboxShape = named(
         description: "Your own id for its owner, if you gave one",
       }),
       createdAt: instant({ description: "When it was created", examples: [examples.inboxCreatedAt] }),
+      unreadThreads: Type.Integer({ description: "The number of its unread threads", examples: [1] }),
+      lastMessageAt: nullable(instant({ examples: [examples.receivedAt] }), {
+        description: "When its last message was received or accepted for sending; null if it has none",
+      }),
     },
     { description: "An inbox: an email address that sends and receives" },
   ),
@@ -202,6 +206,14 @@ export function inboxes(deps: Deps) {
     );
 }
 
-function toInbox({ id, username, externalId, createdAt }: Inbox, mailDomain: string) {
-  return { id, address: `${username}@${mailDomain}`, externalId, createdAt: createdAt.toISOString() };
+function toInbox(inbox: Inbox, mailDomain: string) {
+  const { id, username, externalId, createdAt, unreadCount, lastMessageAt } = inbox;
+  return {
+    id,
+    address: `${username}@${mailDomain}`,
+    externalId,
+    createdAt: createdAt.toISOString(),
+    unreadThreads: unreadCount,
+    lastMessageAt: lastMessageAt?.toISOString() ?? null,
+  };
 }
