@@ -27,7 +27,7 @@ const usualCare: Care = {
 export const careSettings = [
   // Vacuum freezes a page when it first sees it, so that no later vacuum has to read a whole table.
   "vacuum_freeze_min_age=0",
-  // Statistics read 3,000 rows, in 20 ms; the default of 30,000 takes 230 to 700 ms.
+  // The statistics of a table then read 3,000 rows, in 20 ms. With the default of 100 they read 30,000, in 230 to 700 ms.
   "default_statistics_target=10",
 ];
 

@@ -79,7 +79,7 @@ export function connectPostgres(options: PostgresOptions, { onClose, onNotify }:
     return answer;
   }
 
-  /** Passes bytes without a type, so that the server infers it. The driver would declare them as `bytea`, but they may also be an array. */
+  /** Passes bytes without a type, so that the server infers it. The driver would declare them as `bytea`, but they may encode an array. */
   function untyped(value: WireValue): WireParameter {
     return value instanceof Uint8Array ? driver.typed(value as Uint8Array<ArrayBuffer>, 0) : value;
   }

@@ -9,8 +9,8 @@ const mostAncestors = 50;
 
 /**
  * The ids that can decide the thread, the strongest first, without duplicates. In-Reply-To wins over References. Within References the last
- * entry is the direct parent (RFC 5322 §3.6.4), so we walk backwards: when a sender has merged two conversations, the reply joins the nearer
- * one.
+ * entry is the direct parent (RFC 5322 §3.6.4), so they are read from the last to the first: if a sender
+ * has merged two conversations, the reply joins that of its direct parent.
  */
 export function namedAncestors({ inReplyTo, references }: ThreadingHeaders): string[] {
   return nearestAndRoot([...new Set([...inReplyTo, ...references.toReversed()])], mostAncestors);

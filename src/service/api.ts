@@ -61,7 +61,7 @@ interface ApiParts {
   workers: Workers;
   htmlOfMarkdown: HtmlOfMarkdown;
   listeners: Listeners;
-  /** What the route of the metrics needs, if metrics are served. */
+  /** The dependencies of the metrics route; undefined if metrics are not served. */
   numbers: Omit<MetricsDeps, "token"> | undefined;
   serviceId: string;
   baseUrl: () => string;

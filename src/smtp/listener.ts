@@ -36,8 +36,8 @@ export interface SmtpListener {
   /** Closes the listening socket. Open sessions continue. */
   stopAccepting(): void;
   /**
-   * Stops accepting, and ends each session with 421 4.3.2: at once, or after the reply if it waits for the door or is in DATA. Sessions
-   * that are left after `graceMs` are closed.
+   * Accepts no more connections, and ends each session with 421 4.3.2: at once, or after its reply if it waits for the service (`SmtpDoor`)
+   * or receives a mail (DATA). Closes the sessions that are still open after `graceMs`.
    */
   stop(graceMs: number): Promise<void>;
 }

@@ -102,7 +102,7 @@ function beginsLikeAutoReply(text: string): boolean {
   );
 }
 
-/** The subject without `[EXTERNAL]` and the like, at most two of them. */
+/** The subject without tags such as `[EXTERNAL]` at its beginning, of which it removes at most two. */
 function behindTags(text: string): string {
   return text.replace(/^\[[^\]]{0,40}\] ?(?:\[[^\]]{0,40}\] ?)?/, "");
 }

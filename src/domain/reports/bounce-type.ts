@@ -45,7 +45,10 @@ export function mostSpecific(codes: readonly string[]): string | undefined {
   return ranked.find(({ rank }) => rank === most)?.code;
 }
 
-/** 0 for `x.0.0`, `x.5.0` and `5.0.9xx`, which say no more than their class; 1 for a subject alone; 2 for a subject with a detail. */
+/**
+ * How much a code says beyond its class (RFC 3463 §2). 0: nothing, as `x.0.0`, `x.5.0` and `5.0.9xx`. 1: it has a subject. 2: it has a
+ * subject and a detail.
+ */
 function specificity(code: string): number {
   const [, subject = 0, detail = 0] = code.split(".").map(Number);
   if (subject === 0 || (subject === 5 && detail === 0)) return 0;

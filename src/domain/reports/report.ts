@@ -32,7 +32,7 @@ export interface MailReport {
   source: "dsn" | "arf";
   /** Never empty. */
   recipients: RecipientReport[];
-  /** The canonical Message-IDs of the mail, from the returned headers or the reporter. */
+  /** The canonical Message-IDs of the reported mail, from its returned headers or from fields of the reporting server. */
   messageIds: string[];
   /** The ENVID that we gave the envelope (RFC 3461 §4.4). */
   envelopeId: string | undefined;

@@ -90,7 +90,7 @@ export function writtenEvent(payload: { event: string; event_id: string }): Writ
 /** A written event; `gone` if its message is deleted. */
 export type Written = WrittenEvent | "gone";
 
-/** The written events of one account, by their id and what they include. */
+/** The events of one account whose JSON is in memory, by the id of the event and its words of `include`. */
 export interface WrittenMemory {
   /** Whether the event is written or being written. */
   has(id: string, include: readonly IncludeWord[]): boolean;

@@ -102,7 +102,7 @@ async function feed(
   parser.end();
 }
 
-/** Calls `onTaken` for each chunk, which makes room for another. */
+/** Yields the chunks of a part. Calls `onTaken` for each, so that the next one is written. */
 async function* notifying(bytes: AsyncIterable<Uint8Array>, onTaken: () => void): AsyncGenerator<Uint8Array> {
   for await (const piece of bytes) {
     onTaken();

@@ -50,7 +50,10 @@ interface Charset {
   decode: (bytes: Buffer) => string;
 }
 
-/** True if bytes that are valid UTF-8 (`unicode`) contradict the charset of their label, which decodes them to `named`. */
+/**
+ * True if bytes that are valid UTF-8 are probably UTF-8, although their label names another charset. `unicode` is their text in UTF-8, `named`
+ * their text in the charset of the label.
+ */
 function contradicts(unicode: string, kind: Charset["kind"], named: string): boolean {
   if (kind === "letters") return likelyLetter.test(unicode);
   if (kind === "wide") return !unicode.includes("\0");

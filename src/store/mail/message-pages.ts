@@ -38,7 +38,7 @@ export interface ShownMessage extends Selected<typeof ofMessage> {
   position: number;
   bodyText: string;
   bodyHtml: string | null;
-  /** The attachments in order, in a list only the first `mostListedAttachments`. Null if there are none. */
+  /** The attachments in order; null if there are none. In a list, each message has only its first `mostListedAttachments`. */
   attachments: ListedAttachment[] | null;
   /** Null for an inbound message. */
   recipients: RecipientOutcome[] | null;

@@ -178,7 +178,10 @@ export async function listAnsweredMessages(db: Db, ids: readonly string[]): Prom
   );
 }
 
-/** Lists the addresses of the last messages of each thread, newest first, without failed ones. Bcc addresses are only in `recipients`. */
+/**
+ * Lists the addresses in the last messages of each thread, the newest message first. It leaves out failed messages. Bcc addresses come from
+ * the table `recipients`, because `messages` does not have them.
+ */
 export async function listPartiesInThreads(db: Db, threadIds: readonly string[]): Promise<PartiesInThread[]> {
   return query<PartiesInThread>(
     db,

@@ -157,7 +157,7 @@ function subscriptions(deps: SocketDeps, account: Account, { socketNow, cutOff }
   async function begin(after: string | undefined, first: Wanted): Promise<EventStream> {
     const position = await startPosition(deps.streaming, account.id, after);
     const outlet = {
-      // If bytes are unsent, the client is slow: otherwise the kernel takes each message at once.
+      // Unsent bytes mean that the client is slow. For a fast client, the kernel takes each message at once.
       hasRoom: () => socketNow()?.unsentBytes() === 0,
       takenBytes: () => socketNow()?.takenBytes() ?? 0,
       copies: true,
