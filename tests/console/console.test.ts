@@ -140,7 +140,61 @@ describeInBrowser("The console", () => {
     expect(await page.evaluate(() => document.querySelector(".virtual")?.scrollTop)).toBe(300);
     await page.locator(".fresh-pill").click();
     await page.locator("[data-thread]", { hasText: "While away" }).waitFor();
+    await page.context().close();
   });
+
+  test("counts mail that the list does not show, and shows it when the pointer leaves", async () => {
+    const held = await setup.world.inbox("held");
+    await arrive(setup.world, held, { subject: "Before" });
+    const { page } = await signedIn(setup, `inboxes/${held.id}`);
+    await page.locator(".connection.is-stream").waitFor();
+    await page.locator("[data-thread]", { hasText: "Before" }).waitFor();
+    await arrive(setup.world, held, { subject: "At once" });
+    await page.locator("[data-thread]", { hasText: "At once" }).waitFor();
+    expect(await page.locator(".fresh-pill").count()).toBe(0);
+    const first = page.locator("[data-thread]").first();
+    await first.hover();
+    await arrive(setup.world, held, { subject: "Under the pointer" });
+    await page.locator(".fresh-pill", { hasText: "1 new" }).waitFor();
+    const [pill, row] = [await page.locator(".fresh-pill").boundingBox(), await first.boundingBox()];
+    expect((pill?.y ?? 0) + (pill?.height ?? 0)).toBeLessThanOrEqual(row?.y ?? 0);
+    await page.mouse.move(0, 0);
+    await page.locator("[data-thread]", { hasText: "Under the pointer" }).waitFor();
+    expect(await page.locator(".fresh-pill").count()).toBe(0);
+    await page.context().close();
+  });
+
+  test("keeps the list, its position and the current row while a thread opens and closes", async () => {
+    const long = await setup.world.inbox("long");
+    for (let index = 0; index < 20; index += 1) await arrive(setup.world, long, { subject: `Letter ${index}` });
+    const { page } = await signedIn(setup, `inboxes/${long.id}`);
+    await page.locator("[data-thread]", { hasText: "Letter 19" }).waitFor();
+    await page.evaluate(() => document.querySelector(".virtual")?.scrollTo(0, 300));
+    await page.locator("[data-thread]", { hasText: "Letter 14" }).waitFor();
+    // Answers about the thread and its inbox take their time.
+    await page.route(/\/v1\/(threads|inboxes)\//, async (route) => {
+      await Bun.sleep(400);
+      await route.continue();
+    });
+    await page.evaluate(() => {
+      const rows = () => document.querySelectorAll("[data-thread]").length;
+      const noted = document.documentElement.dataset;
+      noted.fewestRows = `${rows()}`;
+      const note = () => {
+        noted.fewestRows = `${Math.min(Number(noted.fewestRows), rows())}`;
+      };
+      new MutationObserver(note).observe(document.body, { childList: true, subtree: true });
+    });
+    await page.locator("[data-thread]", { hasText: "Letter 14" }).click();
+    await page.locator(".conversation").waitFor();
+    await page.goBack();
+    await page.locator(".nothing-open").waitFor();
+    expect(await page.evaluate(() => document.querySelector(".virtual")?.scrollTop)).toBe(300);
+    expect(Number(await page.evaluate(() => document.documentElement.dataset.fewestRows))).toBeGreaterThan(5);
+    await page.keyboard.press("j");
+    await page.waitForFunction(() => document.activeElement?.textContent?.includes("Letter 13"));
+    await page.context().close();
+  }, 60_000);
 
   test("continues after a restart of the service, and counts each mail once", async () => {
     await using other = await startWorld({ database: "embedded" });

@@ -21,9 +21,8 @@ describeInBrowser("While mail comes in", () => {
     await arriveInOrder(inbox, ["One"]);
     await held.isAnswered();
     await arriveInOrder(inbox, ["Two"]);
-    await page.locator(".fresh-pill", { hasText: "2 new" }).waitFor();
     // The page would now load the list again.
-    await page.clock.fastForward(1_000);
+    await page.clock.runFor(1_000);
     await held.release();
     await page.locator("[data-thread]", { hasText: "Two" }).waitFor();
     expect(await page.locator(".thread-subject").allTextContents()).toEqual(["Two", "One", "Zero"]);
@@ -40,7 +39,6 @@ describeInBrowser("While mail comes in", () => {
     const subjects = Array.from({ length: 30 }, (_, index) => `Mail ${index}`);
     const startedAt = performance.now();
     await Promise.all(subjects.map((subject) => arrive(setup.world, inbox, { subject })));
-    await page.locator(".fresh-pill", { hasText: "30 new" }).waitFor();
     await page.waitForFunction(() => document.querySelector(".virtual li")?.ariaSetSize === "31");
     const rounds = Math.ceil((performance.now() - startedAt) / 100);
     const asked = requested.filter(({ pathname }) => pathname.endsWith("/threads")).length - askedBefore;

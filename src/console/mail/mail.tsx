@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { route } from "../address.ts";
 import { inboxd, isNotFound, type Schemas } from "../api.ts";
 import { Empty } from "../parts/empty.tsx";
@@ -10,8 +10,10 @@ import { ThreadList } from "./thread-list.tsx";
 export function Mail() {
   const [kind, id = ""] = route.value.path.split("/");
   const threadId = kind === "threads" ? id : undefined;
+  // The list stays while a thread opens: until its inbox is known, it is taken to be in the inbox shown last.
   const [inboxId, setInboxId] = useState<string | undefined>(undefined);
   const shownInbox = kind === "inboxes" ? id : inboxId;
+  useEffect(() => setInboxId(shownInbox), [shownInbox]);
   const inbox = useLoaded(() => (shownInbox === undefined ? nothing : inboxd.inboxes.get(shownInbox)), [shownInbox]);
 
   if (isNotFound(inbox.error)) {

@@ -58,6 +58,8 @@ export function ThreadList({ inbox, openId }: ThreadListProps) {
   const rows: Rows<AsOf<Schemas["Thread"]> | Schemas["ListedMessage"]> = view === "search" ? found : threads;
   const [current, setCurrent] = useState(-1);
   const [selected, setSelected] = useState<Selected>(new Map());
+  /** The mails that arrived since the list was loaded, and how many of them the button shows. */
+  const arrived = useRef(0);
   const [newCount, setNewCount] = useState(0);
   const scroller = useRef<HTMLDivElement>(null);
   const searchField = useRef<HTMLInputElement>(null);
@@ -65,29 +67,35 @@ export function ThreadList({ inbox, openId }: ThreadListProps) {
   useEffect(() => {
     setCurrent(-1);
     setSelected(new Map());
-    setNewCount(0);
+    showsArrived();
   }, [name]);
+
+  /** The list is loaded with all mail that has arrived. */
+  function showsArrived() {
+    arrived.current = 0;
+    setNewCount(0);
+  }
 
   function refresh() {
     if (scroller.current !== null) scroller.current.scrollTop = 0;
-    setNewCount(0);
+    showsArrived();
+    rows.reload();
+  }
+
+  /** Shows what arrived. While the list is in use, it only says how much, because no row may move under the pointer. */
+  function loadUnlessInUse() {
+    const element = scroller.current;
+    const isInUse = element !== null && (element.scrollTop > 0 || element.matches(":hover"));
+    // In the unread view, threads that were just read stay until the view is opened again.
+    if (isInUse || view !== "all") return setNewCount(arrived.current);
+    showsArrived();
     rows.reload();
   }
 
   useEvents(({ event, inbox_id }) => {
-    if (inbox_id === inbox.id && view !== "search" && event === "message.received") setNewCount((count) => count + 1);
+    if (inbox_id === inbox.id && view !== "search" && event === "message.received") arrived.current += 1;
   });
-  useReloadOn(
-    (type, { inbox_id }) => inbox_id === inbox.id && type.startsWith("message."),
-    () => {
-      const element = scroller.current;
-      const isInUse = element !== null && (element.scrollTop > 0 || element.matches(":hover"));
-      // Rows must not move under the pointer. In the unread view, threads that were just read stay until the view is
-      // opened again.
-      if (!isInUse && view === "all") rows.reload();
-    },
-    newMailMs,
-  );
+  useReloadOn((type, { inbox_id }) => inbox_id === inbox.id && type.startsWith("message."), loadUnlessInUse, newMailMs);
 
   useListKeys({
     view,
@@ -150,7 +158,13 @@ export function ThreadList({ inbox, openId }: ThreadListProps) {
           current={current}
           onRange={rows.want}
           startTop={scrollTops.get(name) ?? 0}
-          onScroll={(top) => scrollTops.set(name, top)}
+          onScroll={(top) => {
+            scrollTops.set(name, top);
+            if (top === 0 && newCount > 0) loadUnlessInUse();
+          }}
+          onLeave={() => {
+            if (newCount > 0) loadUnlessInUse();
+          }}
           scroller={scroller}
           row={row}
         />

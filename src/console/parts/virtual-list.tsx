@@ -12,6 +12,8 @@ interface VirtualListProps {
   /** The scroll position at the start. */
   startTop: number;
   onScroll(top: number): void;
+  /** Called when the pointer leaves the list. */
+  onLeave?(): void;
   row(index: number): ComponentChildren;
   scroller: Ref<HTMLDivElement> & { current: HTMLDivElement | null };
 }
@@ -21,10 +23,12 @@ const beyond = 5;
 
 /** A long list, with only the visible rows in the document. */
 export function VirtualList(props: VirtualListProps) {
-  const { label, count, rowHeight, current, onRange, startTop, onScroll, row, scroller } = props;
+  const { label, count, rowHeight, current, onRange, startTop, onScroll, onLeave, row, scroller } = props;
   const [top, setTop] = useState(startTop);
   const [height, setHeight] = useState(0);
   const kept = useRef(startTop);
+  const leave = useRef(onLeave);
+  leave.current = onLeave;
 
   useLayoutEffect(() => {
     const element = scroller.current;
@@ -35,6 +39,7 @@ export function VirtualList(props: VirtualListProps) {
       if (element.clientHeight > 0 && element.scrollTop !== kept.current) element.scrollTop = kept.current;
     });
     observer.observe(element);
+    element.addEventListener("mouseleave", () => leave.current?.());
     setHeight(element.clientHeight);
     return () => observer.disconnect();
   }, []);
