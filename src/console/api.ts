@@ -3,6 +3,7 @@ import { Inboxd, InboxdError } from "../../sdk/typescript/src/inboxd.ts";
 import { service } from "./address.ts";
 
 export { InboxdError, type InboxdEvent, type Schemas } from "../../sdk/typescript/src/inboxd.ts";
+export { mayPass } from "../../sdk/typescript/src/retries.ts";
 
 /** The source of live events: the stream, polling the log, or none while the service does not answer. */
 export const connection = signal<"stream" | "log" | "away">("log");

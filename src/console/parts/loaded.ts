@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { InboxdError } from "../api.ts";
+import { InboxdError, mayPass } from "../api.ts";
 
 export interface Loaded<Value> {
   /** The last loaded value. A fault that may pass keeps it; any other fault, such as 404, drops it. */
@@ -50,7 +50,7 @@ export function useLoaded<Value>(
         .catch((error: unknown) => ({ value: undefined, error }));
       clearTimeout(timer);
       if (signal.aborted) return;
-      const passes = mayPass(error);
+      const passes = error instanceof InboxdError && mayPass(error);
       setShown((last) => ({ value: passes ? last.value : value, error, isSlow: false }));
       if (passes) retry = setTimeout(reload.current, retryMs);
       retryMs = passes ? Math.min(2 * retryMs, longestRetryMs) : firstRetryMs;
@@ -60,11 +60,6 @@ export function useLoaded<Value>(
   }, dependsOn);
 
   return { ...shown, reload: useCallback(() => reload.current(), []) };
-}
-
-/** Whether the same request may succeed later: there was no answer, or the service was busy or away. */
-function mayPass(error: unknown): boolean {
-  return error instanceof InboxdError && (error.status === 0 || error.status === 429 || error.status >= 500);
 }
 
 const nothingYet = { value: undefined, error: undefined, isSlow: false };
