@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { href } from "../address.ts";
-import type { InboxdEvent } from "../api.ts";
+import { type InboxdEvent, inboxd } from "../api.ts";
 import { useReloadOn } from "../live.ts";
 import { curl } from "../parts/command.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -10,71 +10,53 @@ import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
 import { Time } from "../parts/time.tsx";
 import { looks, subjectOf } from "./event-look.ts";
-import { recentEvents } from "./recent-events.ts";
 
+/** The filters: the event types that each shows, and its name. */
 const filters = [
-  ["all", "All"],
+  ["*", "All"],
   ["message.received", "Received"],
   ["message.sent", "Sent"],
-  ["problems", "Problems"],
+  ["message.failed,message.bounced,message.complained,message.delayed,suppression.added,webhook.disabled", "Problems"],
 ] as const;
 
-const problems = new Set([
-  "message.failed",
-  "message.bounced",
-  "message.complained",
-  "message.delayed",
-  "suppression.added",
-  "webhook.disabled",
-]);
+const perPage = 100;
 
 /** The last events of the account. */
 export function EventList() {
-  const [pagesBack, setPagesBack] = useState(1);
-  const [filter, setFilter] = useState<(typeof filters)[number][0]>("all");
-  const log = useLoaded(() => recentEvents(pagesBack), [pagesBack]);
+  const [most, setMost] = useState(perPage);
+  const [types, setTypes] = useState<string>("*");
+  const log = useLoaded(() => newestEvents(types, most), [types, most]);
   useReloadOn(() => true, log.reload);
   const events = log.value?.events ?? [];
-  const shown = events.filter(
-    ({ event }) => filter === "all" || event === filter || (filter === "problems" && problems.has(event)),
-  );
   return (
     <Page title="Events" about="All events, in the order in which your programs receive them.">
       <fieldset class="tabs" aria-label="Filter events">
-        {filters.map(([name, label]) => (
-          <button key={name} type="button" aria-pressed={filter === name} onClick={() => setFilter(name)}>
+        {filters.map(([shown, label]) => (
+          <button key={label} type="button" aria-pressed={types === shown} onClick={() => setTypes(shown)}>
             {label}
           </button>
         ))}
       </fieldset>
       <LoadState of={log} lines={8} />
-      {log.value?.more === "unreached" && (
-        <Empty icon="events" title="The log is too long to show" command={curl("GET", "v1/events?after=start")}>
-          <p>
-            This page reads the log from the beginning, and the end is too far away. With a webhook endpoint, it starts
-            at the last deliveries instead.
-          </p>
-        </Empty>
-      )}
-      {log.value && log.value.more !== "unreached" && shown.length === 0 && (
+      {log.value && events.length === 0 && (
         <Empty
           icon="events"
-          title={events.length === 0 ? "No events yet" : "No recent events of this kind"}
+          title={types === "*" ? "No events yet" : "No recent events of this kind"}
           command={curl("GET", "v1/events/stream?types=*")}
         >
           <p>Each received or sent mail is an event. To watch events in a shell:</p>
         </Empty>
       )}
-      {shown.length > 0 && (
+      {events.length > 0 && (
         <ol class="rows event-rows">
-          {shown.map((event) => (
+          {events.map((event) => (
             <EventRow key={event.event_id} event={event} />
           ))}
         </ol>
       )}
-      {log.value?.more === "earlier" && (
+      {log.value?.hasMore && (
         <div class="pager">
-          <button type="button" onClick={() => setPagesBack(pagesBack + 1)}>
+          <button type="button" onClick={() => setMost(most + perPage)}>
             Show earlier
           </button>
         </div>
@@ -82,6 +64,21 @@ export function EventList() {
     </Page>
   );
 }
+
+/** A page examines 10,000 events at most, of which few may match, so this reads pages until it has enough. */
+async function newestEvents(types: string, most: number): Promise<{ events: InboxdEvent[]; hasMore: boolean }> {
+  const events: InboxdEvent[] = [];
+  let pages = 0;
+  for await (const { data, hasMore } of inboxd.events.list({ types, order: "desc", limit: perPage }).pages()) {
+    events.push(...data);
+    pages += 1;
+    if (!hasMore || events.length >= most || pages === most / perPage + extraPages) return { events, hasMore };
+  }
+  return { events, hasMore: false };
+}
+
+/** Pages beyond the full ones, for types that are rare in the log. */
+const extraPages = 4;
 
 function EventRow({ event }: { event: InboxdEvent }) {
   const { icon, tone, name } = looks[event.event];

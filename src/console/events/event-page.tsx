@@ -10,18 +10,17 @@ import { Time } from "../parts/time.tsx";
 import { may } from "../session.ts";
 import { AttemptList } from "./attempt-list.tsx";
 import { looks, subjectOf } from "./event-look.ts";
-import { knownEvents, recentEvents } from "./recent-events.ts";
 
 /** An event and its deliveries. */
 export function EventPage() {
   const id = route.value.path.split("/")[1] ?? "";
   const facts = useLoaded(async () => {
-    const [deliveries, endpoints] = await Promise.all([
+    const [event, deliveries, endpoints] = await Promise.all([
+      inboxd.events.get(id),
       inboxd.events.deliveries(id, { limit: 100 }).page(),
       inboxd.webhooks.list(),
     ]);
-    if (!knownEvents.has(id)) await recentEvents(3);
-    return { deliveries: deliveries.data, endpoints: endpoints.data, event: knownEvents.get(id) };
+    return { event, deliveries: deliveries.data, endpoints: endpoints.data };
   }, [id]);
 
   async function redeliver(webhookId: string | null) {
@@ -49,9 +48,9 @@ export function EventPage() {
   return (
     <Page title={event ? looks[event.event].name : "Event"} about={event && subjectOf(event)}>
       <LoadState of={facts} lines={6} />
-      {facts.value && (
+      {event && (
         <>
-          <EventFacts id={id} event={event} />
+          <EventFacts event={event} />
           <section class="section" aria-labelledby="deliveries">
             <h2 id="deliveries">Deliveries</h2>
             {endpoints.length === 0 ? (
@@ -73,13 +72,9 @@ export function EventPage() {
           </section>
           <section class="section" aria-labelledby="payload">
             <h2 id="payload">Payload</h2>
-            {event ? (
-              <Scrolled isBlock>
-                <code>{JSON.stringify(event, undefined, 2)}</code>
-              </Scrolled>
-            ) : (
-              <p class="quiet-text">This event is too far back in the log for this page.</p>
-            )}
+            <Scrolled isBlock>
+              <code>{JSON.stringify(event, undefined, 2)}</code>
+            </Scrolled>
             {may("manage") && <Command line={curl("POST", `v1/events/${id}/redeliver`, "{}")} />}
           </section>
         </>
@@ -88,26 +83,22 @@ export function EventPage() {
   );
 }
 
-function EventFacts({ id, event }: { id: string; event: InboxdEvent | undefined }) {
+function EventFacts({ event }: { event: InboxdEvent }) {
   return (
     <dl class="facts event-facts">
       <dt>Event</dt>
       <dd>
-        <code>{id}</code>
+        <code>{event.event_id}</code>
       </dd>
-      {event && (
-        <>
-          <dt>Type</dt>
-          <dd>
-            <code>{event.event}</code>
-          </dd>
-          <dt>Time</dt>
-          <dd>
-            <Time at={event.occurred_at} />
-          </dd>
-        </>
-      )}
-      {event && "thread_id" in event && (
+      <dt>Type</dt>
+      <dd>
+        <code>{event.event}</code>
+      </dd>
+      <dt>Time</dt>
+      <dd>
+        <Time at={event.occurred_at} />
+      </dd>
+      {"thread_id" in event && (
         <>
           <dt>Thread</dt>
           <dd>

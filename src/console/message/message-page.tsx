@@ -1,7 +1,6 @@
 import { href, route } from "../address.ts";
 import { inboxd, isNotFound, type Schemas } from "../api.ts";
 import { looks } from "../events/event-look.ts";
-import { recentEvents } from "../events/recent-events.ts";
 import { formatFullTime } from "../format.ts";
 import { useReloadOn } from "../live.ts";
 import { toOf } from "../mail/message-view.tsx";
@@ -137,12 +136,12 @@ function Reports({ reports }: { reports: readonly Schemas["Report"][] }) {
 }
 
 async function findMessage(id: string) {
-  const [message, reports, log] = await Promise.all([
-    inboxd.messages.get(id),
+  const message = await inboxd.messages.get(id);
+  const [reports, log] = await Promise.all([
     inboxd.request("GET", "/v1/messages/{id}/reports", { path: { id } }),
-    recentEvents(1),
+    inboxd.events.list({ types: "*", inbox_id: message.inboxId, order: "desc", limit: 100 }).page(),
   ]);
-  const events = log.events.filter((event) => "message" in event && event.message.id === id);
+  const events = log.data.filter((event) => "message" in event && event.message.id === id);
   const at = (type: string) => events.find(({ event }) => event === type)?.occurred_at;
   return { message, reports: reports.data, events, sentAt: at("message.sent"), failedAt: at("message.failed") };
 }
