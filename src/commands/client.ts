@@ -58,7 +58,7 @@ export async function inboxIdOf(client: Inboxd, name: string): Promise<string> {
   throw new Error(`Cannot find inbox: the account has no inbox ${JSON.stringify(name)}`);
 }
 
-/** Passes on a number as the text that the user wrote. The service checks it, and its error message names the fault. */
-export function unchecked(text: string): number {
+/** Passes on a number or a word as the text that the user wrote. The service checks it, and its error message names the fault. */
+export function unchecked<Value = number>(text: string | undefined): Value {
   return text as never;
 }

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { type Command, Option } from "commander";
-import type { Inboxd, OrUndefined, Schemas, Sent } from "../../sdk/typescript/src/inboxd.ts";
+import type { Inboxd, OrUndefined, OutgoingFile, Schemas, Sent } from "../../sdk/typescript/src/inboxd.ts";
 import { autoSubmittedValues } from "../domain/automated.ts";
 import { realWorld } from "../service/time-and-chance.ts";
 import { reporting } from "./cli.ts";
@@ -97,7 +97,7 @@ async function send(options: SendOptions): Promise<Result> {
   const client = clientOf(options);
   const bodies = await bodiesOf(options);
   const id = await inboxIdOf(client, from);
-  const attachments = await uploaded(client, files);
+  const attachments = await outgoing(files);
   const idempotencyKey = key ?? realWorld.randomBytes(16).toHex();
   const email = {
     ...fieldsOf(options),
@@ -178,25 +178,18 @@ function inlineFile(given: string): SentFile {
   return { contentId: given.slice(0, at), path: given.slice(at + 1) };
 }
 
-/**
- * Uploads the files one after the other. A send that is repeated with its idempotency key may upload them again, because the service
- * compares the files, not the ids of their uploads.
- */
-async function uploaded(client: Inboxd, files: readonly SentFile[]): Promise<NonNullable<NewEmail["attachments"]>> {
-  const attachments: NonNullable<NewEmail["attachments"]> = [];
-  for (const { path, contentId } of files) {
-    const file = Bun.file(path);
-    await file.stat().catch((error: unknown) => {
-      throw new Error(`Cannot read ${path}: ${reasonOf(error)}`);
-    });
-    const { id } = await client.uploads.create(basename(path), file, { timeoutMs: uploadTimeoutMs });
-    attachments.push({ uploadId: id, ...(contentId !== undefined && { inline: true, contentId }) });
-  }
-  return attachments;
+/** The files as the client sends them. Throws if one cannot be read. */
+async function outgoing(files: readonly SentFile[]): Promise<OutgoingFile[]> {
+  return Promise.all(
+    files.map(async ({ path, contentId }) => {
+      const content = Bun.file(path);
+      await content.stat().catch((error: unknown) => {
+        throw new Error(`Cannot read ${path}: ${reasonOf(error)}`);
+      });
+      return { filename: basename(path), content, ...(contentId !== undefined && { inline: true, contentId }) };
+    }),
+  );
 }
-
-/** The longest time that the server allows for one upload. */
-const uploadTimeoutMs = 600_000;
 
 /** The reason of the failure, from the stored message; null if the message cannot be fetched. */
 async function failureOf(client: Inboxd, messageId: string): Promise<Failure | null> {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { clientOf, ofServer, type ServerOptions } from "./client.ts";
+import { clientOf, ofServer, type ServerOptions, unchecked } from "./client.ts";
 import { messageOf } from "./failure.ts";
 import { inboxIdsOf, ofSubscription, type SubscriptionOptions } from "./subscription.ts";
 import { jsonOf, print, printTaken, untilSignal } from "./terminal.ts";
@@ -27,7 +27,7 @@ async function tail({ types, inbox, skipAutomated, include, after, ...server }: 
   try {
     let isFollowing = false;
     const events = client.events.stream({
-      types,
+      types: unchecked(types),
       include,
       inbox_id: inbox === undefined ? undefined : await inboxIdsOf(client, inbox),
       automated: skipAutomated ? "false" : undefined,

@@ -29,7 +29,7 @@ export function takeLinkToken(): string | undefined {
 
 export async function findAccount(): Promise<void> {
   try {
-    account.value = await inboxd.request("GET", "/v1/account", {});
+    account.value = await inboxd.account.get();
     isSignedOut.value = false;
   } catch (error) {
     if (error instanceof InboxdError && error.status === 401) return;

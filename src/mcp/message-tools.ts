@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import type { Schemas } from "../../sdk/typescript/src/inboxd.ts";
+import type { ListOf, Schemas } from "../../sdk/typescript/src/inboxd.ts";
 import { fitting, marksOf } from "./marks.ts";
 import {
   argumentsOf,
@@ -105,7 +105,13 @@ export const waitForMessage = tool({
   hints: { readOnly: true, openWorld: true },
   async work({ inbox, from, subject, has, after, timeout }, context) {
     const id = await inboxId(context, inbox);
-    const { message, cursor } = await context.api.messages.wait(id, { from, subject, has, after, timeout });
+    const { message, cursor } = await context.api.messages.wait(id, {
+      from,
+      subject,
+      has: has as ListOf<"has"> | undefined,
+      after,
+      timeout,
+    });
     if (message === null) return { notice, message, cursor, hint: waitedInVain };
     return { notice, message: shownWhole(message, context, "text", 0), cursor, hint: waitedWell };
   },

@@ -58,7 +58,7 @@ test("the log is read backwards, page by page, and each event is got by its id",
   const { id, address } = await inboxd.inboxes.create();
   for (const subject of ["One", "Two", "Three"]) await world.deliver(`Subject: ${subject}\r\n\r\nHello\r\n`, address);
   const db = world.service.deps.db.api;
-  for (const types of [undefined, ["message.received"]]) {
+  for (const types of [undefined, ["message.received"] as const]) {
     await untilLogShowsAll(db);
     const seen: string[] = [];
     for await (const event of inboxd.events.list({ order: "desc", inbox_id: id, types, limit: 2 })) {

@@ -114,6 +114,28 @@ describe("Behind a proxy that loses, delays and doubles half of the answers, eac
   );
 });
 
+test.skipIf(node === null)("On Node a program can require it, or import it, and both are the same client", async () => {
+  const [directory, baseUrl] = [installed("commonjs"), world.service.apiUrl.href];
+  const closed = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("") });
+  const away = `127.0.0.1:${closed.port}`;
+  await closed.stop(true);
+  const program = `const { Inboxd, InboxdError, verifyWebhook } = require("inboxd");
+    const inboxd = new Inboxd({ baseUrl: ${JSON.stringify(baseUrl)}, apiKey: ${JSON.stringify(world.apiKey)} });
+    const away = new Inboxd({ baseUrl: "http://${away}", apiKey: "key", retries: 0 });
+    (async () => {
+      const { plan } = await inboxd.account.get();
+      const error = await away.account.get().catch((error) => error);
+      const { Inboxd: Imported } = await import("inboxd");
+      console.log(JSON.stringify([plan, error instanceof InboxdError, error.message, Object.keys(new Imported(away)).join() === Object.keys(away).join(), typeof verifyWebhook]));
+    })();`;
+  writeFileSync(join(directory, "program.cjs"), program);
+  const child = Bun.spawn([node ?? "", "program.cjs"], { cwd: directory, stderr: "pipe" });
+  const [printed, faults] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  expect(faults).toBe("");
+  const message = `Cannot GET /v1/account: http://${away} does not answer: connect ECONNREFUSED ${away}`;
+  expect(JSON.parse(printed)).toEqual(["developer", true, message, true, "function"]);
+});
+
 test("In a page it takes at most 10 kB, gzipped and not minified", async () => {
   const built = await Bun.build({ entrypoints: [join(place, "inboxd.js")], target: "browser" });
   const [bundle] = built.outputs;
@@ -137,6 +159,9 @@ test.each([
   async (_, page) => {
     const program = textOf(page, "ts").join("\n");
     expect(await compiled(program)).toEqual([0, ""]);
+    // CommonJS has no `await` at the top level.
+    const [, imports = "", rest = ""] = /^((?:import .*\n)*)([\s\S]*)$/.exec(program) ?? [];
+    expect(await compiled(`${imports}export async function main() {\n${rest}\n}`, "commonjs")).toEqual([0, ""]);
     const [code, said] = await compiled(
       `${program}\nconst { subject } = (await inboxd.messages.wait("inb_1")).message;`,
     );
@@ -145,14 +170,23 @@ test.each([
   60_000,
 );
 
-/** As in a project that has installed what is published, with no other settings than `--strict`. */
-async function compiled(program: string): Promise<[code: number, said: string]> {
+/** A project of that type that has installed what is published. */
+function installed(type: "module" | "commonjs"): string {
   const directory = mkdtempSync(join(place, "project-"));
   mkdirSync(join(directory, "node_modules/inboxd"), { recursive: true });
   symlinkSync(join(house, "node_modules/@types"), join(directory, "node_modules/@types"));
   symlinkSync(place, join(directory, "node_modules/inboxd/dist"));
   cpSync(join(house, "sdk/typescript/package.json"), join(directory, "node_modules/inboxd/package.json"));
-  writeFileSync(join(directory, "package.json"), '{"type":"module"}');
+  writeFileSync(join(directory, "package.json"), JSON.stringify({ type }));
+  return directory;
+}
+
+/** What a compiler says of a program in a project that has no other settings than `--strict`. */
+async function compiled(
+  program: string,
+  type: "module" | "commonjs" = "module",
+): Promise<[code: number, said: string]> {
+  const directory = installed(type);
   writeFileSync(join(directory, "program.ts"), program);
   const words = ["--strict", "--noEmit", "--target", "es2022", "--module", "nodenext", "--types", "node", "program.ts"];
   const child = Bun.spawn([process.execPath, join(house, "node_modules/.bin/tsc"), ...words], { cwd: directory });

@@ -26,6 +26,8 @@ export interface Call extends CallOptions {
   retries?: number;
   /** The time that the service may spend on the call by design, added to the time-out. */
   serverWaitMs?: number;
+  /** Whether the call does no harm if it arrives twice, though its method and its key do not say so. */
+  isRepeatable?: boolean;
 }
 
 export interface Caller {
@@ -84,7 +86,10 @@ export function caller(options: InboxdOptions, { random, pause }: Machine): Call
     async call(call) {
       // Throws for a wrong parameter before the `try`, so that it does not look like a failure of the network.
       addressOf(call);
-      const most = isRepeatable(call.method, call.idempotencyKey) ? (call.retries ?? options.retries ?? 3) : 0;
+      const most =
+        call.isRepeatable || isRepeatable(call.method, call.idempotencyKey)
+          ? (call.retries ?? options.retries ?? 3)
+          : 0;
       for (let retries = 0, waitedMs = 0; ; retries += 1) {
         call.signal?.throwIfAborted();
         try {
@@ -161,7 +166,7 @@ function isRaw(body: unknown): boolean {
 function timedSignal(ms: number, signal: AbortSignal | undefined) {
   const controller = new AbortController();
   const end = () => controller.abort(signal?.reason);
-  const timer = setTimeout(() => controller.abort(new Error(`no answer within ${ms / 1000} s`)), ms);
+  const timer = setTimeout(() => controller.abort(new Error(`it took longer than ${ms / 1000} s`)), ms);
   if (signal?.aborted) end();
   signal?.addEventListener("abort", end);
   return {

@@ -78,8 +78,19 @@ export function unreadableAnswer({ name, baseUrl }: Operation, { status, headers
 }
 
 export function noAnswer({ name, baseUrl }: Operation, cause: unknown): InboxdError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new InboxdError(`Cannot ${name}: ${reason}`, { status: 0, code: "no_answer", baseUrl, cause });
+  const message = `Cannot ${name}: ${baseUrl || "the service"} does not answer: ${reasonOf(cause)}`;
+  return new InboxdError(message, { status: 0, code: "no_answer", baseUrl, cause });
+}
+
+/** The innermost reason of a failed `fetch`. Node says only "fetch failed", and a host with several addresses has a reason for each. */
+function reasonOf(error: unknown): string {
+  let innermost = error;
+  for (let depth = 0; depth < 5 && innermost instanceof Error; depth += 1) {
+    const inner: unknown = innermost instanceof AggregateError ? innermost.errors[0] : innermost.cause;
+    if (inner === undefined) break;
+    innermost = inner;
+  }
+  return innermost instanceof Error ? innermost.message : String(innermost);
 }
 
 function problemOf(text: string): InboxdProblem {

@@ -2,7 +2,9 @@ import { caller } from "./call.ts";
 import { machine } from "./machine.ts";
 import type { InboxdOptions } from "./options.ts";
 import {
+  type Account,
   type Attachments,
+  account,
   attachments,
   type Events,
   events,
@@ -30,11 +32,30 @@ import {
 
 export type { CallOptions } from "./call.ts";
 export { InboxdError, type InboxdFault, type InboxdProblem } from "./errors.ts";
+export type { OutgoingFile } from "./files.ts";
 export type { InboxdOptions } from "./options.ts";
 export type { List } from "./pages.ts";
-export type { Sent } from "./resources.ts";
+export type { OutgoingEmail, Sent } from "./resources.ts";
 export type { StreamOptions } from "./stream.ts";
-export type { DeliveredEvent, InboxdEvent, OrUndefined, Schemas } from "./types.ts";
+export type {
+  Attachment,
+  DeliveredEvent,
+  EventOf,
+  EventType,
+  Inbox,
+  InboxdEvent,
+  ListedMessage,
+  ListOf,
+  Message,
+  OrUndefined,
+  OutboxItem,
+  Report,
+  Schemas,
+  Suppression,
+  Thread,
+  Upload,
+  WebhookEndpoint,
+} from "./types.ts";
 export { type Delivery, verifyWebhook, WebhookError, type WebhookReason } from "./webhook.ts";
 
 /** The API of one service, as one account or, in a page, as one session. */
@@ -52,6 +73,7 @@ export class Inboxd {
   readonly outbox: Outbox;
   readonly suppressions: Suppressions;
   readonly tokens: Tokens;
+  readonly account: Account;
   /** Calls any operation by its HTTP method and path, also one for which this client has no function. */
   readonly request: Requester;
 
@@ -70,5 +92,6 @@ export class Inboxd {
     this.outbox = outbox(this.request);
     this.suppressions = suppressions(this.request);
     this.tokens = tokens(this.request);
+    this.account = account(this.request);
   }
 }

@@ -1,4 +1,5 @@
 import type { Caller, CallOptions } from "./call.ts";
+import { attachmentsOf, type OutgoingFile } from "./files.ts";
 import { newIdempotencyKey } from "./machine.ts";
 import { type List, listByCursor, listByOffset, listByPosition } from "./pages.ts";
 import { type StreamOptions, streamEvents } from "./stream.ts";
@@ -52,6 +53,11 @@ export const inboxes = (request: Requester): Inboxes => ({
   delete: (id, options) => request("DELETE", "/v1/inboxes/{id}", { path: { id }, ...options }),
 });
 
+/** A mail to send. Its files may be bytes, and of any size that the service takes. */
+export type OutgoingEmail = Omit<Body<"NewEmail">, "attachments"> & {
+  attachments?: readonly OutgoingFile[] | undefined;
+};
+
 /** The result of a send. */
 export interface Sent extends Readonly<Schemas["SendResult"]> {
   /** Whether an earlier call with the same idempotency key sent the mail. This call then sent nothing. */
@@ -65,8 +71,8 @@ export interface Messages {
     query?: QueryAt<"/v1/inboxes/{id}/messages">,
     options?: CallOptions,
   ): List<Schemas["ListedMessage"], Schemas["MessagePage"]>;
-  /** Sends one mail: all attempts have the same idempotency key. */
-  send(inboxId: string, email: Body<"NewEmail">, options?: CallOptions): Promise<Sent>;
+  /** Sends one mail: all attempts have the same idempotency key. Files with more than 512 KiB together are uploaded first. */
+  send(inboxId: string, email: OutgoingEmail, options?: CallOptions): Promise<Sent>;
   /** Waits for a mail that matches; `message` is null if none comes in time. */
   wait(
     inboxId: string,
@@ -78,6 +84,12 @@ export interface Messages {
   cancel(id: string, options?: CallOptions): Promise<Schemas["Message"]>;
   /** The bytes of the mail. */
   raw(id: string, options?: CallOptions): Promise<Uint8Array<ArrayBuffer>>;
+  /** The HTML of the mail as a page that is safe to show. */
+  html(id: string, query?: QueryAt<"/v1/messages/{id}/html">, options?: CallOptions): Promise<string>;
+  /** What other servers reported about a mail that was sent: bounces, delays, complaints. */
+  reports(id: string, options?: CallOptions): Promise<Schemas["ReportList"]>;
+  /** The bytes of the mail that brought a report. */
+  rawReport(id: string, reportId: string, options?: CallOptions): Promise<Uint8Array<ArrayBuffer>>;
 }
 
 export const messages = (request: Requester): Messages => ({
@@ -85,11 +97,14 @@ export const messages = (request: Requester): Messages => ({
     listByCursor((position) =>
       request("GET", "/v1/inboxes/{id}/messages", { path: { id }, query: { ...query, ...position }, ...options }),
     ),
-  async send(id, body, options) {
+  async send(id, { attachments, ...email }, options) {
     let replayed = false;
+    const upload = uploads(request).create;
+    const { idempotencyKey: _, onResponse: __, ...ofUploads } = options ?? {};
+    const files = attachments && (await attachmentsOf(attachments, upload, ofUploads));
     const result = await request("POST", "/v1/inboxes/{id}/send", {
       path: { id },
-      body,
+      body: { ...email, attachments: files },
       ...keyed(options),
       onResponse(response) {
         replayed = response.headers.get("idempotent-replayed") === "true";
@@ -108,6 +123,10 @@ export const messages = (request: Requester): Messages => ({
   get: (id, options) => request("GET", "/v1/messages/{id}", { path: { id }, ...options }),
   cancel: (id, options) => request("POST", "/v1/messages/{id}/cancel", { path: { id }, ...options }),
   raw: (id, options) => request("GET", "/v1/messages/{id}/raw", { path: { id }, ...options }),
+  html: (id, query = {}, options) => request("GET", "/v1/messages/{id}/html", { path: { id }, query, ...options }),
+  reports: (id, options) => request("GET", "/v1/messages/{id}/reports", { path: { id }, ...options }),
+  rawReport: (id, report_id, options) =>
+    request("GET", "/v1/messages/{id}/reports/{report_id}/raw", { path: { id, report_id }, ...options }),
 });
 
 const longestWaitSeconds = 60;
@@ -157,11 +176,26 @@ export const attachments = (request: Requester): Attachments => ({
 export interface Uploads {
   /** Uploads a file for a later send, as `attachments: [{ uploadId }]`. */
   create(filename: string, file: Blob | Uint8Array<ArrayBuffer>, options?: CallOptions): Promise<Schemas["Upload"]>;
+  get(id: string, options?: CallOptions): Promise<Schemas["Upload"]>;
+  delete(id: string, options?: CallOptions): Promise<void>;
 }
 
 export const uploads = (request: Requester): Uploads => ({
-  create: (filename, body, options) => request("POST", "/v1/uploads", { query: { filename }, body, ...options }),
+  create: (filename, body, options) =>
+    request("POST", "/v1/uploads", {
+      query: { filename },
+      body,
+      timeoutMs: longestUploadMs,
+      ...options,
+      // The service deletes an upload that no send uses, so one too many does no harm.
+      isRepeatable: true,
+    } as never),
+  get: (id, options) => request("GET", "/v1/uploads/{id}", { path: { id }, ...options }),
+  delete: (id, options) => request("DELETE", "/v1/uploads/{id}", { path: { id }, ...options }),
 });
+
+/** The longest time that the service allows for one upload. */
+const longestUploadMs = 600_000;
 
 export interface Events {
   /** Oldest first; with `order: "desc"` newest first. */
@@ -266,6 +300,7 @@ export interface Suppressions {
   ): List<Schemas["Suppression"], Schemas["SuppressionPage"]>;
   /** Adds one address, or many as `data`. */
   add(suppression: Body<"NewSuppression">, options?: CallOptions): Promise<Schemas["AddedOrThere"]>;
+  get(id: string, options?: CallOptions): Promise<Schemas["Suppression"]>;
   delete(id: string, options?: CallOptions): Promise<void>;
 }
 
@@ -273,7 +308,17 @@ export const suppressions = (request: Requester): Suppressions => ({
   list: (query = {}, options) =>
     listByCursor((position) => request("GET", "/v1/suppressions", { query: { ...query, ...position }, ...options })),
   add: (body, options) => request("POST", "/v1/suppressions", { body, ...options }),
+  get: (id, options) => request("GET", "/v1/suppressions/{id}", { path: { id }, ...options }),
   delete: (id, options) => request("DELETE", "/v1/suppressions/{id}", { path: { id }, ...options }),
+});
+
+/** The account of the key: its plan, its limits and the key itself. */
+export interface Account {
+  get(options?: CallOptions): Promise<Schemas["Account"]>;
+}
+
+export const account = (request: Requester): Account => ({
+  get: (options) => request("GET", "/v1/account", { ...options }),
 });
 
 export interface Tokens {

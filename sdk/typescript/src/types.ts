@@ -6,6 +6,25 @@ export type Schemas = components["schemas"];
 /** An event as the log and the stream show it. Ignore unknown types: new ones may be added. */
 export type InboxdEvent = Schemas["Event"];
 
+export type EventType = InboxdEvent["event"];
+
+/** One type of event: `EventOf<"message.received">`. */
+export type EventOf<Type extends EventType> = Extract<InboxdEvent, { event: Type }>;
+
+export type Inbox = Schemas["Inbox"];
+export type Message = Schemas["Message"];
+/** A message in a list: without its text, unless the list was asked for it. */
+export type ListedMessage = Schemas["ListedMessage"];
+export type Thread = Schemas["Thread"];
+export type Attachment = Schemas["Attachment"];
+export type Upload = Schemas["Upload"];
+export type Report = Schemas["Report"];
+export type OutboxItem = Schemas["OutboxItem"];
+export type Suppression = Schemas["Suppression"];
+export type WebhookEndpoint = Schemas["WebhookEndpoint"];
+/** The delivery of an event to an endpoint. */
+export type Delivery = Schemas["Delivery"];
+
 /** An event as a webhook receives it. */
 export type DeliveredEvent = {
   [Kind in keyof webhooks]: webhooks[Kind] extends {
@@ -39,11 +58,11 @@ type PathPart<Operation> = Operation extends { parameters: { path: infer Names }
 
 type QueryPart<Operation> = [QueryOf<Operation>] extends [never] ? unknown : { query?: QueryOf<Operation> };
 
-/** The parameters of a query. A list with commas may be an array. */
+/** The parameters of a query. A list with commas may be an array of its words. */
 export type QueryOf<Operation> = Operation extends { parameters: { query?: infer Query } }
   ? [NonNullable<Query>] extends [never]
     ? never
-    : OrUndefined<{ [Name in keyof NonNullable<Query>]: AlsoList<NonNullable<Query>[Name]> }>
+    : OrUndefined<{ [Name in keyof NonNullable<Query>]: AlsoList<Name, NonNullable<Query>[Name]> }>
   : never;
 
 /** Also accepts undefined for an optional field, which then counts as left out. */
@@ -53,7 +72,22 @@ export type OrUndefined<Fields> = {
     : Fields[Name] | undefined;
 };
 
-type AlsoList<Value> = Value extends string ? (string extends Value ? Value | readonly string[] : Value) : Value;
+/** The words of the lists that have fixed ones, by the name of the parameter. The document gives them as text with commas. */
+interface WordsOf {
+  types: EventType | "*";
+  has: "code" | "link" | "attachment";
+}
+
+/** A list of a query: one word, an array of words, or text with commas. */
+export type ListOf<Name extends keyof WordsOf> = WordsOf[Name] | readonly WordsOf[Name][] | `${string},${string}`;
+
+type AlsoList<Name, Value> = Value extends string
+  ? string extends Value
+    ? Name extends keyof WordsOf
+      ? ListOf<Name>
+      : Value | readonly string[]
+    : Value
+  : Value;
 
 type BodyPart<Operation> = Operation extends { requestBody: { content: infer Content } }
   ? { body: BodyOf<Content> }

@@ -26,7 +26,7 @@ export function eventCommands(program: Command): void {
       const client = clientOf(server);
       const inbox_id = inbox === undefined ? undefined : await inboxIdOf(client, inbox);
       if (last !== undefined) return newest(client, last, { types, inbox_id });
-      return client.events.list({ limit: unchecked(limit), after, inbox_id, types }).page();
+      return client.events.list({ limit: unchecked(limit), after, inbox_id, types: unchecked(types) }).page();
     },
     ({ data, hasMore, last }, calendar) => {
       const reached = last ?? data.at(-1)?.event_id;
@@ -54,7 +54,12 @@ async function newest(
   if (wanted < 1 || wanted > 100)
     throw new UsageError("Cannot list events: --last must be a whole number from 1 to 100");
   const events: InboxdEvent[] = [];
-  for await (const event of client.events.list({ ...query, order: "desc", limit: wanted })) {
+  for await (const event of client.events.list({
+    ...query,
+    types: unchecked(query.types),
+    order: "desc",
+    limit: wanted,
+  })) {
     events.push(event);
     if (events.length === wanted) break;
   }

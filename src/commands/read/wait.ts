@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import type { Inboxd, Schemas } from "../../../sdk/typescript/src/inboxd.ts";
 import { reporting } from "../cli.ts";
-import { clientOf, inboxIdOf, ofServer, type ServerOptions } from "../client.ts";
+import { clientOf, inboxIdOf, ofServer, type ServerOptions, unchecked } from "../client.ts";
 import { UsageError } from "../failure.ts";
 import type { Calendar } from "../short-time.ts";
 import { print } from "../terminal.ts";
@@ -73,7 +73,7 @@ async function waitFor(client: Inboxd, id: string, query: WaitQuery, seconds: nu
   for (let after = query.after; ; ) {
     const left = Math.ceil((endMs - performance.now()) / 1000);
     const timeout = Math.max(0, Math.min(left, longestWaitSeconds));
-    const waited = await client.messages.wait(id, { ...query, after, timeout });
+    const waited = await client.messages.wait(id, { ...query, has: unchecked(query.has), after, timeout });
     if (waited.message !== null || performance.now() >= endMs) return waited;
     after = waited.cursor;
   }

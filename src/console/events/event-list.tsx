@@ -19,12 +19,14 @@ const filters = [
   ["message.failed,message.bounced,message.complained,message.delayed,suppression.added,webhook.disabled", "Problems"],
 ] as const;
 
+type Shown = (typeof filters)[number][0];
+
 const perPage = 100;
 
 /** The last events of the account. */
 export function EventList() {
   const [most, setMost] = useState(perPage);
-  const [types, setTypes] = useState<string>("*");
+  const [types, setTypes] = useState<Shown>("*");
   const log = useLoaded(() => newestEvents(types, most), [types, most]);
   useReloadOn(() => true, log.reload);
   const events = log.value?.events ?? [];
@@ -66,7 +68,7 @@ export function EventList() {
 }
 
 /** A page examines 10,000 events at most, of which few may match, so this reads pages until it has enough. */
-async function newestEvents(types: string, most: number): Promise<{ events: InboxdEvent[]; hasMore: boolean }> {
+async function newestEvents(types: Shown, most: number): Promise<{ events: InboxdEvent[]; hasMore: boolean }> {
   const events: InboxdEvent[] = [];
   let pages = 0;
   for await (const { data, hasMore } of inboxd.events.list({ types, order: "desc", limit: perPage }).pages()) {

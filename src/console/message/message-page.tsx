@@ -138,7 +138,7 @@ function Reports({ reports }: { reports: readonly Schemas["Report"][] }) {
 async function findMessage(id: string) {
   const message = await inboxd.messages.get(id);
   const [reports, log] = await Promise.all([
-    inboxd.request("GET", "/v1/messages/{id}/reports", { path: { id } }),
+    inboxd.messages.reports(id),
     inboxd.events.list({ types: "*", inbox_id: message.inboxId, order: "desc", limit: 100 }).page(),
   ]);
   const events = log.data.filter((event) => "message" in event && event.message.id === id);

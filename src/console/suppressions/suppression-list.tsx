@@ -38,19 +38,13 @@ export function SuppressionList() {
   const cursors = useCursors();
   const { cursor } = cursors;
   const [toRemove, setToRemove] = useState<Suppression | undefined>(undefined);
-  const page = useLoaded(
-    () =>
-      inboxd.request("GET", "/v1/suppressions", {
-        query: { ...(reason && { reason }), ...(cursor && { cursor }), limit: 50 },
-      }),
-    [reason, cursor],
-  );
+  const page = useLoaded(() => inboxd.suppressions.list({ reason, cursor, limit: 50 }).page(), [reason, cursor]);
   useReloadOn((event) => event === "suppression.added", page.reload);
   const listed = page.value?.data ?? [];
 
   async function remove({ id, address }: Suppression) {
     try {
-      await inboxd.request("DELETE", "/v1/suppressions/{id}", { path: { id } });
+      await inboxd.suppressions.delete(id);
       notify(`${address} is no longer suppressed`);
     } catch (error) {
       notify(errorText(error), "bad");
@@ -71,7 +65,7 @@ export function SuppressionList() {
           placeholder="jane@example.com"
           inputMode="email"
           add={async (address) => {
-            await inboxd.request("POST", "/v1/suppressions", { body: { address } });
+            await inboxd.suppressions.add({ address });
             page.reload();
             return `${address} is suppressed`;
           }}

@@ -1,0 +1,39 @@
+import { expect, test } from "bun:test";
+import { Inboxd } from "../../sdk/typescript/src/inboxd.ts";
+import { startWorld } from "../support/world.ts";
+
+/** Operations without a method: pages and probes, which no program calls as an account, and the door of a relay. */
+const leftOut = ["GET /docs", "GET /healthz", "GET /openapi.json", "GET /readyz", "POST /v1/relay-notices"];
+
+test("the client has a method for each operation of the document", async () => {
+  await using world = await startWorld();
+  const { body: document } = await world.api("/openapi.json");
+  const operations = Object.entries<object>(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replace(/\{\w+\}/g, "ID")}`),
+  );
+  const called = await calledByMethods();
+  expect(operations.length).toBeGreaterThan(40);
+  expect([...called].toSorted()).toEqual(operations.filter((name) => !leftOut.includes(name)).toSorted());
+});
+
+/** Calls each method of each resource, and returns the operations that arrive. */
+async function calledByMethods(): Promise<Set<string>> {
+  const called = new Set<string>();
+  const fetch = async (url: string | URL, { method = "GET" }: RequestInit) => {
+    called.add(`${method} ${new URL(url).pathname}`);
+    return Response.json({ code: "not_found", detail: "There is nothing here" }, { status: 404 });
+  };
+  const inboxd = new Inboxd({ baseUrl: "http://mail.example", apiKey: "key", fetch, retries: 0 });
+  const isResource = (value: unknown) => typeof value === "object" && value !== null;
+  for (const resource of Object.values(inboxd).filter(isResource)) {
+    for (const call of Object.values(resource) as ((...args: unknown[]) => unknown)[]) {
+      const result = call("ID", "ID", undefined) as Promise<unknown> & {
+        page?(): Promise<unknown>;
+        next?(): Promise<unknown>;
+      };
+      const pending = result.page?.() ?? result.next?.() ?? result;
+      await expect(pending).rejects.toMatchObject({ code: "not_found" });
+    }
+  }
+  return called;
+}
