@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import { connection, type InboxdEvent, inboxd } from "./api.ts";
+import { now } from "./machine.ts";
 
 type Listener = (event: InboxdEvent) => void;
 
@@ -34,21 +35,48 @@ export function useEvents(listener: Listener): void {
   }, []);
 }
 
-/** Calls `reload` once, `waitMs` after the first matching event, however many events follow meanwhile. */
+interface Pace {
+  /** The wait after the first event, in which its effects happen too, for example its delivery. */
+  waitMs?: number;
+  /** The shortest time between two calls. */
+  pauseMs?: number;
+}
+
+/** The pace of a screen that loads much: a burst of events costs it two loads. */
+export const unhurried: Pace = { pauseMs: 5_000 };
+
+/**
+ * Calls `reload` after a matching event, once for all events that follow while it waits. A hidden tab waits until it is
+ * shown again.
+ */
 export function useReloadOn(
   matches: (type: string, event: InboxdEvent) => boolean,
   reload: () => void,
-  waitMs = 400,
+  { waitMs = 400, pauseMs = waitMs }: Pace = {},
 ): void {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const lastAt = useRef(0);
   const current = useRef(reload);
   current.current = reload;
-  useEffect(() => () => clearTimeout(timer.current), []);
+
+  function run() {
+    if (document.hidden) return;
+    clearTimeout(timer.current);
+    timer.current = undefined;
+    lastAt.current = now().getTime();
+    current.current();
+  }
+  useEffect(() => {
+    const runIfDue = () => timer.current !== undefined && run();
+    document.addEventListener("visibilitychange", runIfDue);
+    return () => {
+      document.removeEventListener("visibilitychange", runIfDue);
+      clearTimeout(timer.current);
+    };
+  }, []);
   useEvents((event) => {
     if (!matches(event.event, event)) return;
-    timer.current ??= setTimeout(() => {
-      timer.current = undefined;
-      current.current();
-    }, waitMs);
+    const pauseLeftMs = Math.min(pauseMs, lastAt.current + pauseMs - now().getTime());
+    timer.current ??= setTimeout(run, Math.max(waitMs, pauseLeftMs));
   });
 }

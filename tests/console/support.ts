@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe } from "bun:test";
 import type { Page } from "playwright-core";
+import { transaction } from "../../src/database/db.ts";
+import { findFirstAccount } from "../../src/store/account/accounts.ts";
+import { insertEvents } from "../../src/store/events/fan-out.ts";
 import { type Browser, chromiumPath, type Look, startBrowser, type WatchedPage } from "../support/browser.ts";
 import { startWorld, type World, type WorldInbox, type WorldOptions } from "../support/world.ts";
 
@@ -77,4 +80,25 @@ export async function send(world: World, inbox: WorldInbox, email: object): Prom
   const { body } = await world.api(`/v1/inboxes/${inbox.id}/send`, { method: "POST", headers, body: email });
   if (body.messageId === undefined) throw new Error(`Cannot send: ${JSON.stringify(body)}`);
   return body.messageId;
+}
+
+/** Writes this many events about an inbox to the log, 100 at a time. */
+export async function fillLog({ service: { deps }, clock }: World, inbox: WorldInbox, count: number): Promise<void> {
+  const account = await findFirstAccount(deps.db.api);
+  const createdAt = clock.now();
+  const made = () => ({
+    id: deps.newId("evt", createdAt),
+    accountId: account?.id ?? "",
+    inboxId: inbox.id,
+    threadId: null,
+    messageId: null,
+    type: "inbox.created" as const,
+    occurredAt: createdAt,
+    data: { address: inbox.address, externalId: null, createdAt: createdAt.toISOString() },
+  });
+  await transaction(deps.db.api, async (tx) => {
+    for (let left = count; left > 0; left -= 100) {
+      await insertEvents(tx, Array.from({ length: Math.min(left, 100) }, made));
+    }
+  });
 }

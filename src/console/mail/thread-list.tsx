@@ -95,7 +95,9 @@ export function ThreadList({ inbox, openId }: ThreadListProps) {
   useEvents(({ event, inbox_id }) => {
     if (inbox_id === inbox.id && view !== "search" && event === "message.received") arrived.current += 1;
   });
-  useReloadOn((type, { inbox_id }) => inbox_id === inbox.id && type.startsWith("message."), loadUnlessInUse, newMailMs);
+  useReloadOn((type, { inbox_id }) => inbox_id === inbox.id && type.startsWith("message."), loadUnlessInUse, {
+    waitMs: newMailMs,
+  });
 
   useListKeys({
     view,

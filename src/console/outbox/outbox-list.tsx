@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { go, href, route } from "../address.ts";
 import { inboxd } from "../api.ts";
-import { useReloadOn } from "../live.ts";
+import { unhurried, useReloadOn } from "../live.ts";
 import { curl } from "../parts/command.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -29,7 +29,7 @@ export function OutboxList() {
   const state = states.find((name) => name === route.value.query.get("state"));
   const kind = kinds.find(([, name]) => name === route.value.query.get("kind"))?.[1];
   const counts = useLoaded(() => mapAtMost(states, (name) => countOf(name, kind)), [kind]);
-  useReloadOn(() => true, counts.reload);
+  useReloadOn(() => true, counts.reload, unhurried);
   const isEmpty = counts.value?.every(({ count }) => count === 0);
 
   return (
@@ -77,7 +77,7 @@ function OutboxRows({ state, kind }: { state: State | undefined; kind: Kind | un
     () => inboxd.outbox.list({ ...filterOf(state, kind), ...(cursor && { cursor }), limit: 50 }).page(),
     [state, kind, cursor],
   );
-  useReloadOn(() => true, page.reload);
+  useReloadOn(() => true, page.reload, unhurried);
   const items = page.value?.data ?? [];
   const selection = useSelection(items.filter(mayChange).map(({ id }) => id));
   const selected = items.filter(({ id }) => selection.has(id));

@@ -4,7 +4,7 @@ import { inboxd } from "../api.ts";
 import { looks } from "../events/event-look.ts";
 import { formatCount } from "../format.ts";
 import { notify } from "../frame/notice.tsx";
-import { useReloadOn } from "../live.ts";
+import { unhurried, useReloadOn } from "../live.ts";
 import { LoadState } from "../parts/load-state.tsx";
 import { mapAtMost, useLoaded } from "../parts/loaded.ts";
 import { RowSelect, useSelection } from "../parts/selection.tsx";
@@ -21,7 +21,7 @@ export function DeliveryList({ endpointId, isDisabled }: { endpointId: string; i
     () => inboxd.webhooks.deliveries(endpointId, { limit: 50, ...(state !== undefined && { state }) }).page(),
     [endpointId, state],
   );
-  useReloadOn(() => true, page.reload);
+  useReloadOn(() => true, page.reload, unhurried);
   const listed = page.value?.data ?? [];
   const selection = useSelection(listed.map(({ event_id }) => event_id));
   const isOffered = may("manage") && !isDisabled;
