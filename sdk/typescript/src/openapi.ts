@@ -1622,6 +1622,16 @@ export interface components {
              * @example null
              */
             nextAttemptAt: string | null;
+            /**
+             * Format: date-time
+             * @description When the event occurred
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /** @description The subject of its message; null for an event about no message */
+            subject: string | null;
+            /** @description How long the last attempt took; null if there was none, or until it is known */
+            lastLatencyMs: number | null;
         };
         /** @description A page of events, and their states at one endpoint */
         EndpointDeliveryPage: {
@@ -9400,7 +9410,10 @@ export interface operations {
                      *           "lastAttemptAt": "2026-03-21T10:05:01.000Z",
                      *           "lastStatus": 200,
                      *           "lastError": null,
-                     *           "nextAttemptAt": null
+                     *           "nextAttemptAt": null,
+                     *           "occurred_at": "2026-03-21T10:05:00.000Z",
+                     *           "subject": "Your order",
+                     *           "lastLatencyMs": 42
                      *         }
                      *       ],
                      *       "nextCursor": null

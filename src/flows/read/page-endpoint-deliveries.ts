@@ -29,7 +29,7 @@ export async function pageEndpointDeliveries({ db }: Deps, request: EndpointDeli
   const shown = rows.slice(0, limit);
   const goesOnAt = rows.length > limit ? shown.at(-1) : lookedTo;
   return {
-    data: shown.map(({ id, writtenBy: _writtenBy, type, lastAttemptAt, nextAttemptAt, ...row }) => ({
+    data: shown.map(({ id, writtenBy: _writtenBy, type, lastAttemptAt, nextAttemptAt, occurredAt, ...row }) => ({
       event_id: id,
       event: type,
       state: row.state,
@@ -38,6 +38,9 @@ export async function pageEndpointDeliveries({ db }: Deps, request: EndpointDeli
       lastStatus: row.lastStatus,
       lastError: row.lastError,
       nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
+      occurred_at: occurredAt.toISOString(),
+      subject: row.subject,
+      lastLatencyMs: row.lastLatencyMs,
     })),
     nextCursor: goesOnAt === undefined ? null : cursorAtRow({ number: goesOnAt.writtenBy, id: goesOnAt.id }, question),
   };

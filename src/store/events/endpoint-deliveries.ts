@@ -17,6 +17,10 @@ export interface EndpointDelivery extends LogPosition {
   lastStatus: number | null;
   lastError: string | null;
   nextAttemptAt: Date | null;
+  occurredAt: Date;
+  /** The subject of its message; null for an event about no message. */
+  subject: string | null;
+  lastLatencyMs: number | null;
 }
 
 export interface EndpointDeliveryPage extends Addressee {
@@ -53,11 +57,12 @@ export async function listEndpointDeliveries(
           order by e.written_by desc, e.id desc limit ${mostLookedAt}
         ),
         tellable as materialized (
-          select e.*, m.automated is not null as is_automated from looked e ${contentJoins}
+          select e.*, m.automated is not null as is_automated, m.subject from looked e ${contentJoins}
           where m.id is not null or not (${isOfMessage})
         ),
         found as materialized (
-          select e.id, e.type, e.written_by, tried.attempts, last.attempted_at, last.status, last.error,
+          select e.id, e.type, e.written_by, e.occurred_at, e.subject, tried.attempts,
+            last.attempted_at, last.status, last.error, last.latency_ms,
             case when o.state = 'waiting' then o.due_at end as next_at,
             case when o.subject_id is not null then 'pending' when tried.answered then 'delivered'
               when tried.attempts > 0 then 'failed' else 'none' end as state
@@ -71,7 +76,8 @@ export async function listEndpointDeliveries(
           (select written_by::text from looked_to) as "lookedToWrittenBy", shown.*
         from (select) one left join (
           select id, type, written_by::text as "writtenBy", state, attempts, attempted_at as "lastAttemptAt",
-            status as "lastStatus", error as "lastError", next_at as "nextAttemptAt"
+            status as "lastStatus", error as "lastError", next_at as "nextAttemptAt", occurred_at as "occurredAt", subject,
+            latency_ms as "lastLatencyMs"
           from found where ${state ?? null}::text is null or state = ${state ?? null}
           order by found.written_by desc, found.id desc limit ${limit}
         ) shown on true

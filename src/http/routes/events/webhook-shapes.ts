@@ -250,6 +250,13 @@ export const EndpointDeliveryPage = named(
                 description: "When the next attempt is due; null if there is none, or if it is queued or running",
                 examples: [null],
               }),
+              occurred_at: instant({ description: "When the event occurred" }),
+              subject: nullable(Type.String({ examples: [examples.subject] }), {
+                description: "The subject of its message; null for an event about no message",
+              }),
+              lastLatencyMs: nullable(Type.Integer({ minimum: 0, examples: [42] }), {
+                description: "How long the last attempt took; null if there was none, or until it is known",
+              }),
             },
             { description: "The state of an event at one endpoint" },
           ),

@@ -252,6 +252,9 @@ for (const engine of enginesHere()) {
           lastAttemptAt: "2026-03-21T10:05:01.000Z",
           lastError: "answered 503",
           nextAttemptAt: "2026-03-21T10:06:01.000Z",
+          occurred_at: "2026-03-21T10:05:01.000Z",
+          subject: "pending",
+          lastLatencyMs: expect.any(Number),
         },
         {
           event_id: delivered,
@@ -262,6 +265,9 @@ for (const engine of enginesHere()) {
           lastAttemptAt: "2026-03-21T10:05:00.000Z",
           lastError: null,
           nextAttemptAt: null,
+          occurred_at: "2026-03-21T10:05:00.000Z",
+          subject: "delivered",
+          lastLatencyMs: expect.any(Number),
         },
         {
           event_id: before,
@@ -272,6 +278,9 @@ for (const engine of enginesHere()) {
           lastAttemptAt: null,
           lastError: null,
           nextAttemptAt: null,
+          occurred_at: "2026-03-21T10:05:00.000Z",
+          subject: "before",
+          lastLatencyMs: null,
         },
       ];
       expect((await door.ask(id, "GET", path)).body).toEqual({ data: rows, nextCursor: null });
