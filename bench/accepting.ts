@@ -2,6 +2,7 @@
  * A part of the service as a process, for bench/sending.ts: its API for inboxes and sends on the database of DATABASE_URL,
  * without limits and workers, so that the cost of accepting is measured alone.
  */
+
 import pino from "pino";
 import { openDatabase } from "../src/database/db.ts";
 import { idMaker } from "../src/domain/ids.ts";
@@ -16,6 +17,7 @@ import { httpApp } from "../src/http/shell/app.ts";
 import { serveHttp } from "../src/http/shell/server.ts";
 import { realWorld } from "../src/service/time-and-chance.ts";
 import { migrate } from "../src/store/migrate.ts";
+import { localServer } from "../tests/support/local-server.ts";
 import { benchKey } from "./support/service.ts";
 
 const log = pino({ level: "warn" });
@@ -51,7 +53,7 @@ const app = httpApp(
     newRequestId: () => realWorld.randomBytes(12).toHex(),
     log,
     version: "0.0.0",
-    baseUrl: "http://localhost:3000",
+    thisServer: localServer,
   },
   {
     guarded: [

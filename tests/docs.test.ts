@@ -242,7 +242,7 @@ function linksIn(page: string): string[] {
 }
 
 test("the service carries every page for its users, and an index of them for language models", async () => {
-  await using world = await startWorld();
+  await using world = await startWorld({ env: { MAIL_DOMAIN: "mail.acme.example" } });
   const index = await world.fetch("/llms.txt", { apiKey: null });
   expect([index.status, index.headers.get("content-type")]).toEqual([200, "text/plain; charset=utf-8"]);
   const text = await index.text();
@@ -263,8 +263,13 @@ test("the service carries every page for its users, and an index of them for lan
       const { status } = await world.fetch(address.pathname, { apiKey: null });
       expect([name, target, status]).toEqual([name, target, 200]);
     }
-    // It is the file to the letter, except links that lead out of the service.
-    const file = name === "decisions.md" ? wholeDecisions() : textOf(`docs/${name}`);
+    // It is the file to the letter, except the names of the server, and links that lead out of the service.
+    const file = inWords(name === "decisions.md" ? wholeDecisions() : textOf(`docs/${name}`), {
+      "http://127.0.0.1:3000": base,
+      "https://mail.example.com": base,
+      "127.0.0.1:2525": `127.0.0.1:${world.service.smtp.port}`,
+      "inbox.localhost": "mail.acme.example",
+    });
     const kept = said.split("\n").filter((line) => !file.includes(line));
     expect(kept.map((line) => /\bcompose\.yaml\b/.test(line))).toEqual(name === "operations.md" ? [true] : []);
   }

@@ -14,6 +14,7 @@ import { emailSender, type HtmlOfMarkdown } from "../flows/send/send-email.ts";
 import { consolePages } from "../http/console/pages.ts";
 import { sessionDoor } from "../http/console/session.ts";
 import { consoleSession } from "../http/console/session-routes.ts";
+import type { ThisServer } from "../http/docs/this-server.ts";
 import { account } from "../http/routes/account/account.ts";
 import { inboxes } from "../http/routes/account/inboxes.ts";
 import { tokens } from "../http/routes/account/tokens.ts";
@@ -64,7 +65,7 @@ interface ApiParts {
   /** The dependencies of the metrics route; undefined if metrics are not served. */
   numbers: Omit<MetricsDeps, "token"> | undefined;
   serviceId: string;
-  baseUrl: () => string;
+  thisServer: () => ThisServer;
   /** The state of all listeners (API and SMTP): whether all of them are open, and whether they have begun to close. */
   doors: { areOpen: boolean; areClosing: boolean };
 }
@@ -146,13 +147,14 @@ async function appOf(
     workers,
     htmlOfMarkdown,
     serviceId,
-    baseUrl,
+    thisServer,
     doors,
   }: ApiParts,
   door: ReturnType<typeof doorOf>,
   long: LongAnswers,
   numbers: MetricsDeps | undefined,
 ) {
+  const baseUrl = () => thisServer().baseUrl;
   const files = await answerFiles({ directory: config.dataDir, randomBytes: deps.randomBytes });
   opened.push(files.close);
   const reading = { ...deps, links, answerFiles: files };
@@ -172,9 +174,7 @@ async function appOf(
       serviceId,
       version,
       events: eventKinds,
-      get baseUrl() {
-        return baseUrl();
-      },
+      thisServer,
     },
     {
       guarded: [
@@ -202,7 +202,7 @@ async function appOf(
         }),
       ],
       open: [
-        guides(baseUrl),
+        guides(thisServer),
         ...(config.mcp ? [mcp(mcpDeps({ config, deps, watch }, { door, baseUrl, app: () => app }))] : []),
         attachments({
           ...reading,

@@ -14,6 +14,7 @@ import { sharedChanges } from "../flows/changes.ts";
 import type { Deps } from "../flows/deps.ts";
 import { listeners } from "../flows/listeners.ts";
 import { attachmentLinks } from "../flows/read/attachment-links.ts";
+import { smtpAddress } from "../http/docs/this-server.ts";
 import { serviceMetrics } from "../metrics/service.ts";
 import type { Watch } from "../metrics/watch.ts";
 import { loadCertificate } from "../smtp/certificate.ts";
@@ -115,6 +116,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   opened.push(await hearForgetSignals(db, { keys, streams, forgetAddress: receiving.door.forget }));
 
   let baseUrl = config.baseUrl ?? "";
+  let smtpPort = config.smtpPort;
   const links = await attachmentLinks({
     signingKey,
     ttlSeconds: config.attachmentUrlTtlSeconds,
@@ -140,10 +142,15 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
     listeners: counted,
     numbers: served,
     serviceId: await findOrInsertSetting(db.api, serviceIdSetting, deps.randomBytes(8).toHex()),
-    baseUrl: () => baseUrl,
+    thisServer: () => ({
+      baseUrl,
+      mailDomain: config.mailDomain,
+      smtp: smtpAddress({ host: config.smtpHost, hostname: config.smtpHostname, port: smtpPort }),
+    }),
   });
   baseUrl ||= api.url.origin;
   const smtp = await openSmtp(opening, receiving);
+  smtpPort = smtp.port;
   numbers.listener(smtp);
   const signingIn = { tokens, baseUrl: () => baseUrl };
   openControl(opening, webhooks, signingIn);

@@ -3,6 +3,7 @@ import { events } from "../../src/http/routes/events/events.ts";
 import { webhook } from "../../src/http/routes/events/webhook.ts";
 import { webhooks } from "../../src/http/routes/events/webhooks.ts";
 import { httpApp } from "../../src/http/shell/app.ts";
+import { localServer } from "./local-server.ts";
 import { readsLog, untilLogShowsAll } from "./log-horizon.ts";
 import { type OutboxWorldOptions, outboxWorld } from "./outbox-world.ts";
 
@@ -25,7 +26,7 @@ export async function eventsDoor(db: Database, options: EventsDoorOptions = {}) 
       newRequestId: () => "request",
       log: deps.log,
       version: "0.0.0",
-      baseUrl: "http://localhost:3000",
+      thisServer: localServer,
     },
     { guarded: [events(deps), webhook(deps), ...webhooks(deps)] },
   );

@@ -7,6 +7,7 @@ import { api, type HttpDeps, httpApp } from "../../src/http/shell/app.ts";
 import { nothing, oneOf, pageQuery, text } from "../../src/http/shell/models.ts";
 import { operation } from "../../src/http/shell/operation.ts";
 import { type HttpAddress, serveHttp } from "../../src/http/shell/server.ts";
+import { localServer } from "./local-server.ts";
 
 export const goodKey = "ibx_good";
 
@@ -33,7 +34,7 @@ export function openDoor(own: Partial<HttpDeps> = {}, address: HttpAddress = { h
     },
     log: logger,
     version: "1.2.3",
-    baseUrl: "http://localhost:3000",
+    thisServer: localServer,
     ...own,
   };
   const app = httpApp(deps, {

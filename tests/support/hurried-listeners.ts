@@ -11,6 +11,7 @@ import { httpApp } from "../../src/http/shell/app.ts";
 import { type HttpServer, serveHttp } from "../../src/http/shell/server.ts";
 import { socketDoor } from "../../src/http/shell/sockets.ts";
 import { findFirstAccount } from "../../src/store/account/accounts.ts";
+import { localServer } from "./local-server.ts";
 import type { World } from "./world.ts";
 
 export interface HurriedListeners extends AsyncDisposable {
@@ -58,7 +59,7 @@ export async function hurriedListeners({ service: { deps } }: World, secondMs: n
       health: async () => ({ ready: true }),
       serviceId: "service-of-tests",
       version: "0.0.0",
-      baseUrl: "http://localhost:3000",
+      thisServer: localServer,
     },
     {
       guarded: [

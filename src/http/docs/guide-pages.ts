@@ -15,6 +15,7 @@ import streams from "../../../docs/streams.md" with { type: "text" };
 import threads from "../../../docs/threads.md" with { type: "text" };
 import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 import { decisions } from "./decisions.ts";
+import { namedAfter, type ThisServer } from "./this-server.ts";
 
 export interface GuidePage {
   about: string;
@@ -54,6 +55,13 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
   contract: { about: "what inboxd promises, in numbered sections", text: contract },
   decisions: { about: "choices that a standard or the contract leaves open, and their reasons", text: decisions },
 };
+
+/** The guides with the addresses of this server in place of the examples. */
+export function guidesOf(server: ThisServer): Readonly<Record<string, GuidePage>> {
+  return Object.fromEntries(
+    Object.entries(guidePages).map(([name, { about, text }]) => [name, { about, text: namedAfter(server, text) }]),
+  );
+}
 
 export function guideTitle({ text }: GuidePage): string {
   return /^# (.+)$/m.exec(text)?.[1] ?? "";

@@ -1,16 +1,21 @@
 import { Elysia } from "elysia";
 import skill from "../../../docs/skill/SKILL.md" with { type: "text" };
 import { notFound } from "../../domain/errors.ts";
-import { type GuidePage, guidePages, guideTitle } from "../docs/guide-pages.ts";
+import { type GuidePage, guidePages, guidesOf, guideTitle } from "../docs/guide-pages.ts";
+import { madeFor, type ThisServer } from "../docs/this-server.ts";
 
 /** Serves the guides as text, for curl and for language models (llmstxt.org). Browsers have the page at /docs. */
-export function guides(baseUrl: () => string) {
+export function guides(thisServer: () => ThisServer) {
+  const texts = madeFor(
+    thisServer,
+    (server) => new Map(Object.entries(guidesOf(server)).map(([name, guide]) => [name, served(guide)])),
+  );
   return new Elysia()
     .get(
       "/llms.txt",
       ({ set }) => {
         Object.assign(set.headers, { ...headers, "content-type": "text/plain; charset=utf-8" });
-        return indexOf(baseUrl());
+        return indexOf(thisServer());
       },
       hidden,
     )
@@ -18,7 +23,7 @@ export function guides(baseUrl: () => string) {
       "/llms-full.txt",
       ({ set }) => {
         Object.assign(set.headers, { ...headers, "content-type": "text/plain; charset=utf-8" });
-        return wholeText;
+        return wholeText(texts());
       },
       hidden,
     )
@@ -36,10 +41,10 @@ export function guides(baseUrl: () => string) {
         // The router gives null for invalid percent-encoding, although the type does not say so.
         const name = params.name ?? "";
         const page = name.endsWith(".md") ? name.slice(0, -".md".length) : "";
-        const found = Object.hasOwn(guidePages, page) ? guidePages[page] : undefined;
+        const found = texts().get(page);
         if (found === undefined) throw notFound("route");
         Object.assign(set.headers, { ...headers, "content-type": "text/markdown; charset=utf-8" });
-        return served(found);
+        return found;
       },
       hidden,
     );
@@ -50,10 +55,9 @@ const hidden = { detail: { hide: true } };
 const headers = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" };
 
 /** All guides in one text. */
-const wholeText = Object.values(guidePages)
-  .map((guide) => served(guide).trimEnd())
-  .join("\n\n---\n\n")
-  .concat("\n");
+function wholeText(texts: ReadonlyMap<string, string>): string {
+  return `${[...texts.values()].map((text) => text.trimEnd()).join("\n\n---\n\n")}\n`;
+}
 
 function served({ text }: GuidePage): string {
   return servedGuide(text, (file) => file.endsWith(".md") && Object.hasOwn(guidePages, file.slice(0, -".md".length)));
@@ -68,7 +72,7 @@ function servedGuide(text: string, isHere: (file: string) => boolean): string {
     );
 }
 
-function indexOf(baseUrl: string): string {
+function indexOf({ baseUrl }: ThisServer): string {
   const lines = Object.entries(guidePages).map(
     ([name, guide]) => `- [${guideTitle(guide)}](${baseUrl}/docs/${name}.md): ${guide.about}`,
   );

@@ -1,7 +1,6 @@
 import { type AnyElysia, Elysia } from "elysia";
 import type { Logger } from "pino";
 import { notFound, Refusal } from "../../domain/errors.ts";
-import type { Description } from "../document/openapi.ts";
 import {
   type Account,
   type AuthenticateStream,
@@ -11,7 +10,7 @@ import {
   socketPath,
 } from "./auth.ts";
 import { type BodyLimits, defaultBodyLimits, refuseDeclaredTooLarge } from "./body.ts";
-import { docs, docsRedirects } from "./docs.ts";
+import { type Described, docs, docsRedirects } from "./docs.ts";
 import { problemOf, refusalOf, unavailable } from "./errors.ts";
 import { favicon } from "./favicon.ts";
 import { type HealthDeps, health } from "./health.ts";
@@ -19,7 +18,7 @@ import { loggablePath } from "./loggable.ts";
 import { requestId, requestIdHeader } from "./request-headers.ts";
 import { isStreamed } from "./streamed-body.ts";
 
-export interface HttpDeps extends HealthDeps, Description, AuthenticateStream {
+export interface HttpDeps extends HealthDeps, Described, AuthenticateStream {
   /** Throws if a token may not make this request. */
   refuseBeyondToken?: (account: Account, asked: { method: string; path: string }) => Promise<void>;
   newRequestId(): string;

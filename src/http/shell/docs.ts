@@ -1,9 +1,10 @@
 import { type AnyElysia, Elysia } from "elysia";
 import { matchesEntityTag } from "../../standards/byte-range.ts";
 import { bundledScript, styles } from "../docs/bundle.ts" with { type: "macro" };
-import { guidePages } from "../docs/guide-pages.ts";
+import { guidesOf } from "../docs/guide-pages.ts";
 import { docsPage } from "../docs/page.ts";
 import type { Document } from "../docs/reference.ts";
+import { madeFor, namedAfter, type ThisServer } from "../docs/this-server.ts";
 import { type Description, describe } from "../document/openapi.ts";
 
 const script = bundledScript("./browser/viewer.ts");
@@ -14,33 +15,35 @@ const style = styles([
   "./browser/screens.css",
 ]);
 
+export interface Described extends Omit<Description, "baseUrl"> {
+  thisServer(): ThisServer;
+}
+
 /**
  * Serves the document and a page that shows it. The page's Content-Security-Policy lets it load nothing from other
  * hosts.
  */
-export function docs(plugins: readonly AnyElysia[], description: Description) {
-  let document: Promise<string> | undefined;
-  let page: Promise<StaticText> | undefined;
-  const whole = () => {
-    document ??= describe(plugins, description).then((made) => JSON.stringify(made));
-    return document;
-  };
+export function docs(plugins: readonly AnyElysia[], { thisServer, ...described }: Described) {
+  const document = madeFor(thisServer, async ({ baseUrl }) =>
+    JSON.stringify(await describe(plugins, { ...described, baseUrl })),
+  );
+  const page = madeFor(thisServer, async (server) => {
+    const shown = JSON.parse(namedAfter(server, await document())) as Document;
+    return staticText(docsPage(shown, guidesOf(server), described.version), pageHeaders);
+  });
   return new Elysia()
     .get(
       "/openapi.json",
       async ({ set }) => {
         set.headers["content-type"] = "application/json";
-        return await whole();
+        return await document();
       },
       hidden,
     )
     .get(
       "/docs",
       async ({ request, set }) => {
-        page ??= whole().then((text) =>
-          staticText(docsPage(JSON.parse(text) as Document, guidePages, description.version), pageHeaders),
-        );
-        return (await page).answer(request, set);
+        return (await page()).answer(request, set);
       },
       hidden,
     )

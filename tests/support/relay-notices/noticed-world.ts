@@ -8,6 +8,7 @@ import { noticeTaker } from "../../../src/flows/receive/take-notices.ts";
 import { relayNotices } from "../../../src/http/routes/send/relay-notices.ts";
 import { httpApp } from "../../../src/http/shell/app.ts";
 import { returnPathKey } from "../../../src/standards/signature.ts";
+import { localServer } from "../local-server.ts";
 import { type ScriptedSmtp, scriptedSmtp } from "../scripted-smtp.ts";
 import { send } from "../sends.ts";
 import { startWorld, type World, type WorldInbox } from "../world.ts";
@@ -110,7 +111,7 @@ async function sesApp(world: World): Promise<AnyElysia> {
       newRequestId: () => "1",
       log: pino({ level: "silent" }),
       version: "1",
-      baseUrl: "http://localhost",
+      thisServer: localServer,
     },
     { guarded: [], open: [route] },
   );
