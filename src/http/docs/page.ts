@@ -97,7 +97,7 @@ function start(version: string, guides: readonly ReadGuide[], { groups }: Refere
 <p class="lead">Real email addresses for users, workspaces and software agents: an HTTP JSON API, an SMTP listener, signed webhooks, streams, and tools for language models.</p>
 <h3>Try it here</h3>
 <ol class="steps">
-<li>Enter the API key that the first start printed. It stays in this tab.</li>
+<li>Enter the API key that the first start printed. It stays in this tab, where the samples of code have it too.</li>
 <li><a href="#createInbox">Create an inbox</a>.</li>
 <li><a href="#sendEmail">Send it an email</a>, from itself.</li>
 <li><a href="#listMessages">List its messages</a>, then answer with <em>Reply</em>.</li>

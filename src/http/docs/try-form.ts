@@ -25,7 +25,7 @@ ${headers.others && html`<details><summary>Headers</summary>${headers.others.map
 <div class="tabs" role="group" aria-label="Language of the code">${languages.map(
     ([language, label]) =>
       html`<button type="button" data-language="${language}" aria-pressed="false">${label}</button>`,
-  )}<button type="button" class="copy">Copy</button></div>
+  )}</div>
 <pre tabindex="0"><code></code></pre>
 </div>
 <div class="send"><button type="submit">Send request</button><span class="send-status" role="status"></span></div>

@@ -111,11 +111,64 @@ describe.skipIf(chromiumPath === undefined)("In a browser the page", () => {
     expect(await code()).toContain(`-d '{"username": "grace"}'`);
     await page.click("#createInbox [data-language=python]");
     expect(await code()).toContain('"username": "grace"');
-    expect(await code()).not.toContain(shared.apiKey);
     await page.fill("#createInbox-body", "{");
     await page.click("#createInbox button[type=submit]");
     await page.locator("#createInbox .send-status", { hasText: "The body is not JSON" }).waitFor();
     expect((await shared.api("/v1/inboxes")).body.total).toBe(0);
+  });
+
+  test("puts the key into each sample, keeps it for the tab alone, and sends it nowhere else", async () => {
+    const { page, requested } = await browser.open(docs(shared, "#quickstart"));
+    const samples = () => page.locator("#quickstart pre, #createInbox .sample pre").allTextContents();
+    const before = await samples();
+    expect(before.join("\n")).toContain('"Authorization: Bearer $INBOXD_API_KEY"');
+    await giveKey(page, shared.apiKey);
+    const after = await samples();
+    expect(after).toEqual(before.map((text) => text.replaceAll(/\$INBOXD_API_KEY|ibx_…/g, shared.apiKey)));
+    expect(after.filter((text) => text.includes(shared.apiKey)).length).toBeGreaterThan(4);
+    const stored = await page.evaluate(() => [
+      Object.values(localStorage),
+      document.cookie,
+      Object.values(sessionStorage),
+    ]);
+    expect(stored.map((where) => String(where).includes(shared.apiKey))).toEqual([false, false, true]);
+    expect(
+      requested.filter((url) => url.origin !== shared.service.apiUrl.origin || url.href.includes(shared.apiKey)),
+    ).toEqual([]);
+    await page.fill("#api-key", "");
+    await page.press("#api-key", "Enter");
+    expect(await samples()).toEqual(before);
+  });
+
+  test("copies each block as it stands", async () => {
+    const { page } = await browser.open(docs(shared, "#quickstart"));
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    const counts = await page.evaluate(() =>
+      ["main pre > code", "main :is(.block, .sample) .copy"].map((each) => document.querySelectorAll(each).length),
+    );
+    expect(counts[0]).toBeGreaterThan(200);
+    expect(counts[1]).toBe(counts[0] ?? 0);
+    for (const number of [0, 3]) {
+      const block = page.locator("#quickstart .block").nth(number);
+      await block.locator(".copy").click();
+      await block.locator(".copy", { hasText: "Copied" }).waitFor();
+      expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(
+        (await block.locator("code").textContent()) ?? "",
+      );
+    }
+  });
+
+  test.each([390, 1440])("has lines of at most 90 characters on a screen of %d pixels", async (width) => {
+    const { page } = await browser.open(docs(shared, "#webhooks"), { width });
+    const longest = await page.evaluate(() => {
+      const lines = Array.from(document.querySelectorAll("#webhooks > :is(p, ul, ol)"), (text) => {
+        const rows = text.getBoundingClientRect().height / Number.parseFloat(getComputedStyle(text).lineHeight);
+        return rows < 3 ? 0 : text.textContent.length / rows;
+      });
+      return Math.max(...lines);
+    });
+    expect(longest).toBeGreaterThan(20);
+    expect(longest).toBeLessThan(90);
   });
 
   test("finds guides, operations and fields by the keyboard", async () => {

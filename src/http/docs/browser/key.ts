@@ -8,7 +8,10 @@ export interface Key {
   show(text: string): void;
 }
 
-/** The field of the API key. The key is stored for this tab only, and sent to this server only. */
+/**
+ * The field of the API key. The key is stored for this tab only, and sent to this server only. The samples of code have
+ * it.
+ */
 export function keyField(changed: () => void): Key {
   const form = the<HTMLFormElement>("#key");
   const input = the<HTMLInputElement>("#api-key");

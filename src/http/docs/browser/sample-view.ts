@@ -1,6 +1,7 @@
+import { copyButton } from "./copy.ts";
 import { the } from "./elements.ts";
 import { highlight } from "./highlight.ts";
-import { type Draft, type Language, sampleOf } from "./samples.ts";
+import { type Draft, type Language, sampleOf, withKey } from "./samples.ts";
 
 /** The language of the code samples, which all forms share. */
 export interface SampleLanguage {
@@ -8,33 +9,23 @@ export interface SampleLanguage {
   choose: (language: Language) => void;
 }
 
-/** The code sample below a form, in the chosen language, with a button that copies it. */
-export function sampleView(form: HTMLFormElement, draft: () => Draft, { language, choose }: SampleLanguage) {
+/** The code sample below a form, in the chosen language and with the entered key, and a button that copies it. */
+export function sampleView(
+  form: HTMLFormElement,
+  draft: () => Draft,
+  { language, choose, key }: SampleLanguage & { key: () => string },
+) {
   const code = the("pre code", form);
+  the(".tabs", form).append(copyButton(code));
   form.addEventListener("click", ({ target }) => {
     const tab = (target as Element).closest<HTMLElement>("[data-language]");
     if (tab) choose(tab.dataset.language as Language);
-    const copy = (target as Element).closest(".copy");
-    if (copy) copyText(code.textContent, copy);
   });
   return function draw(): void {
     for (const tab of form.querySelectorAll<HTMLElement>("[data-language]")) {
       tab.setAttribute("aria-pressed", String(tab.dataset.language === language()));
     }
-    code.textContent = sampleOf(language(), draft());
+    code.textContent = withKey(sampleOf(language(), draft()), key());
     highlight(code);
   };
-}
-
-function copyText(text: string, button: Element): void {
-  // Only pages with TLS and pages of this machine may write to the clipboard.
-  const copied = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"));
-  const label = (word: string) => {
-    button.textContent = word;
-  };
-  copied.then(
-    () => label("Copied"),
-    () => label("Select it"),
-  );
-  button.addEventListener("blur", () => label("Copy"), { once: true });
 }

@@ -21,9 +21,21 @@ function hasJson({ headers }: Draft): boolean {
 
 export type Language = "curl" | "typescript" | "python";
 
-/** Code that sends the request. It gets the key from the environment and needs no packages. */
+/** Code that sends the request. It gets the key from the environment. */
 export function sampleOf(language: Language, draft: Draft): string {
   return { curl, typescript, python }[language](draft);
+}
+
+/** The places of a key in code and in the guides. */
+const keyPlaces = /\$INBOXD_API_KEY\b|ibx_…|process\.env\.INBOXD_API_KEY\b(?: \?\? "")?|os\.environ\["INBOXD_API_KEY"\]/g;
+
+/**
+ * Puts the key into a sample. A key that would need quoting somewhere, which only an operator can choose, leaves it as
+ * it is.
+ */
+export function withKey(sample: string, key: string): string {
+  if (!/^[\w.~+/=-]+$/.test(key)) return sample;
+  return sample.replaceAll(keyPlaces, (place) => (/^[$i]/.test(place) ? key : JSON.stringify(key)));
 }
 
 function curl({ method, url, needsKey, isEndless = false, headers, body }: Draft): string {
@@ -69,7 +81,7 @@ function python(draft: Draft): string {
   const data =
     body === undefined ? undefined : hasJson(draft) ? `json.dumps(${pythonText(body)})` : JSON.stringify(body);
   const fields = [
-    ...(needsKey ? [`        "Authorization": f"Bearer {os.environ['INBOXD_API_KEY']}",`] : []),
+    ...(needsKey ? [`        "Authorization": "Bearer " + os.environ["INBOXD_API_KEY"],`] : []),
     ...headers.map(([name, value]) => `        ${JSON.stringify(name)}: ${JSON.stringify(value)},`),
   ];
   return [

@@ -48,7 +48,7 @@ function oneForm(form: HTMLFormElement, deps: TryDeps, all: AllForms) {
   const status = the(".send-status", form);
   const fault = form.querySelector<HTMLElement>(".fault");
   const label = button.textContent;
-  const drawCode = sampleView(form, request.draft, all);
+  const drawCode = sampleView(form, request.draft, { ...all, key: deps.key.read });
   let fresh = deps.fresh();
   let isAsked = false;
 

@@ -1,4 +1,4 @@
-import { highlight } from "./highlight.ts";
+import { makeBlocks } from "./blocks.ts";
 import { keyField } from "./key.ts";
 import { newKnown } from "./known.ts";
 import { type Ask, lookUp } from "./look-up.ts";
@@ -11,15 +11,17 @@ makeThemeButton();
 showViews();
 makeDrawer();
 makeSearch();
-for (const code of document.querySelectorAll('pre code[class^="language-"]')) highlight(code);
 
 // The API's base address: the page is at `docs` below it.
 const base = new URL(".", location.href.replace(/[?#].*/s, ""));
 const known = newKnown();
 const key = keyField(() => {
   known.forget();
+  blocks.refresh();
+  forms.refresh();
   void meet();
 });
+const blocks = makeBlocks(key.read);
 
 const ask: Ask = async (path) => {
   const answer = await fetch(new URL(path, base), { headers: key.headers(true) });

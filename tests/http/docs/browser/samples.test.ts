@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Draft, type Language, sampleOf } from "../../../../src/http/docs/browser/samples.ts";
+import { type Draft, type Language, sampleOf, withKey } from "../../../../src/http/docs/browser/samples.ts";
 
 const post: Draft = {
   method: "POST",
@@ -104,4 +104,18 @@ describe.each(Object.keys(runners) as Language[])("The code in %s", (language) =
   test("stands there also while the body is half typed", () => {
     expect(sampleOf(language, { ...post, body: '{"to": ' })).toContain('{"to":');
   });
+});
+
+test.each([
+  ['curl -H "Authorization: Bearer $INBOXD_API_KEY"', 'curl -H "Authorization: Bearer ibx_1.~"'],
+  ["export INBOXD_API_KEY=ibx_…", "export INBOXD_API_KEY=ibx_1.~"],
+  ['const apiKey = process.env.INBOXD_API_KEY ?? "";', 'const apiKey = "ibx_1.~";'],
+  ['"Bearer " + os.environ["INBOXD_API_KEY"]', '"Bearer " + "ibx_1.~"'],
+  ["with `INBOXD_API_KEY`", "with `INBOXD_API_KEY`"],
+])("%p with a key is %p", (sample, expected) => {
+  expect(withKey(sample, "ibx_1.~")).toBe(expected);
+});
+
+test.each(["", "it's", 'a"b', "$(reboot)", "`id`", "a b", "a\\b"])("the key %p leaves a sample as it is", (key) => {
+  expect(withKey('"Bearer $INBOXD_API_KEY"', key)).toBe('"Bearer $INBOXD_API_KEY"');
 });
