@@ -277,12 +277,14 @@ test("the service carries every page for its users, and an index of them for lan
   for (const name of guides) {
     expect(all).toContain((await (await world.fetch(`/docs/${name}`, { apiKey: null })).text()).trimEnd());
   }
-  for (const page of ["none.md", "quickstart", "constructor.md", "..%2Fpackage.json", "%zz", "%", "%ff.md"]) {
+  for (const page of ["none.md", "none", "constructor", "constructor.md", "..%2Fpackage.json", "%zz", "%", "%ff.md"]) {
     const path = `/docs/${page}`;
     expect([path, (await world.fetch(path, { apiKey: null })).status]).toEqual([path, 404]);
   }
-  // The page for browsers is HTML as before.
-  expect((await world.fetch("/docs", { apiKey: null })).headers.get("content-type")).toBe("text/html; charset=utf-8");
+  for (const path of ["/docs", ...guides.map((name) => `/docs/${name.replace(/\.md$/, "")}`)]) {
+    const page = await world.fetch(path, { apiKey: null });
+    expect([path, page.status, page.headers.get("content-type")]).toEqual([path, 200, "text/html; charset=utf-8"]);
+  }
   expect((await world.fetch("/docs/viewer.js", { apiKey: null })).status).toBe(200);
 });
 

@@ -9,17 +9,26 @@ export function inline(text: string | undefined): Html {
 }
 
 export interface Heading {
-  /** For example `quickstart/make-an-inbox`. */
-  id: string;
+  /** For example `make-an-inbox`. */
+  section: string;
   text: string;
 }
 
+/** Where the parts of guides are. */
+export interface Places {
+  /** Whether the guide is served. */
+  has(guide: string): boolean;
+  /** The address of a guide, or of the section with this id. */
+  linkTo(guide: string, section?: string): string;
+  /** The id of a section of the guide; of its beginning without `section`. */
+  idOf(guide: string, section?: string): string;
+}
+
 /**
- * Converts a guide to HTML. Its headings are one level lower, and their ids begin with the guide's name:
- * `#threads/the-read-flag`. A link to another guide becomes a link to its section of the page. A link to a file that is
- * not served becomes plain text.
+ * Converts a guide to HTML. Its headings are one level lower. A link to another guide becomes a link to its place. A
+ * link to a file that is not served becomes plain text.
  */
-export function guideHtml(name: string, text: string, isHere: (name: string) => boolean) {
+export function guideHtml(name: string, text: string, places: Places) {
   const headings: Heading[] = [];
   let heading: Heading | undefined;
   const rewriter = new HTMLRewriter()
@@ -27,9 +36,10 @@ export function guideHtml(name: string, text: string, isHere: (name: string) => 
       element(element) {
         const level = Number(element.tagName.slice(1));
         element.tagName = `h${level + 1}`;
-        element.setAttribute("id", level === 1 ? `${name}/top` : `${name}/${element.getAttribute("id")}`);
+        const section = element.getAttribute("id") ?? "";
+        element.setAttribute("id", level === 1 ? places.idOf(name) : places.idOf(name, section));
         element.setAttribute("tabindex", "-1");
-        heading = level === 2 ? { id: `${name}/${headingId(element)}`, text: "" } : undefined;
+        heading = level === 2 ? { section, text: "" } : undefined;
         if (heading) headings.push(heading);
       },
       text(chunk) {
@@ -38,10 +48,10 @@ export function guideHtml(name: string, text: string, isHere: (name: string) => 
     })
     .on("a[href]", {
       element(link) {
-        const address = addressOnPage(link.getAttribute("href") ?? "", name, isHere);
+        const address = addressIn(link.getAttribute("href") ?? "", name, places);
         if (address === undefined) return void link.removeAndKeepContent();
         link.setAttribute("href", address);
-        if (!address.startsWith("#")) link.setAttribute("rel", "noreferrer");
+        if (/^https?:/.test(address)) link.setAttribute("rel", "noreferrer");
       },
     })
     .on("table", {
@@ -56,17 +66,12 @@ export function guideHtml(name: string, text: string, isHere: (name: string) => 
   return { body: trusted(rewriter.transform(Bun.markdown.html(text, markdown))), headings };
 }
 
-function headingId(element: HTMLRewriterTypes.Element): string {
-  return (element.getAttribute("id") ?? "").split("/").at(-1) ?? "";
-}
-
-/** The address that a link has on the page: `errors.md#limits` becomes `#errors/limits`. Undefined if the file is not served. */
-function addressOnPage(href: string, name: string, isHere: (name: string) => boolean): string | undefined {
+/** The address of a link of a guide, such as `errors.md#limits`. Undefined if the file is not served. */
+function addressIn(href: string, name: string, places: Places): string | undefined {
   if (/^https?:/.test(href)) return href;
-  const [file = "", fragment] = href.split("#");
+  const [file = "", section] = href.split("#");
   const guide = file === "" ? name : file.replace(/\.md$/, "");
-  if (!isHere(guide)) return undefined;
-  return fragment === undefined ? `#${guide}` : `#${guide}/${fragment}`;
+  return places.has(guide) ? places.linkTo(guide, section) : undefined;
 }
 
 function plainText(escaped: string): string {

@@ -18,6 +18,8 @@ import { decisions } from "./decisions.ts";
 import { namedAfter, type ThisServer } from "./this-server.ts";
 
 export interface GuidePage {
+  /** The heading above it in lists of guides. */
+  group: string;
   about: string;
   /** Markdown. */
   text: string;
@@ -25,44 +27,65 @@ export interface GuidePage {
 
 /** The guides in reading order. They are in the binary, so that they fit its version and need no network. */
 export const guidePages: Readonly<Record<string, GuidePage>> = {
-  quickstart: { about: "from nothing to a mail that is received, read and answered", text: quickstart },
-  receiving: { about: "what the SMTP listener answers, reading messages, the event log", text: receiving },
-  sending: { about: "send and reply, idempotency keys, the status of a mail", text: sending },
-  threads: { about: "how mails join a thread, the read flag, the loop of an agent", text: threads },
-  agents: { about: "wait for a mail, and get its codes and links", text: agents },
-  mcp: { about: "tools for language models: how to set them up, what they do, how mail is marked", text: mcp },
-  webhooks: { about: "set a webhook, verify signatures, retries", text: webhooks },
-  events: { about: "write a receiver: payload, verification in three languages, retries, order", text: events },
-  streams: {
-    about: "every event as it happens: with curl, in a page, by WebSocket; tokens, other origins",
-    text: streams,
-  },
-  sdk: { about: "the TypeScript client: send, wait, lists, streams, webhooks, errors", text: sdk },
-  console: { about: "mail in a browser: sign in, the screens, keyboard keys", text: console },
-  deliverability: {
-    about: "reports about sent mail, suppressed addresses, relays that change the Message-ID",
-    text: deliverability,
-  },
-  errors: { about: "every error code and how to solve it, every limit", text: errors },
-  operations: {
-    about: "run it: DNS, TLS, databases, backup, upgrade, many processes, metrics, logs",
-    text: operations,
-  },
-  performance: {
-    about: "its speed compared with other servers, where the time goes, how to measure it",
-    text: performance,
-  },
-  contract: { about: "what inboxd promises, in numbered sections", text: contract },
-  decisions: { about: "choices that a standard or the contract leaves open, and their reasons", text: decisions },
+  ...inGroup("Start", {
+    quickstart: { about: "from nothing to a mail that is received, read and answered", text: quickstart },
+    console: { about: "mail in a browser: sign in, the screens, keyboard keys", text: console },
+    sdk: { about: "the TypeScript client: send, wait, lists, streams, webhooks, errors", text: sdk },
+  }),
+  ...inGroup("Mail", {
+    receiving: { about: "what the SMTP listener answers, reading messages, the event log", text: receiving },
+    sending: { about: "send and reply, idempotency keys, the status of a mail", text: sending },
+    threads: { about: "how mails join a thread, the read flag, the loop of an agent", text: threads },
+    deliverability: {
+      about: "bounces and complaints, suppressed addresses, relays that change the Message-ID",
+      text: deliverability,
+    },
+  }),
+  ...inGroup("Events", {
+    webhooks: { about: "set a webhook, verify signatures, retries", text: webhooks },
+    events: { about: "write a receiver: payload, verification in three languages, retries, order", text: events },
+    streams: {
+      about: "every event as it happens: with curl, in a page, by WebSocket; tokens, other origins",
+      text: streams,
+    },
+  }),
+  ...inGroup("Agents", {
+    agents: { about: "wait for a mail, and get its codes and links", text: agents },
+    mcp: { about: "tools for language models: how to set them up, what they do, how mail is marked", text: mcp },
+  }),
+  ...inGroup("Operation", {
+    operations: {
+      about: "run it: DNS, TLS, databases, backup, upgrade, many processes, metrics, logs",
+      text: operations,
+    },
+    performance: {
+      about: "its speed compared with other servers, where the time goes, how to measure it",
+      text: performance,
+    },
+  }),
+  ...inGroup("Rules", {
+    errors: { about: "every error code and how to solve it, every limit", text: errors },
+    contract: { about: "what inboxd promises, in numbered sections", text: contract },
+    decisions: { about: "choices that a standard or the contract leaves open, and their reasons", text: decisions },
+  }),
 };
+
+function inGroup(group: string, pages: Record<string, Omit<GuidePage, "group">>): Record<string, GuidePage> {
+  return Object.fromEntries(Object.entries(pages).map(([name, page]) => [name, { group, ...page }]));
+}
 
 /** The guides with the addresses of this server in place of the examples. */
 export function guidesOf(server: ThisServer): Readonly<Record<string, GuidePage>> {
   return Object.fromEntries(
-    Object.entries(guidePages).map(([name, { about, text }]) => [name, { about, text: namedAfter(server, text) }]),
+    Object.entries(guidePages).map(([name, page]) => [name, { ...page, text: namedAfter(server, page.text) }]),
   );
 }
 
 export function guideTitle({ text }: GuidePage): string {
   return /^# (.+)$/m.exec(text)?.[1] ?? "";
+}
+
+/** The groups in reading order, each with its guides. */
+export function grouped<Guide extends { group: string }>(guides: readonly Guide[]): [group: string, guides: Guide[]][] {
+  return [...Map.groupBy(guides, ({ group }) => group)];
 }

@@ -1,6 +1,6 @@
 import { fieldsOf } from "./fields-html.ts";
-import { guideHtml, inline } from "./guide-html.ts";
-import { type GuidePage, guideTitle } from "./guide-pages.ts";
+import { guideHtml, inline, type Places } from "./guide-html.ts";
+import { type GuidePage, grouped, guideTitle } from "./guide-pages.ts";
 import { type Html, html } from "./html.ts";
 import { eventHtml, methodBadge, operationHtml } from "./operation-html.ts";
 import { type Document, type Group, type Reference, referenceOf } from "./reference.ts";
@@ -10,34 +10,20 @@ import { type Document, type Group, type Reference, referenceOf } from "./refere
  * a `.view` with its own address. The script shows one view at a time, searches, and makes the forms work. Links are
  * relative, so that the page also works behind a proxy with a path prefix.
  */
-export function docsPage(document: Document, guides: Readonly<Record<string, GuidePage>>, version: string): string {
+export function docsPage(document: Document, guides: Guides, version: string): string {
   const reference = referenceOf(document);
-  const isHere = (name: string) => Object.hasOwn(guides, name);
-  const read = Object.entries(guides).map(([name, guide]) => ({
-    name,
-    title: guideTitle(guide),
-    about: guide.about,
-    ...guideHtml(name, guide.text, isHere),
-  }));
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>inboxd documentation</title>
-<link rel="icon" href="favicon.svg">
-<link rel="stylesheet" href="docs/viewer.css">
-<script type="module" src="docs/viewer.js"></script>
-</head>
-<body>
-<a class="skip" href="#content">Skip to the content</a>
-${bar()}
-<div class="columns">
-<nav id="contents" aria-label="Contents">${contents(reference, read)}</nav>
-<main id="content" tabindex="-1">
-${start(version, read, reference)}
-${read.map(({ name, body }) => html`<section class="view guide" id="${name}" tabindex="-1">${body}</section>\n`)}
+  const places: Places = {
+    has: (guide) => Object.hasOwn(guides, guide),
+    linkTo: (guide, section) => (section === undefined ? `#${guide}` : `#${guide}/${section}`),
+    idOf: (guide, section = "top") => `${guide}/${section}`,
+  };
+  const read = readGuides(guides, places);
+  return whole({
+    title: "inboxd documentation",
+    head: undefined,
+    contents: contents(reference, read, places, read),
+    main: html`${start(version, read, reference)}
+${read.map((guide) => guideSection(guide, read, places))}
 ${reference.groups.map(groupHtml)}
 ${
   reference.events.length > 0 &&
@@ -49,7 +35,64 @@ ${reference.events.map(eventHtml)}</section>`
 ${reference.schemas.map(
   ([name, schema]) => html`<article id="schema-${name}" tabindex="-1"><h3><a href="#schema-${name}">${name}</a></h3>
 <p>${inline(schema.description)}</p>${fieldsOf(schema)}</article>`,
-)}</section>
+)}</section>`,
+  });
+}
+
+/**
+ * The page of one guide, at `docs/<name>`. Its links begin at the address of the whole page, so `#sendEmail` leads to
+ * that operation there.
+ */
+export function guidePage(document: Document, guides: Guides, name: string): string {
+  const places: Places = {
+    has: (guide) => Object.hasOwn(guides, guide),
+    linkTo: (guide, section) => (section === undefined ? `docs/${guide}` : `docs/${guide}#${section}`),
+    idOf: (_, section = "top") => section,
+  };
+  const listed = listedGuides(guides);
+  const [shown] = readGuides(guides, places, [name]);
+  return whole({
+    title: `${shown?.title} · inboxd`,
+    head: html`<base href="../docs">
+<link rel="alternate" type="text/markdown" href="docs/${name}.md">
+`,
+    skipTo: `docs/${name}#content`,
+    contents: contents(referenceOf(document), listed, places, shown ? [shown] : [], name),
+    main: html`${shown && guideSection(shown, listed, places)}`,
+  });
+}
+
+type Guides = Readonly<Record<string, GuidePage>>;
+
+interface Whole {
+  title: string;
+  /** What the head has beside the title. A `<base>` comes before all addresses. */
+  head: Html | undefined;
+  /** The address of the content on this page. */
+  skipTo?: string;
+  contents: Html;
+  main: Html;
+}
+
+function whole({ title, head, skipTo = "#content", contents: list, main }: Whole): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+${head}<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<link rel="icon" href="favicon.svg">
+<link rel="stylesheet" href="docs/viewer.css">
+<script type="module" src="docs/viewer.js"></script>
+</head>
+<body>
+<a class="skip" href="${skipTo}">Skip to the content</a>
+${bar()}
+<div class="columns">
+<nav id="contents" aria-label="Contents">${list}</nav>
+<main id="content" tabindex="-1">
+${main}
 </main>
 </div>
 ${searchDialog()}
@@ -58,10 +101,33 @@ ${searchDialog()}
 `.html;
 }
 
-interface ReadGuide extends ReturnType<typeof guideHtml> {
+interface ListedGuide {
   name: string;
   title: string;
+  group: string;
   about: string;
+}
+
+type ReadGuide = ListedGuide & ReturnType<typeof guideHtml>;
+
+function listedGuides(guides: Guides): ListedGuide[] {
+  return Object.entries(guides).map(([name, guide]) => ({ name, title: guideTitle(guide), ...guide }));
+}
+
+function readGuides(guides: Guides, places: Places, names = Object.keys(guides)): ReadGuide[] {
+  return listedGuides(guides)
+    .filter(({ name }) => names.includes(name))
+    .map((guide) => ({ ...guide, ...guideHtml(guide.name, guides[guide.name]?.text ?? "", places) }));
+}
+
+/** A guide, with links to the ones before and after it. */
+function guideSection({ name, body }: ReadGuide, guides: readonly ListedGuide[], { linkTo }: Places): Html {
+  const index = guides.findIndex((guide) => guide.name === name);
+  const [before, next] = [guides[index - 1], guides[index + 1]];
+  return html`<section class="view guide" id="${name}" tabindex="-1">${body}
+<nav class="beside" aria-label="The guides beside this one">${
+    before && html`<a rel="prev" href="${linkTo(before.name)}"><span>Before</span>${before.title}</a>`
+  }${next && html`<a rel="next" href="${linkTo(next.name)}"><span>Next</span>${next.title}</a>`}</nav></section>\n`;
 }
 
 function bar(): Html {
@@ -75,12 +141,23 @@ function bar(): Html {
 </header>`;
 }
 
-function contents(reference: Reference, guides: readonly ReadGuide[]): Html {
+/** The list of everything. It has the sections of those guides that are `read`, and marks `current` as the one on show. */
+function contents(
+  reference: Reference,
+  guides: readonly ListedGuide[],
+  { linkTo }: Places,
+  read: readonly ReadGuide[],
+  current?: string,
+): Html {
   const link = (id: string, text: string | Html) => html`<li><a href="#${id}">${text}</a></li>`;
-  return html`<h2>Guides</h2><ul>${link("start", "Start here")}${guides.map(
-    ({ name, title, headings }) =>
-      html`<li><a href="#${name}">${title}</a><ul class="within">${headings.map(({ id, text }) => link(id, text))}</ul></li>`,
-  )}</ul>
+  const headings = new Map(read.map((guide) => [guide.name, guide.headings]));
+  const guideItem = ({ name, title }: ListedGuide) =>
+    html`<li><a href="${linkTo(name)}"${name === current && html` aria-current="page"`}>${title}</a><ul class="within">${(
+      headings.get(name) ?? []
+    ).map(({ section, text }) => html`<li><a href="${linkTo(name, section)}">${text}</a></li>`)}</ul></li>`;
+  return html`<ul>${link("start", "Overview")}</ul>${grouped(guides).map(
+    ([group, within]) => html`<h2>${group}</h2><ul>${within.map(guideItem)}</ul>`,
+  )}
 ${reference.groups.map(
   ({ name, operations }) =>
     html`<h2>${name}</h2><ul>${operations.map(({ operationId, method, summary }) =>
@@ -91,7 +168,7 @@ ${reference.events.length > 0 && html`<h2>Event payloads</h2><ul>${reference.eve
 <h2>Schemas</h2><ul>${reference.schemas.map(([name]) => link(`schema-${name}`, name))}</ul>`;
 }
 
-function start(version: string, guides: readonly ReadGuide[], { groups }: Reference): Html {
+function start(version: string, guides: readonly ListedGuide[], { groups }: Reference): Html {
   return html`<section class="view" id="start" tabindex="-1">
 <h2>inboxd <span class="type">${version}</span></h2>
 <p class="lead">Real email addresses for users, workspaces and software agents: an HTTP JSON API, an SMTP listener, signed webhooks, streams, and tools for language models.</p>
@@ -102,9 +179,11 @@ function start(version: string, guides: readonly ReadGuide[], { groups }: Refere
 <li><a href="#sendEmail">Send it an email</a>, from itself.</li>
 <li><a href="#listMessages">List its messages</a>, then answer with <em>Reply</em>.</li>
 </ol>
-<h3>Guides</h3>
-<ul class="cards">${guides.map(({ name, title, about }) => html`<li><a href="#${name}"><strong>${title}</strong><span>${about}</span></a></li>`)}</ul>
-<h3>Operations</h3>
+${grouped(guides).map(
+  ([group, within]) => html`<h3>${group}</h3>
+<ul class="cards">${within.map(({ name, title, about }) => html`<li><a href="#${name}"><strong>${title}</strong><span>${about}</span></a></li>`)}</ul>
+`,
+)}<h3>Operations</h3>
 <ul class="cards">${groups.map(
     ({ name, operations }) =>
       html`<li><a href="#${groupId(name)}"><strong>${name}</strong><span>${operations.map(({ summary }) => summary).join(" · ")}</span></a></li>`,

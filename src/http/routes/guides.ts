@@ -1,10 +1,10 @@
 import { Elysia } from "elysia";
 import skill from "../../../docs/skill/SKILL.md" with { type: "text" };
 import { notFound } from "../../domain/errors.ts";
-import { type GuidePage, guidePages, guidesOf, guideTitle } from "../docs/guide-pages.ts";
+import { type GuidePage, grouped, guidePages, guidesOf, guideTitle } from "../docs/guide-pages.ts";
 import { madeFor, type ThisServer } from "../docs/this-server.ts";
 
-/** Serves the guides as text, for curl and for language models (llmstxt.org). Browsers have the page at /docs. */
+/** Serves the guides as text, for curl and for language models (llmstxt.org). Browsers have the pages at /docs. */
 export function guides(thisServer: () => ThisServer) {
   const texts = madeFor(
     thisServer,
@@ -73,8 +73,10 @@ function servedGuide(text: string, isHere: (file: string) => boolean): string {
 }
 
 function indexOf({ baseUrl }: ThisServer): string {
-  const lines = Object.entries(guidePages).map(
-    ([name, guide]) => `- [${guideTitle(guide)}](${baseUrl}/docs/${name}.md): ${guide.about}`,
+  const named = Object.entries(guidePages).map(([name, guide]) => ({ name, title: guideTitle(guide), ...guide }));
+  const lists = grouped(named).map(
+    ([group, within]) =>
+      `## ${group}\n\n${within.map(({ name, title, about }) => `- [${title}](${baseUrl}/docs/${name}.md): ${about}`).join("\n")}`,
   );
   return `# inboxd
 
@@ -82,9 +84,7 @@ function indexOf({ baseUrl }: ThisServer): string {
 
 Every request to ${baseUrl}/v1 needs \`Authorization: Bearer <API key>\`. Failures are problem+json: branch on \`code\`.
 
-## Documentation
-
-${lines.join("\n")}
+${lists.join("\n\n")}
 
 ## Reference
 

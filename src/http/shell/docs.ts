@@ -1,8 +1,8 @@
 import { type AnyElysia, Elysia } from "elysia";
 import { matchesEntityTag } from "../../standards/byte-range.ts";
 import { bundledScript, styles } from "../docs/bundle.ts" with { type: "macro" };
-import { guidesOf } from "../docs/guide-pages.ts";
-import { docsPage } from "../docs/page.ts";
+import { guidePages, guidesOf } from "../docs/guide-pages.ts";
+import { docsPage, guidePage } from "../docs/page.ts";
 import type { Document } from "../docs/reference.ts";
 import { madeFor, namedAfter, type ThisServer } from "../docs/this-server.ts";
 import { type Description, describe } from "../document/openapi.ts";
@@ -27,11 +27,18 @@ export function docs(plugins: readonly AnyElysia[], { thisServer, ...described }
   const document = madeFor(thisServer, async ({ baseUrl }) =>
     JSON.stringify(await describe(plugins, { ...described, baseUrl })),
   );
-  const page = madeFor(thisServer, async (server) => {
-    const shown = JSON.parse(namedAfter(server, await document())) as Document;
-    return staticText(docsPage(shown, guidesOf(server), described.version), pageHeaders);
-  });
-  return new Elysia()
+  const pageOf = (make: (document: Document, server: ThisServer) => string) =>
+    madeFor(thisServer, async (server) => {
+      const shown = JSON.parse(namedAfter(server, await document())) as Document;
+      return staticText(make(shown, server), pageHeaders);
+    });
+  const page = pageOf((shown, server) => docsPage(shown, guidesOf(server), described.version));
+  const app = new Elysia();
+  for (const name of Object.keys(guidePages)) {
+    const ofGuide = pageOf((shown, server) => guidePage(shown, guidesOf(server), name));
+    app.get(`/docs/${name}`, async ({ request, set }) => (await ofGuide()).answer(request, set), hidden);
+  }
+  return app
     .get(
       "/openapi.json",
       async ({ set }) => {
@@ -72,7 +79,7 @@ const hidden = { detail: { hide: true } };
 const pageHeaders = {
   "content-type": "text/html; charset=utf-8",
   "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'",
   "referrer-policy": "no-referrer",
 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { docsPage } from "../../../src/http/docs/page.ts";
+import { docsPage, guidePage } from "../../../src/http/docs/page.ts";
 import type { Document } from "../../../src/http/docs/reference.ts";
 
 const box = {
@@ -59,10 +59,11 @@ const document: Document = {
 
 const guides = {
   first: {
+    group: "One",
     about: "the beginning",
     text: "# First\n\nSee [second](second.md#b-c), [house](house.md), [out](https://example.com/).\n\n## A <b>\n\n<script>x</script>\n",
   },
-  second: { about: "the rest", text: "# Second\n\n## B c\n\n| a |\n|---|\n| 1 |\n" },
+  second: { group: "Two", about: "the rest", text: "# Second\n\n## B c\n\n| a |\n|---|\n| 1 |\n" },
 };
 
 const page = docsPage(document, guides, "1.2.3");
@@ -131,6 +132,35 @@ describe("The page", () => {
     expect(page).toContain('data-template="{\n  &quot;id&quot;: &quot;b1&quot;\n}"');
     expect(page.match(/Needs no API key/g)).toHaveLength(1);
   });
+});
+
+describe("The page of a guide", () => {
+  const own = guidePage(document, guides, "second");
+
+  test("has this guide alone, under its own title, and begins its addresses at the whole page", () => {
+    expect(own).toContain("<title>Second · inboxd</title>");
+    expect(own.indexOf('<base href="../docs">')).toBeLessThan(own.search(/<(?:link|script)/));
+    expect(Array.from(own.matchAll(/<section class="view[^>]* id="([^"]+)"/g), ([, id]) => id)).toEqual(["second"]);
+    expect(own).toContain('<h3 id="b-c" tabindex="-1">');
+  });
+
+  test("leads to its own sections, to other guides and to operations", () => {
+    for (const link of ["docs/second#b-c", "docs/first", "#createBox", "docs/second#content"])
+      expect([link, own.includes(`href="${link}"`)]).toEqual([link, true]);
+    expect(own).toContain('<a href="docs/second" aria-current="page">Second</a>');
+    expect(guidePage(document, guides, "first")).toContain('See <a href="docs/second#b-c">second</a>, house,');
+  });
+});
+
+test("Guides stand in groups, and each leads to the one before and the one after it", () => {
+  expect(page).toMatch(/<h2>One<\/h2><ul><li><a href="#first">First<.*<h2>Two<\/h2><ul><li><a href="#second">Second</s);
+  const beside = (text: string) =>
+    Array.from(text.matchAll(/<a rel="(prev|next)" href="([^"]+)"/g), (found) => found.slice(1));
+  expect(beside(page)).toEqual([
+    ["next", "#second"],
+    ["prev", "#first"],
+  ]);
+  expect(beside(guidePage(document, guides, "first"))).toEqual([["next", "docs/second"]]);
 });
 
 function operation(operationId: string, tag: string) {

@@ -189,6 +189,25 @@ describe.skipIf(chromiumPath === undefined)("In a browser the page", () => {
     expect(faults).toEqual([]);
   });
 
+  test("of one guide is read alone, leads to the others, and searches everything", async () => {
+    const { page, faults } = await browser.open(docs(shared, "/quickstart"));
+    expect(await page.title()).toBe("Quickstart · inboxd");
+    expect(await page.locator("main .view").count()).toBe(1);
+    await page.locator("#contents a", { hasText: "Answer it" }).click();
+    expect(new URL(page.url()).pathname + new URL(page.url()).hash).toBe("/docs/quickstart#answer-it");
+    await page.keyboard.press("/");
+    await page.keyboard.type("send emial");
+    await page.locator("#finder-results [role=option] a").first().waitFor();
+    await page.keyboard.press("Enter");
+    await page.locator("#sendEmail").waitFor();
+    expect(new URL(page.url()).pathname).toBe("/docs");
+    await page.goto(String(docs(shared, "/quickstart")));
+    await page.click("a[rel=next]");
+    await page.waitForURL(/\/docs\/\w+$/);
+    await giveKey(page, shared.apiKey);
+    expect(faults).toEqual([]);
+  });
+
   test.each([360, 900, 1400])("fits a screen of %d pixels, and its contents lead to each part", async (width) => {
     const { page, faults } = await browser.open(docs(shared), { width });
     for (const id of ["start", "quickstart", "errors", "performance", "sendEmail", "listEvents", "schemas"]) {

@@ -27,7 +27,8 @@ export function sampleOf(language: Language, draft: Draft): string {
 }
 
 /** The places of a key in code and in the guides. */
-const keyPlaces = /\$INBOXD_API_KEY\b|ibx_…|process\.env\.INBOXD_API_KEY\b(?: \?\? "")?|os\.environ\["INBOXD_API_KEY"\]/g;
+const keyPlaces =
+  /\$INBOXD_API_KEY\b|ibx_…|process\.env\.INBOXD_API_KEY\b(?: \?\? "")?|os\.environ\["INBOXD_API_KEY"\]/g;
 
 /**
  * Puts the key into a sample. A key that would need quoting somewhere, which only an operator can choose, leaves it as

@@ -1,28 +1,37 @@
 import { element, the } from "./elements.ts";
 import { around, type Entry, find } from "./search-index.ts";
+import { isOneGuide } from "./views.ts";
 
 const mostShown = 14;
 
-/** The search over the whole page: `/` opens it, arrows and Enter choose a result. */
+/**
+ * The search over guides, operations and fields: `/` opens it, arrows and Enter choose a result. The page of one guide
+ * fetches the whole page for it.
+ */
 export function makeSearch(): void {
   const dialog = the<HTMLDialogElement>("#finder");
   const input = the<HTMLInputElement>("#finder-query");
   const list = the("#finder-results");
-  let entries: Entry[] | undefined;
+  let entries: Promise<Entry[]> | undefined;
   let chosen = 0;
 
   function open(): void {
-    entries ??= entriesOfPage();
+    entries ??= (isOneGuide() ? wholePage() : Promise.resolve(document)).then(entriesOf);
     if (!dialog.open) dialog.showModal();
     input.select();
-    draw();
+    void draw();
   }
 
-  function draw(): void {
-    const found = find(entries ?? [], input.value, mostShown);
+  async function draw(): Promise<void> {
+    const all = await entries?.catch(() => undefined);
+    // The next opening tries again.
+    if (all === undefined) entries = undefined;
+    const found = find(all ?? [], input.value, mostShown);
     list.replaceChildren(...found.map((entry, index) => resultItem(entry, index, input.value)));
     if (found.length === 0 && input.value.trim() !== "")
-      list.append(element("li", { class: "none" }, "Nothing found."));
+      list.append(
+        element("li", { class: "none" }, all === undefined ? "The server did not answer." : "Nothing found."),
+      );
     choose(0);
   }
 
@@ -35,7 +44,7 @@ export function makeSearch(): void {
   }
 
   the("#search").addEventListener("click", open);
-  input.addEventListener("input", draw);
+  input.addEventListener("input", () => void draw());
   document.addEventListener("keydown", (event) => {
     const isTyping = (event.target as Element).matches?.("input, textarea, select");
     if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -69,8 +78,14 @@ function resultItem({ title, where, href, text }: Entry, index: number, query: s
   );
 }
 
-function entriesOfPage(): Entry[] {
-  const main = the("#content");
+async function wholePage(): Promise<Document> {
+  const answer = await fetch(document.baseURI);
+  if (!answer.ok) throw new Error(`Cannot fetch the documentation: ${answer.status}`);
+  return new DOMParser().parseFromString(await answer.text(), "text/html");
+}
+
+function entriesOf(page: Document): Entry[] {
+  const main = the("#content", page);
   const headings = Array.from(main.querySelectorAll<HTMLElement>(".guide :is(h2, h3, h4)[id]"), (heading) => ({
     title: textIn(heading),
     where: textIn(heading.closest(".guide")?.querySelector("h2")),

@@ -12,8 +12,8 @@ showViews();
 makeDrawer();
 makeSearch();
 
-// The API's base address: the page is at `docs` below it.
-const base = new URL(".", location.href.replace(/[?#].*/s, ""));
+// The API's base address: the whole page is at `docs` below it.
+const base = new URL(".", document.baseURI);
 const known = newKnown();
 const key = keyField(() => {
   known.forget();

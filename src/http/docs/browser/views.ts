@@ -1,7 +1,14 @@
 import { kept, the } from "./elements.ts";
 
-/** Shows the view that the address names, and marks it in the contents. */
+/** Whether this is the page of one guide, whose links begin at the address of the whole page. */
+export function isOneGuide(): boolean {
+  return document.querySelector("base") !== null;
+}
+
+/** Shows the view that the address names, and marks it in the contents. The page of one guide is one view. */
 export function showViews(): void {
+  document.documentElement.classList.add("viewing");
+  if (isOneGuide()) return;
   const views = Array.from(document.querySelectorAll<HTMLElement>(".view"));
   const links = Array.from(document.querySelectorAll<HTMLAnchorElement>("#contents a"));
   const title = document.title;
@@ -25,7 +32,6 @@ export function showViews(): void {
   }
 
   addEventListener("hashchange", () => show(true));
-  document.documentElement.classList.add("viewing");
   show(false);
 }
 

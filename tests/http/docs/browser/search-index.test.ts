@@ -25,6 +25,13 @@ const rows: readonly [query: string, titles: string[]][] = [
   ["errors", []],
   ["send nowhere", []],
   ["  ", []],
+  ["lmits", ["Limits", "Sending"]],
+  ["limts", ["Limits", "Sending"]],
+  ["limmits", ["Limits", "Sending"]],
+  ["lmiits", ["Limits", "Sending"]],
+  ["senf emial", ["Send email"]],
+  ["lmiitz", []],
+  ["sne", []],
 ];
 
 test.each(rows)("who looks for %p finds the best first", (query, titles) => {
