@@ -12,7 +12,7 @@ export function tryForm(operation: ReferenceOperation) {
   const headers = Object.groupBy(of("header"), ({ required }) => (required ? "needed" : "others"));
   const query = Object.groupBy(of("query"), ({ required }) => (required ? "needed" : "others"));
   const bodies = tryBodies(operation);
-  return html`<form class="try" data-method="${method}" data-path="${path}" data-type="${tryType(operation)}"${asksForKey(operation) && html` data-needs-key`}${isEndless(operation) && html` data-endless`} aria-label="Try: ${operation.summary}">
+  return html`<form class="try" data-operation="${operationId}" data-method="${method}" data-path="${path}" data-type="${tryType(operation)}"${asksForKey(operation) && html` data-needs-key`}${isEndless(operation) && html` data-endless`} aria-label="Try: ${operation.summary}">
 <div class="inputs">
 ${of("path").map((parameter) => textInput(operationId, parameter, wantedFor(path, parameter.name)))}
 ${(headers.needed ?? []).map((parameter) => textInput(operationId, parameter))}
@@ -75,16 +75,17 @@ function textInput(operationId: string, { name, in: place, description, required
 function queryInput(operationId: string, parameter: Parameter) {
   const { name, schema = {}, description } = parameter;
   const values = schema.enum ?? (schema.type === "boolean" ? [true, false] : undefined);
+  const kind = typeof schema.type === "string" ? schema.type : "string";
   const id = `${operationId}-${name}`;
   if (values === undefined) {
     const placeholder = schema.default === undefined ? "" : String(schema.default);
     return html`<div class="input"><label for="${id}">${name}</label>
-<input id="${id}" name="query:${name}" autocomplete="off" spellcheck="false"${
+<input id="${id}" name="query:${name}" data-kind="${kind}" autocomplete="off" spellcheck="false"${
       parameter.required === true && html` required value="${tryQuery(parameter)}"`
     } placeholder="${placeholder}" title="${description ?? name}"></div>`;
   }
   return html`<div class="input"><label for="${id}">${name}</label>
-<select id="${id}" name="query:${name}" title="${description ?? name}"><option value=""></option>${values.map(
+<select id="${id}" name="query:${name}" data-kind="${kind}" title="${description ?? name}"><option value=""></option>${values.map(
     (value) => html`<option>${String(value)}</option>`,
   )}</select></div>`;
 }

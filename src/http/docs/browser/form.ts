@@ -1,11 +1,11 @@
+import { type Draft, isJson } from "./draft.ts";
 import type { Known } from "./known.ts";
-import { type Draft, isJson } from "./samples.ts";
 
 type Input = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
 /** Fills a form of the page, checks it, and makes its request (`draft`). */
 export function requestForm(form: HTMLFormElement, base: URL) {
-  const { method = "GET", path = "", type = "", needsKey } = form.dataset;
+  const { method = "GET", path = "", type = "", operation = "", needsKey } = form.dataset;
   const faultOf = (text: string) => (isJson(type) ? jsonFault(text) : undefined);
   const body = form.querySelector<HTMLTextAreaElement>("textarea");
   const inputs = Array.from(form.querySelectorAll<Input>("[name]")).filter((input) => input !== body);
@@ -46,22 +46,32 @@ export function requestForm(form: HTMLFormElement, base: URL) {
     },
     bodyFault: () => faultOf(body?.value ?? ""),
     draft(): Draft {
-      const given = inputs.map(({ name, value }) => [...name.split(":"), value.trim()] as [string, string, string]);
-      const of = (place: string) => given.filter(([where, , value]) => where === place && value !== "");
+      const given = inputs.map(({ name: named, value, dataset }) => {
+        const [place, name = ""] = named.split(":");
+        return { place, name, value: value.trim(), kind: dataset.kind ?? "string" };
+      });
+      const of = (place: string) => given.filter((one) => one.place === place && one.value !== "");
       const filled = of("path").reduce(
-        (text, [, name, value]) => text.replace(`{${name}}`, encodeURIComponent(value)),
+        (text, { name, value }) => text.replace(`{${name}}`, encodeURIComponent(value)),
         path,
       );
-      const query = new URLSearchParams(of("query").map(([, name, value]) => [name, value])).toString();
+      const query = new URLSearchParams(of("query").map(({ name, value }) => [name, value])).toString();
       const text = body?.value.trim() || undefined;
       return {
+        operationId: operation,
         method,
+        base: base.href.replace(/\/$/, ""),
+        path,
+        pathValues: Object.fromEntries(
+          given.filter(({ place }) => place === "path").map(({ name, value }) => [name, value]),
+        ),
+        query: of("query"),
         url: `${base.href}${filled.slice(1)}${query && `?${query}`}`,
         needsKey: needsKey !== undefined,
         isEndless: "endless" in form.dataset,
         headers: [
           ...(text === undefined ? [] : [["Content-Type", type] as const]),
-          ...of("header").map(([, name, value]) => [name, value] as const),
+          ...of("header").map(({ name, value }) => [name, value] as const),
         ],
         body: text,
       };

@@ -1,7 +1,8 @@
 import { copyButton } from "./copy.ts";
+import type { Draft } from "./draft.ts";
 import { the } from "./elements.ts";
 import { highlight } from "./highlight.ts";
-import { type Draft, type Language, sampleOf, withKey } from "./samples.ts";
+import { type Language, sampleOf, withKey } from "./samples.ts";
 
 /** The language of the code samples, which all forms share. */
 export interface SampleLanguage {

@@ -1,19 +1,5 @@
-/** The request of a form, without the key. */
-export interface Draft {
-  method: string;
-  url: string;
-  needsKey: boolean;
-  /** Whether the answer is a stream: the sample prints it as it comes. */
-  isEndless?: boolean;
-  /** Without `Authorization`. */
-  headers: readonly (readonly [name: string, value: string])[];
-  /** The typed text: JSON if the `Content-Type` in `headers` says so. */
-  body: string | undefined;
-}
-
-export function isJson(type: string): boolean {
-  return type === "application/json";
-}
+import { clientSample } from "./client-sample.ts";
+import { type Draft, isJson } from "./draft.ts";
 
 function hasJson({ headers }: Draft): boolean {
   return headers.some(([name, value]) => name === "Content-Type" && isJson(value));
@@ -23,7 +9,7 @@ export type Language = "curl" | "typescript" | "python";
 
 /** Code that sends the request. It gets the key from the environment. */
 export function sampleOf(language: Language, draft: Draft): string {
-  return { curl, typescript, python }[language](draft);
+  return { curl, typescript: clientSample, python }[language](draft);
 }
 
 /** The places of a key in code and in the guides. */
@@ -51,30 +37,6 @@ function curl({ method, url, needsKey, isEndless = false, headers, body }: Draft
 
 function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
-}
-
-function typescript(draft: Draft): string {
-  const { method, url, needsKey, isEndless = false, headers, body } = draft;
-  const fields = [
-    ...(needsKey ? ['    Authorization: "Bearer " + process.env.INBOXD_API_KEY,'] : []),
-    ...headers.map(([name, value]) => `    ${JSON.stringify(name)}: ${JSON.stringify(value)},`),
-  ];
-  const options = [
-    ...(method === "GET" ? [] : [`  method: ${JSON.stringify(method)},`]),
-    ...(fields.length === 0 ? [] : ["  headers: {", ...fields, "  },"]),
-    ...(body === undefined
-      ? []
-      : [`  body: ${hasJson(draft) ? `JSON.stringify(${indented(body)})` : JSON.stringify(body)},`]),
-  ];
-  const call = options.length === 0 ? "" : `, {\n${options.join("\n")}\n}`;
-  const printing = isEndless
-    ? "for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) process.stdout.write(piece);"
-    : "console.log(response.status, await response.text());";
-  return `const response = await fetch(${JSON.stringify(url)}${call});\n${printing}`;
-}
-
-function indented(text: string): string {
-  return text.trim().replaceAll("\n", "\n  ");
 }
 
 function python(draft: Draft): string {

@@ -1,0 +1,140 @@
+import { type Draft, isJson } from "./draft.ts";
+
+/** How the TypeScript client calls an operation. */
+interface ClientCall {
+  /** The function, such as `messages.send`. Its first arguments are the parameters of the path. */
+  name: string;
+  /** The argument after those. An upload has its file's name there, and its content behind it. */
+  takes?: "query" | "body" | "upload";
+  /** Whether the result is a list or a stream, which `for await` reads. */
+  isEach?: true;
+}
+
+const calls: Readonly<Record<string, ClientCall>> = {
+  listInboxes: { name: "inboxes.list", takes: "query", isEach: true },
+  createInbox: { name: "inboxes.create", takes: "body" },
+  getInbox: { name: "inboxes.get" },
+  deleteInbox: { name: "inboxes.delete" },
+  listMessages: { name: "messages.list", takes: "query", isEach: true },
+  sendEmail: { name: "messages.send", takes: "body" },
+  waitForMail: { name: "messages.wait", takes: "query" },
+  getMessage: { name: "messages.get" },
+  cancelMessage: { name: "messages.cancel" },
+  downloadRawMessage: { name: "messages.raw" },
+  showMessage: { name: "messages.html", takes: "query" },
+  listReports: { name: "messages.reports" },
+  downloadRawReport: { name: "messages.rawReport" },
+  listThreads: { name: "threads.list", takes: "query", isEach: true },
+  listMessagesOfThread: { name: "threads.messages", takes: "query", isEach: true },
+  markThread: { name: "threads.mark", takes: "body" },
+  downloadAttachment: { name: "attachments.get" },
+  uploadFile: { name: "uploads.create", takes: "upload" },
+  getUpload: { name: "uploads.get" },
+  deleteUpload: { name: "uploads.delete" },
+  listEvents: { name: "events.list", takes: "query", isEach: true },
+  getEvent: { name: "events.get", takes: "query" },
+  streamEvents: { name: "events.stream", takes: "query", isEach: true },
+  listDeliveries: { name: "events.deliveries", takes: "query", isEach: true },
+  redeliverEvent: { name: "events.redeliver", takes: "body" },
+  getWebhook: { name: "webhook.get" },
+  setWebhook: { name: "webhook.set", takes: "body" },
+  deleteWebhook: { name: "webhook.delete" },
+  rotateWebhookSecret: { name: "webhook.rotateSecret", takes: "body" },
+  testWebhook: { name: "webhook.test" },
+  listWebhookEndpoints: { name: "webhooks.list" },
+  createWebhookEndpoint: { name: "webhooks.create", takes: "body" },
+  getWebhookEndpoint: { name: "webhooks.get" },
+  changeWebhookEndpoint: { name: "webhooks.change", takes: "body" },
+  deleteWebhookEndpoint: { name: "webhooks.delete" },
+  listWebhookEndpointDeliveries: { name: "webhooks.deliveries", takes: "query", isEach: true },
+  recoverWebhookEndpointEvents: { name: "webhooks.recover", takes: "body" },
+  rotateWebhookEndpointSecret: { name: "webhooks.rotateSecret", takes: "body" },
+  testWebhookEndpoint: { name: "webhooks.test" },
+  listOutboxItems: { name: "outbox.list", takes: "query", isEach: true },
+  retryOutboxItem: { name: "outbox.retry" },
+  cancelOutboxItem: { name: "outbox.cancel" },
+  listSuppressions: { name: "suppressions.list", takes: "query", isEach: true },
+  addSuppressions: { name: "suppressions.add", takes: "body" },
+  getSuppression: { name: "suppressions.get" },
+  deleteSuppression: { name: "suppressions.delete" },
+  getAccount: { name: "account.get" },
+  createToken: { name: "tokens.create", takes: "body" },
+};
+
+/** Code that makes the request with the TypeScript client. An operation without a function is called by its path. */
+export function clientSample(draft: Draft): string {
+  const { base, needsKey, operationId, query } = draft;
+  const token = query.find(({ name }) => name === "token");
+  const key = needsKey ? ', apiKey: process.env.INBOXD_API_KEY ?? ""' : "";
+  const credential = token === undefined ? key : `, token: ${JSON.stringify(token.value)}`;
+  const call = calls[operationId] ?? { name: "request", takes: "body" as const };
+  const others = { ...draft, query: query.filter((parameter) => parameter !== token) };
+  const made = `inboxd.${call.name}(${argumentsOf(others, call).join(", ")})`;
+  return [
+    'import { Inboxd } from "inboxd";',
+    "",
+    `const inboxd = new Inboxd({ baseUrl: ${JSON.stringify(base)}${credential} });`,
+    call.isEach ? `for await (const each of ${made}) {\n  console.log(each);\n}` : `console.log(await ${made});`,
+  ].join("\n");
+}
+
+function argumentsOf(draft: Draft, { name, takes, isEach }: ClientCall): string[] {
+  const { method, path, pathValues, query, body } = draft;
+  const values = Object.values(pathValues).map((value) => JSON.stringify(value));
+  const options = optionsOf(draft);
+  if (name === "request") {
+    const fields = [
+      ...(values.length > 0 ? [`path: ${JSON.stringify(pathValues)}`] : []),
+      ...(query.length > 0 ? [`query: ${fieldsOf(query)}`] : []),
+      ...(body === undefined ? [] : [`body: ${bodyOf(draft)}`]),
+      ...options,
+    ];
+    return [JSON.stringify(method), JSON.stringify(path), braced(fields)];
+  }
+  // A stream has one argument, its options, which include the query.
+  const given = {
+    query: query.length > 0 ? fieldsOf(query) : undefined,
+    body: body === undefined ? undefined : bodyOf(draft),
+    upload: `${JSON.stringify(query.find((parameter) => parameter.name === "filename")?.value ?? "")}, ${bodyOf(draft)}`,
+  };
+  const argument = takes === undefined ? undefined : given[takes];
+  const isLast = options.length === 0 || (isEach && name === "events.stream");
+  if (isLast) return [...values, ...(argument === undefined ? [] : [argument])];
+  return [...values, ...(takes === undefined ? [] : [argument ?? "{}"]), braced(options)];
+}
+
+function optionsOf({ headers }: Draft): string[] {
+  const others = headers.filter(([name]) => name !== "Content-Type" && name !== "Idempotency-Key");
+  const [, key] = headers.find(([name]) => name === "Idempotency-Key") ?? [];
+  return [
+    ...(key === undefined ? [] : [`idempotencyKey: ${JSON.stringify(key)}`]),
+    ...(others.length === 0 ? [] : [`headers: ${JSON.stringify(Object.fromEntries(others))}`]),
+  ];
+}
+
+function fieldsOf(query: Draft["query"]): string {
+  return braced(
+    query.map(({ name, value, kind }) => `${nameOf(name)}: ${isBare(value, kind) ? value : JSON.stringify(value)}`),
+  );
+}
+
+function isBare(value: string, kind: string): boolean {
+  return kind === "boolean"
+    ? /^(?:true|false)$/.test(value)
+    : /^(?:integer|number)$/.test(kind) && /^-?\d+$/.test(value);
+}
+
+function nameOf(name: string): string {
+  return /^[a-z_]\w*$/i.test(name) ? name : JSON.stringify(name);
+}
+
+/** The typed JSON as it stands, which is also TypeScript; or a file. */
+function bodyOf({ headers, body = "" }: Draft): string {
+  const [, type = ""] = headers.find(([name]) => name === "Content-Type") ?? [];
+  if (isJson(type)) return body.trim();
+  return `new Blob([${JSON.stringify(body)}], { type: ${JSON.stringify(type)} })`;
+}
+
+function braced(fields: readonly string[]): string {
+  return fields.length === 0 ? "{}" : `{ ${fields.join(", ")} }`;
+}
