@@ -19,6 +19,7 @@ import {
 } from "./support/documentation.ts";
 import { inboxdHere, startInboxd } from "./support/inboxd.ts";
 import { startReceiver } from "./support/receiver.ts";
+import { untilAnswered } from "./support/until.ts";
 import { startWorld } from "./support/world.ts";
 
 const house = join(import.meta.dir, "..");
@@ -81,6 +82,30 @@ describe.skipIf(!hasCurl)("On one server after its first start", () => {
       120_000,
     );
 
+  test("the receiver of the README prints the mail of its ten calls", async () => {
+    const [block] = blocksOf(textOf("README.md")).filter(({ text }) => text.includes(".listen(8080"));
+    await using server = await startForReaders();
+    await server.receiver.close();
+    const command = block?.text.replace("8080", String(server.receiver.port)).replace(/^bun /, `${process.execPath} `);
+    const child = Bun.spawn(["bash", "-c", `exec ${command}`], { stdout: "pipe", stderr: "inherit" });
+    const address = `http://127.0.0.1:${server.receiver.port}/`;
+    await untilAnswered(() =>
+      fetch(address).then(
+        ({ ok }) => ok || undefined,
+        () => undefined,
+      ),
+    );
+    const { calls } = await server.paste("README.md");
+    expect(calls).toHaveLength(10);
+    let printed = "";
+    for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
+      printed += part;
+      if (printed.endsWith("\n")) break;
+    }
+    child.kill();
+    expect(JSON.parse(printed)).toMatchObject({ event: "message.received", attempt: 1, message: { subject: "Hi" } });
+  }, 60_000);
+
   test("the start names the documentation, for people and for language models", async () => {
     await using server = await startForReaders();
     const [, page = "", index = ""] = /^ {2}Docs +(\S+), for language models (\S+)$/m.exec(server.printed()) ?? [];
@@ -110,6 +135,7 @@ async function startForReaders() {
       return pasteBlocks(blocks, { shell: shells[shell] ?? [], env, inboxd: inboxdHere });
     },
     printed: running.printed,
+    receiver,
     async [Symbol.asyncDispose]() {
       await running.stop();
       await receiver.close();
