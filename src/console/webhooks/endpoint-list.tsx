@@ -10,8 +10,8 @@ import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
 import { Time } from "../parts/time.tsx";
 import { may } from "../session.ts";
+import { EndpointForm } from "./endpoint-form.tsx";
 import { EndpointState, NewSecret } from "./endpoint-parts.tsx";
-import { NewEndpoint } from "./new-endpoint.tsx";
 
 const secretLost =
   "The endpoint was created, but the response with its secret was lost: create a new secret on its page";
@@ -37,7 +37,7 @@ export function EndpointList() {
       }
     >
       {isNew && (
-        <NewEndpoint
+        <EndpointForm
           onDone={(created) => {
             setIsNew(false);
             endpoints.reload();

@@ -3,6 +3,7 @@ import { go, href, route } from "../address.ts";
 import { errorText, inboxd, isNotFound, type Schemas } from "../api.ts";
 import { formatLatency } from "../format.ts";
 import { notify } from "../frame/notice.tsx";
+import { useReloadOn } from "../live.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { LoadState } from "../parts/load-state.tsx";
@@ -11,13 +12,16 @@ import { Page } from "../parts/page.tsx";
 import { Time } from "../parts/time.tsx";
 import { may } from "../session.ts";
 import { DeliveryList } from "./delivery-list.tsx";
+import { EndpointForm } from "./endpoint-form.tsx";
 import { EndpointState, NewSecret } from "./endpoint-parts.tsx";
 
 /** One endpoint: its settings, its state and its deliveries. */
 export function EndpointPage() {
   const id = route.value.path.split("/")[1] ?? "";
   const found = useLoaded(() => inboxd.webhooks.get(id), [id]);
+  useReloadOn((event) => event === "webhook.disabled", found.reload);
   const [asking, setAsking] = useState<"delete" | "secret" | undefined>(undefined);
+  const [isEdited, setIsEdited] = useState(false);
   const [secret, setSecret] = useState<string | undefined>(undefined);
 
   /** Runs an action, shows its result and loads the endpoint again. */
@@ -76,6 +80,9 @@ export function EndpointPage() {
             <button type="button" onClick={() => void test()}>
               Test
             </button>
+            <button type="button" disabled={isEdited} onClick={() => setIsEdited(true)}>
+              Edit
+            </button>
             <button type="button" onClick={() => void disable(endpoint.disabledAt === null)}>
               {endpoint.disabledAt === null ? "Disable" : "Enable"}
             </button>
@@ -93,8 +100,8 @@ export function EndpointPage() {
       {secret !== undefined && <NewSecret secret={secret} onDone={() => setSecret(undefined)} />}
       {endpoint && (
         <>
-          <EndpointFacts endpoint={endpoint} />
-          <DeliveryList endpointId={id} isDisabled={endpoint.disabledAt !== null} />
+          {isEdited ? <EndpointForm endpoint={endpoint} onDone={saved} /> : <EndpointFacts endpoint={endpoint} />}
+          <DeliveryList endpoint={endpoint} />
         </>
       )}
       {asking === "delete" && (
@@ -120,6 +127,13 @@ export function EndpointPage() {
     </Page>
   );
 
+  function saved(endpoint: Schemas["WebhookEndpoint"] | undefined) {
+    setIsEdited(false);
+    if (endpoint === undefined) return;
+    notify("Endpoint saved");
+    found.reload();
+  }
+
   function answered(isConfirmed: boolean, action: () => Promise<void>) {
     setAsking(undefined);
     if (isConfirmed) void action();
@@ -127,21 +141,30 @@ export function EndpointPage() {
 }
 
 function EndpointFacts({ endpoint }: { endpoint: Schemas["WebhookEndpoint"] }) {
-  const { failingSince, eventTypes, description, secretLast4, createdAt } = endpoint;
+  const { eventTypes, inboxIds, skipAutomated, description, secretLast4, createdAt } = endpoint;
   return (
     <dl class="facts event-facts">
       <dt>State</dt>
       <dd>
         <EndpointState endpoint={endpoint} />
-        {failingSince !== null && (
-          <span class="quiet-text">
-            {" since "}
-            <Time at={failingSince} />
-          </span>
-        )}
       </dd>
       <dt>Events</dt>
-      <dd>{eventTypes.includes("*") ? "all events" : eventTypes.join(", ")}</dd>
+      <dd>
+        {eventTypes.includes("*") ? "all events" : eventTypes.join(", ")}
+        {skipAutomated && ", no received mail that a program wrote"}
+      </dd>
+      {inboxIds !== null && (
+        <>
+          <dt>Inboxes</dt>
+          <dd>
+            {inboxIds.map((inboxId) => (
+              <a key={inboxId} href={href(`inboxes/${inboxId}`)}>
+                {inboxId}{" "}
+              </a>
+            ))}
+          </dd>
+        </>
+      )}
       {description !== null && (
         <>
           <dt>Description</dt>

@@ -1,13 +1,29 @@
 import type { Schemas } from "../api.ts";
 import { Command } from "../parts/command.tsx";
 import { Tag } from "../parts/tag.tsx";
+import { Time } from "../parts/time.tsx";
 
+const disabledReasons = {
+  gone: "it answered 410 (gone)",
+  failing: "all deliveries failed for days",
+  manual: "somebody disabled it",
+} as const;
+
+/** Whether an endpoint works, since when it does not, and why. */
 export function EndpointState({ endpoint }: { endpoint: Schemas["WebhookEndpoint"] }) {
-  if (endpoint.disabledAt !== null) {
-    const why = { gone: "gone", failing: "kept failing", manual: "manually" }[endpoint.disabledReason ?? "manual"];
-    return <Tag tone="bad">disabled: {why}</Tag>;
-  }
-  return endpoint.failingSince === null ? <Tag tone="good">working</Tag> : <Tag tone="warm">failing</Tag>;
+  const { disabledAt, disabledReason, failingSince } = endpoint;
+  const since = disabledAt ?? failingSince;
+  if (since === null) return <Tag tone="good">working</Tag>;
+  return (
+    <span class="endpoint-state">
+      <Tag tone={disabledAt === null ? "warm" : "bad"}>{disabledAt === null ? "failing" : "disabled"}</Tag>{" "}
+      <span class="quiet-text">
+        {disabledAt === null && "since "}
+        <Time at={since} />
+        {disabledAt !== null && `: ${disabledReasons[disabledReason ?? "manual"]}`}
+      </span>
+    </span>
+  );
 }
 
 /** A new secret, which is shown only once. */
