@@ -18,6 +18,27 @@ describeInBrowser("The screen of the outbox", () => {
       return body.data.length === count || undefined;
     });
 
+  test("groups the items by their error, and retries a group", async () => {
+    const ids: string[] = [];
+    for (const name of ["grace", "hugo"]) {
+      ids.push(await send(setup.world, ada, { to: `${name}@example.com`, subject: name, body: "x" }));
+    }
+    await untilWait(2, "relay");
+    const { page } = await signedIn(setup, "outbox");
+    const group = page.locator(".error-groups .row", { hasText: "connection refused" });
+    await group.getByText("2 mails since").waitFor();
+    const retries: string[] = [];
+    page.on("request", (request) => {
+      if (request.method() === "POST") retries.push(new URL(request.url()).pathname);
+    });
+    await group.getByRole("button", { name: "Retry all" }).click();
+    await page.getByText("2 items queued for retry").waitFor();
+    expect(retries.toSorted()).toEqual(ids.map((id) => `/v1/outbox/${id}/retry`).toSorted());
+    await untilWait(2, "relay");
+    for (const id of ids) await setup.world.api(`/v1/messages/${id}/cancel`, { method: "POST" });
+    await page.context().close();
+  });
+
   test("retries several items, and cancels several after a question, a mail with two destinations as a whole", async () => {
     const several = { to: ["bob@one.example", "bob@two.example"], subject: "several", body: "x" };
     const ids = [await send(setup.world, ada, several)];
@@ -57,7 +78,7 @@ describeInBrowser("The screen of the outbox", () => {
     await untilWait(51, "webhook");
     await send(setup.world, ada, { to: "erin@example.com", subject: "erin", body: "x" });
     const { page, faults } = await signedIn(setup, "outbox?kind=webhook&state=waiting");
-    const rows = page.locator(".rows .row");
+    const rows = page.locator(".rows .row:has(.row-select)");
     const untilShown = (count: number) => untilAnswered(async () => (await rows.count()) === count || undefined);
     await untilShown(50);
     const first = await rows.first().locator("a").getAttribute("href");

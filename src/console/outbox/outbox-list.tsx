@@ -11,6 +11,7 @@ import { Page } from "../parts/page.tsx";
 import { CursorPager, useCursors } from "../parts/pager.tsx";
 import { SelectionBar, useSelection } from "../parts/selection.tsx";
 import { changeItems, mayChange, type OutboxItem } from "./change-items.ts";
+import { ErrorGroups } from "./error-groups.tsx";
 import { OutboxRow } from "./outbox-row.tsx";
 import { ShareBar } from "./share-bar.tsx";
 
@@ -31,6 +32,7 @@ export function OutboxList() {
   const counts = useLoaded(() => mapAtMost(states, (name) => countOf(name, kind)), [kind]);
   useReloadOn(() => true, counts.reload, unhurried);
   const isEmpty = counts.value?.every(({ count }) => count === 0);
+  const waiting = counts.value?.find(({ name }) => name === "waiting");
 
   return (
     <Page title="Outbox" about="Mail and webhook deliveries that are not done yet.">
@@ -54,16 +56,17 @@ export function OutboxList() {
           onChoose={(name) => go(href("outbox", { state: name, kind }))}
         />
       )}
+      {waiting && <ErrorGroups items={waiting.items} isMore={waiting.isMore} onRetried={counts.reload} />}
       {/* A key for each filter, because a cursor is valid only for its filter. */}
       <OutboxRows key={`${state} ${kind}`} state={state} kind={kind} />
     </Page>
   );
 }
 
-/** The number of items in a state, counted up to 100. */
+/** The oldest items in a state, at most 100, and their number. */
 async function countOf(state: State, kind: Kind | undefined) {
   const { data, nextCursor } = await inboxd.outbox.list({ ...filterOf(state, kind), limit: 100 }).page();
-  return { name: state, count: data.length, isMore: nextCursor !== null };
+  return { name: state, items: data, count: data.length, isMore: nextCursor !== null };
 }
 
 function filterOf(state: State | undefined, kind: Kind | undefined) {
