@@ -294,7 +294,7 @@ CREATE TABLE "threads" (
 	"last_message_id" text collate "C" NOT NULL,
 	"last_seq" integer NOT NULL,
 	"last_inbound_seq" integer NOT NULL,
-	"participants" text[] NOT NULL,
+	"people" jsonb NOT NULL,
 	"preview" text NOT NULL,
 	"has_attachments" boolean NOT NULL
 );

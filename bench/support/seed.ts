@@ -51,10 +51,10 @@ export async function seedInbox(
         select ${idOf("msg", "seq")}, 'file.pdf', ${idOf("att", "seq")}, 0, 'application/pdf', 1000, false, ${idOf("src", "seq")}, 1, ''
         from seed where seq % 20 = 0;
       insert into threads (id, inbox_id, subject, is_read, message_count, created_at, last_message_at, last_message_id,
-          last_seq, last_inbound_seq, participants, preview, has_attachments)
+          last_seq, last_inbound_seq, people, preview, has_attachments)
         select ${idOf("thr", "thread")}, ${idOf("inb", "0")}, 'Order ' || thread, thread % 4 <> 0, count(*), min(at), max(at),
           ${idOf("msg", "max(seq)")}, max(seq), coalesce(max(seq) filter (where direction = 'inbound'), 0),
-          '{sender@example.com,ada@inbox.localhost}', 'Hello w1 w2 w3', bool_or(seq % 20 = 0)
+          '[{"address": "sender@example.com", "name": "Sender"}, {"address": "ada@inbox.localhost", "name": null}]', 'Hello w1 w2 w3', bool_or(seq % 20 = 0)
         from (select *, ${threadOf("seq")} as thread from seed) placed group by thread;
       insert into message_search (inbox_id, seq, words)
         select ${idOf("inb", "0")}, seq, setweight(to_tsvector('simple', 'order ' || ${threadOf("seq")}), 'A')

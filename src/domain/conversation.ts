@@ -1,3 +1,4 @@
+import { truncateCodePoints } from "../standards/text.ts";
 import { idBeside } from "./ids.ts";
 
 /**
@@ -25,6 +26,12 @@ export interface InboxTotals extends InboxState {
   sentCount: number;
 }
 
+/** An address of a thread, with its display name. */
+export interface Person {
+  address: string;
+  name: string | null;
+}
+
 export interface ThreadState {
   id: string;
   inboxId: string;
@@ -36,7 +43,8 @@ export interface ThreadState {
   lastMessageId: string;
   lastSeq: number;
   lastInboundSeq: number;
-  participants: string[];
+  /** The first twenty addresses that wrote or were written to, each with the newest name that it bore. */
+  people: Person[];
   preview: string;
   hasAttachments: boolean;
 }
@@ -48,7 +56,7 @@ export interface MessageFacts {
   subject: string;
   preview: string;
   hasAttachments: boolean;
-  participants: readonly string[];
+  people: readonly { address: string; name?: string | null | undefined }[];
   /**
    * Whether the thread is unread after this message. It is read after an outbound message whose sender has seen all inbound mail of the
    * thread.
@@ -65,7 +73,9 @@ export interface Recorded<Inbox extends InboxState> {
   createdAt: Date;
 }
 
-const mostParticipants = 20;
+const mostPeople = 20;
+/** The most characters of a name in a thread, as many as we send. Longer ones would be written again with each mail of the thread. */
+const longestName = 100;
 
 /** Adds a message to an inbox. `thread` is the thread that the message joins; if undefined, a new thread starts with `newThreadId`. */
 export function recordMessage<Inbox extends InboxState>(
@@ -90,7 +100,7 @@ export function recordMessage<Inbox extends InboxState>(
     lastMessageId: message.id,
     lastSeq: seq,
     lastInboundSeq: inbound ? seq : (thread?.lastInboundSeq ?? 0),
-    participants: [...new Set([...(thread?.participants ?? []), ...message.participants])].slice(0, mostParticipants),
+    people: peopleAfter(thread?.people ?? [], message.people),
     preview: message.preview,
     hasAttachments: (thread?.hasAttachments ?? false) || message.hasAttachments,
   };
@@ -109,6 +119,17 @@ export function recordMessage<Inbox extends InboxState>(
       lastMessageId: message.id,
     },
   };
+}
+
+/** The people of a thread after a message. A mail without a name of its sender leaves the name that the sender had. */
+function peopleAfter(before: readonly Person[], added: MessageFacts["people"]): Person[] {
+  const names = new Map(before.map(({ address, name }) => [address, name]));
+  for (const { address, name } of added) {
+    const known = names.get(address);
+    if (known !== undefined || names.size < mostPeople)
+      names.set(address, name ? truncateCodePoints(name, longestName) : (known ?? null));
+  }
+  return [...names].map(([address, name]) => ({ address, name }));
 }
 
 /**

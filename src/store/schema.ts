@@ -17,6 +17,7 @@ import {
   uuid,
 } from "drizzle-orm/pg-core";
 import { type Automated, autoSubmittedValues } from "../domain/automated.ts";
+import type { Person } from "../domain/conversation.ts";
 import { type EventData, type EventType, eventTypes } from "../domain/events/event-types.ts";
 import type { CustomHeader } from "../domain/message.ts";
 import type { StoredFailure } from "../domain/outcome.ts";
@@ -172,7 +173,7 @@ export const threads = pgTable(
     lastSeq: integer().notNull(),
     /** The number of the last inbound message, 0 for none. It shows whether mail arrived after the message that a client marks as read. */
     lastInboundSeq: integer().notNull(),
-    participants: text().array().notNull(),
+    people: jsonb().$type<Person[]>().notNull(),
     preview: text().notNull(),
     hasAttachments: boolean().notNull(),
   },

@@ -263,5 +263,6 @@ function madeUpThread(inboxId: string, index: number) {
     participants: ["jane@example.com"],
     preview: "Hello",
     hasAttachments: false,
+    people: [{ address: "jane@example.com", name: null }],
   };
 }

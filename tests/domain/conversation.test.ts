@@ -11,6 +11,8 @@ import { idMaker } from "../../src/domain/ids.ts";
 
 const at = (time: string) => new Date(`2026-03-21T${time}Z`);
 
+const jane = { address: "jane@example.com", name: null };
+
 const empty: InboxState = {
   id: "inb",
   messageCount: 0,
@@ -29,7 +31,7 @@ function message(id: string, facts: Partial<MessageFacts> = {}): MessageFacts {
     subject: `Subject of ${id}`,
     preview: `Preview of ${id}`,
     hasAttachments: false,
-    participants: ["jane@example.com"],
+    people: [{ address: "jane@example.com" }],
     leavesUnread: true,
     ...facts,
   };
@@ -65,7 +67,7 @@ describe("a mail that starts a thread", () => {
       lastMessageId: "m1",
       lastSeq: 1,
       lastInboundSeq: 1,
-      participants: ["jane@example.com"],
+      people: [jane],
       preview: "Preview of m1",
       hasAttachments: false,
     });
@@ -114,7 +116,11 @@ describe("a thread is read or unread (contract §7.2)", () => {
 
 describe("a mail that joins a thread", () => {
   test("leaves its subject and its beginning, and is its last message", () => {
-    const joining = message("m2", { at: at("11:00:00.000"), hasAttachments: true, participants: ["bob@example.com"] });
+    const joining = message("m2", {
+      at: at("11:00:00.000"),
+      hasAttachments: true,
+      people: [{ address: "bob@example.com" }],
+    });
     const { threads } = recordAll([message("m1")], [joining, "thread of m1"]);
     expect(threads.get("thread of m1")).toMatchObject({
       subject: "Subject of m1",
@@ -124,7 +130,7 @@ describe("a mail that joins a thread", () => {
       lastMessageId: "m2",
       lastSeq: 2,
       lastInboundSeq: 2,
-      participants: ["jane@example.com", "bob@example.com"],
+      people: [jane, { address: "bob@example.com", name: null }],
       preview: "Preview of m2",
       hasAttachments: true,
     });
@@ -140,14 +146,35 @@ describe("a mail that joins a thread", () => {
     expect(threads.get("thread of m1")?.hasAttachments).toBe(true);
   });
 
-  test("a thread names its first twenty participants", () => {
-    const mails = Array.from({ length: 30 }, (_, index): [MessageFacts, string] => [
-      message(`m${index + 1}`, { participants: [`p${index}@example.com`] }),
+  const named = (address: string, name?: string) => ({ address, ...(name !== undefined && { name }) });
+  test.each([
+    ["an address without a name has none", [named("a@x.example")], "a@x.example null"],
+    ["the newest name counts", [named("a@x.example", "Ann"), named("a@x.example", "Ann Doe")], "a@x.example Ann Doe"],
+    ["a mail without a name leaves the name", [named("a@x.example", "Ann"), named("a@x.example")], "a@x.example Ann"],
+    ["so does one with an empty name", [named("a@x.example", "Ann"), named("a@x.example", "")], "a@x.example Ann"],
+    ["a name may come later", [named("a@x.example"), named("a@x.example", "Ann")], "a@x.example Ann"],
+    ["a name is cut at 100 characters", [named("a@x.example", "😀".repeat(101))], `a@x.example ${"😀".repeat(100)}`],
+  ])("of its people, %s", (_, people, shown) => {
+    const mails = people.map((person, index): [MessageFacts, string] => [
+      message(`m${index + 1}`, { people: [person] }),
       "thread of m1",
     ]);
-    const { threads } = recordAll(...mails);
-    expect(threads.get("thread of m1")?.participants).toEqual(
-      Array.from({ length: 20 }, (_, index) => `p${index}@example.com`),
+    const thread = recordAll(...mails).threads.get("thread of m1");
+    expect(thread?.people.map(({ address, name }) => `${address} ${name}`)).toEqual([shown]);
+  });
+
+  test("a thread names its first twenty people, and their new names also later", () => {
+    const mails = Array.from({ length: 30 }, (_, index): [MessageFacts, string] => [
+      message(`m${index + 1}`, { people: [named(`p${index}@example.com`)] }),
+      "thread of m1",
+    ]);
+    const renamed = message("m31", { people: [named("p3@example.com", "Pia")] });
+    const { threads } = recordAll(...mails, [renamed, "thread of m1"]);
+    expect(threads.get("thread of m1")?.people).toEqual(
+      Array.from({ length: 20 }, (_, index) => ({
+        address: `p${index}@example.com`,
+        name: index === 3 ? "Pia" : null,
+      })),
     );
   });
 });

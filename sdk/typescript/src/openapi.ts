@@ -2295,7 +2295,7 @@ export interface components {
              * @example 2026-03-21T10:05:00.000Z
              */
             createdAt: string;
-            /** @description Addresses of its senders */
+            /** @description The first 20 addresses that wrote in it or were written to, without blind copies */
             participants: string[];
             /**
              * @description Up to 200 characters of the last message
@@ -2307,6 +2307,8 @@ export interface components {
              * @example true
              */
             hasAttachments: boolean;
+            /** @description The `participants` in the same order, with their names */
+            people: components["schemas"]["Person"][];
             /**
              * @description Why the thread stayed unread, if it did
              * @enum {string}
@@ -3457,6 +3459,16 @@ export interface components {
              */
             nextCursor: string | null;
         };
+        /** @description An address of a thread, with its name */
+        Person: {
+            /**
+             * @description Its address
+             * @example jane@example.com
+             */
+            address: string;
+            /** @description The newest name that a mail of the thread gave to the address; null for none */
+            name: string | null;
+        };
         /**
          * @description Why a request was refused, as problem details (RFC 9457)
          * @example {
@@ -4193,7 +4205,7 @@ export interface components {
              * @example 2026-03-21T10:05:00.000Z
              */
             createdAt: string;
-            /** @description Addresses of its senders */
+            /** @description The first 20 addresses that wrote in it or were written to, without blind copies */
             participants: string[];
             /**
              * @description Up to 200 characters of the last message
@@ -4205,6 +4217,8 @@ export interface components {
              * @example true
              */
             hasAttachments: boolean;
+            /** @description The `participants` in the same order, with their names */
+            people: components["schemas"]["Person"][];
         };
         /**
          * @description How to mark the thread
@@ -6861,7 +6875,13 @@ export interface operations {
                      *             "jane@example.com"
                      *           ],
                      *           "preview": "Where is it?",
-                     *           "hasAttachments": true
+                     *           "hasAttachments": true,
+                     *           "people": [
+                     *             {
+                     *               "address": "jane@example.com",
+                     *               "name": "Jane Doe"
+                     *             }
+                     *           ]
                      *         }
                      *       ],
                      *       "total": 1
@@ -7009,6 +7029,12 @@ export interface operations {
                      *       ],
                      *       "preview": "Where is it?",
                      *       "hasAttachments": true,
+                     *       "people": [
+                     *         {
+                     *           "address": "jane@example.com",
+                     *           "name": "Jane Doe"
+                     *         }
+                     *       ],
                      *       "reason": "newer_inbound"
                      *     }
                      */

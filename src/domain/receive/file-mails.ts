@@ -141,7 +141,7 @@ function factsOfCopy({ mail, receivedAt }: ArrivedMail, copy: ArrivedCopy): Mess
     subject: mail.subject,
     preview: previewOf(mail.bodyText),
     hasAttachments: mail.attachments.length > 0,
-    participants: mail.from === undefined ? [] : [mail.from.address],
+    people: mail.from === undefined ? [] : [mail.from],
     leavesUnread: true,
   };
 }

@@ -1,5 +1,5 @@
 import { recipientOf } from "../../standards/address.ts";
-import { recordMessage, type ThreadState } from "../conversation.ts";
+import { type MessageFacts, recordMessage, type ThreadState } from "../conversation.ts";
 import { notFound, Refusal } from "../errors.ts";
 import { type KeyUse, reusedIdempotencyKey } from "../idempotency.ts";
 import { type PlanLimits, refuseOverLimit, type SendUsage } from "../limits.ts";
@@ -127,7 +127,7 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
     subject: content.subject,
     preview: previewOf(send.text),
     hasAttachments: request.files !== undefined,
-    participants: participantsOf(from, recipients),
+    people: peopleOf(from, request, recipients),
     leavesUnread: newerInbound,
   });
   const usage = usageAfter(standing.usage, reached.length, recorded.createdAt);
@@ -148,11 +148,9 @@ function coldAmong(state: SendingState, inboxId: string, recipients: readonly Re
   return cold;
 }
 
-/** The addresses to add to the participants of the thread. Recipients of a blind copy are not among them. */
-function participantsOf(from: string, recipients: readonly Recipient[]): string[] {
-  const participants = [from];
-  for (const { address, type } of recipients) if (type !== "bcc") participants.push(address);
-  return participants;
+/** The people to add to the thread: the sender and the recipients, without those of a blind copy. */
+function peopleOf(from: string, { fromName }: SendRequest, recipients: readonly Recipient[]): MessageFacts["people"] {
+  return [{ address: from, name: fromName }, ...recipients.filter(({ type }) => type !== "bcc")];
 }
 
 /** The sender's address: that of the inbox, or the requested one. Refuses a requested one that differs from it by more than a tag. */

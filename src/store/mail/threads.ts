@@ -16,7 +16,7 @@ export const threadChanges = [
   "lastMessageId",
   "lastSeq",
   "lastInboundSeq",
-  "participants",
+  "people",
   "preview",
   "hasAttachments",
 ] as const;

@@ -89,7 +89,7 @@ function thread(id: string, inboxId = "inbox"): ThreadState {
     lastMessageId: "earlier",
     lastSeq: 1,
     lastInboundSeq: 1,
-    participants: [],
+    people: [],
     preview: "",
     hasAttachments: false,
   };

@@ -87,7 +87,7 @@ const thread: ThreadState = {
   lastMessageId: "a0",
   lastSeq: 4,
   lastInboundSeq: 4,
-  participants: [],
+  people: [],
   preview: "",
   hasAttachments: false,
 };
@@ -471,7 +471,10 @@ test("a first mail starts a thread, and is promised to the relay under its recip
   expect(threads[0]).toMatchObject({
     id: "thread of a",
     subject: "Hello",
-    participants: ["ada@mail.test", "jane@example.com"],
+    people: [
+      { address: "ada@mail.test", name: null },
+      { address: "jane@example.com", name: null },
+    ],
   });
   expect(outboxItems).toEqual([
     {

@@ -21,7 +21,7 @@ const thread = {
   lastMessageId: "msg_1",
   lastSeq: 1,
   lastInboundSeq: 1,
-  participants: [],
+  people: [],
   preview: "",
   hasAttachments: false,
 };

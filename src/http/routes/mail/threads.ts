@@ -11,12 +11,25 @@ import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import { alsoNamed } from "../../judging/known-fields.ts";
 import { api } from "../../shell/app.ts";
-import { idPath, instant, oneOf, pageQuery, text, totalCount } from "../../shell/models.ts";
+import { idPath, instant, nullable, oneOf, pageQuery, text, totalCount } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
 import { includedWords, includeParameter } from "../../shell/parameters.ts";
 import { inboxPath } from "../account/inboxes.ts";
 import { ListedMessage, messageIncludes, toListedMessages } from "./message-shape.ts";
 import { ownedTotals, type ReadingDeps } from "./messages.ts";
+
+const Person = named(
+  "Person",
+  Type.Object(
+    {
+      address: Type.String({ description: "Its address", examples: [examples.sender] }),
+      name: nullable(Type.String({ examples: [examples.senderName] }), {
+        description: "The newest name that a mail of the thread gave to the address; null for none",
+      }),
+    },
+    { description: "An address of a thread, with its name" },
+  ),
+);
 
 const threadFields = {
   threadId: Type.String({ description: "Id of the thread", examples: [examples.threadId] }),
@@ -29,13 +42,14 @@ const threadFields = {
   lastMessageId: Type.String({ description: "Id of its last message", examples: [examples.messageId] }),
   createdAt: instant({ description: "When its first message was received or sent" }),
   participants: Type.Array(Type.String({ examples: [examples.sender] }), {
-    description: "Addresses of its senders",
+    description: "The first 20 addresses that wrote in it or were written to, without blind copies",
   }),
   preview: Type.String({
     description: "Up to 200 characters of the last message",
     examples: [examples.question],
   }),
   hasAttachments: Type.Boolean({ description: "Whether any message of it has files", examples: [true] }),
+  people: Type.Array(Person, { description: "The `participants` in the same order, with their names" }),
 };
 
 const Thread = named("Thread", Type.Object(threadFields, { description: "A conversation in an inbox" }));
@@ -188,7 +202,7 @@ async function ownedThread(deps: ReadingDeps, accountId: string, id: string): Pr
 
 function toThread(thread: ThreadState) {
   const { id, inboxId, subject, isRead, messageCount, lastMessageAt, lastMessageId, createdAt } = thread;
-  const { participants, preview, hasAttachments } = thread;
+  const { people, preview, hasAttachments } = thread;
   return {
     threadId: id,
     id,
@@ -199,8 +213,10 @@ function toThread(thread: ThreadState) {
     lastMessageAt: lastMessageAt.toISOString(),
     lastMessageId,
     createdAt: createdAt.toISOString(),
-    participants,
+    participants: people.map(({ address }) => address),
     preview,
     hasAttachments,
+    // The database has its own order of fields.
+    people: people.map(({ address, name }) => ({ address, name })),
   };
 }

@@ -42,8 +42,38 @@ for (const engine of enginesHere()) {
           participants: ["jane@example.com"],
           preview: "last words",
           hasAttachments: false,
+          people: [{ address: "jane@example.com", name: "Jane Doe" }],
         }),
       );
+    });
+
+    test("A thread has the newest name of each of its people, which stays while a mail has none", async () => {
+      const inbox = await world().inbox();
+      const root = `names-${inbox.id}@example.com`;
+      const joins = { inReplyTo: root, subject: "Re: Names" };
+      const answered = async () => {
+        const [thread] = (await list(inbox.id)).data;
+        expect(thread.participants).toEqual(thread.people.map(({ address }: { address: string }) => address));
+        return thread.people.map(({ address, name }: { address: string; name: string | null }) => [address, name]);
+      };
+      await world().deliver(
+        mailOf({ from: "Jane <jane@example.com>", subject: "Names", messageId: root }),
+        inbox.address,
+      );
+      expect(await answered()).toEqual([["jane@example.com", "Jane"]]);
+      await world().deliver(mailOf({ ...joins, from: "=?utf-8?q?J=C3=A4ne_Doe?= <jane@example.com>" }), inbox.address);
+      await world().deliver(mailOf({ ...joins, from: "jane@example.com" }), inbox.address);
+      expect(await answered()).toEqual([["jane@example.com", "Jäne Doe"]]);
+      const [{ id: threadId }] = (await list(inbox.id)).data;
+      const to = ["jane@example.com", { address: "bob@example.com", name: "Bob" }];
+      await send(world(), inbox.id, { to, bcc: ["eve@example.com"], threadId, fromName: "Ada at work" });
+      expect(await answered()).toEqual([
+        ["jane@example.com", "Jäne Doe"],
+        [inbox.address, "Ada at work"],
+        ["bob@example.com", "Bob"],
+      ]);
+      const marked = await mark(threadId, { is_read: false });
+      expect(marked.body.people[0]).toEqual({ address: "jane@example.com", name: "Jäne Doe" });
     });
 
     test("Threads are listed by their last message, in pages that have the total", async () => {
