@@ -142,5 +142,7 @@ export function directionMark(direction: "inbound" | "outbound"): string {
 export const attachmentMark = "/files";
 
 function shortMark(id: string): string {
-  return sha256Hex(id).slice(0, 12);
+  return sha256Hex(id).slice(0, markCharacters);
 }
+
+export const markCharacters = 12;

@@ -25,7 +25,10 @@ export const searchMessages = tool({
   input: argumentsOf({
     inbox: inboxArgument,
     query: Type.Optional(
-      Type.String({ description: 'Words that must all match; "a phrase", or, -not. Default: the newest messages' }),
+      Type.String({
+        description:
+          'Words that must all match; "a phrase", or, -not; from:, to:, subject:, has:attachment, is:unread, after:2026-03-01, before:. Default: the newest messages',
+      }),
     ),
     direction: Type.Optional(oneOf(["inbound", "outbound"])),
     limit: limitArgument(20, 50),

@@ -5690,7 +5690,7 @@ export interface operations {
                 offset?: number;
                 /** @description Only mail that came in, or only mail that went out */
                 direction?: "inbound" | "outbound";
-                /** @description Searches subject, addresses and text. All words must match; `"a phrase"`, `or`, `-not` */
+                /** @description Searches subject, addresses and text. All words must match; `"a phrase"`, `or`, `-not`. Also `from:`, `to:`, `subject:`, `has:attachment`, `is:unread` (messages of unread threads), `before:` and `after:` with a day or an instant; a value with blanks stands in quotes */
                 q?: string;
                 /** @description As `q`, but only in the sender's address and name */
                 from?: string;

@@ -1,12 +1,15 @@
 import { askedTooMuch } from "../../database/db.ts";
 import { Refusal } from "../../domain/errors.ts";
+import type { SearchCondition } from "../../domain/search-question.ts";
 import type { InboxTotals } from "../../store/mail/message-pages.ts";
-import { type Found, type SearchTerms, searchMessages } from "../../store/mail/search.ts";
+import { type Found, searchMessages } from "../../store/mail/search.ts";
 import { type IndexingDeps, indexMessages } from "./index-messages.ts";
 import { listedPage, type MessagesPage, type MessagesQuery, rangeOf } from "./page-messages.ts";
 
 /** Matches are counted up to this number, because counting more would cost more than reading the page. */
 export const countedMatches = 10_000;
+/** The most unread threads whose marks a search may ask for. With more of them the query would cost more than its matches. */
+const fewUnread = 1_000;
 const patienceMs = 4_000;
 
 /**
@@ -16,14 +19,15 @@ const patienceMs = 4_000;
 export async function searchPage(
   deps: IndexingDeps,
   totals: InboxTotals,
-  terms: SearchTerms,
+  conditions: readonly SearchCondition[],
   asked: Pick<MessagesQuery, "since" | "until" | "limit" | "offset" | "after">,
 ): Promise<MessagesPage> {
   const { db } = deps;
   const { first, last } = await rangeOf(db, totals, "all", asked);
   if (last < first) return { messages: [], total: 0, next: undefined };
+  const scope = { inboxId: totals.id, hasFewUnread: totals.unreadCount <= fewUnread };
   const search = (until: number, limit: number, offset: number, counted: number) =>
-    searchMessages(db, { inboxId: totals.id, terms, first, last: until, limit, offset, counted }).catch(refuseTooMuch);
+    searchMessages(db, { ...scope, conditions, first, last: until, limit, offset, counted }).catch(refuseTooMuch);
 
   /** Reads one match more than the page shows, to know whether another page follows. */
   async function searchOnce(): Promise<{ page: Found; total: number; indexedSeq: number }> {

@@ -148,9 +148,12 @@ function isUnsafe(value: unknown): boolean {
   return typeof value === "string" && (!value.isWellFormed() || value.includes("\0"));
 }
 
-/** The text of a fault, made from the schema alone: the value is never repeated. */
-function explained({ type, schema }: ValueError): string {
+/** The text of a fault, made from the schema: the value is never repeated. */
+function explained({ type, schema, value }: ValueError): string {
   if (type === ValueErrorType.ObjectRequiredProperty) return "is required";
+  // A schema with several faults finds the one of this value.
+  const fault: unknown = typeof schema.faultOf === "function" ? schema.faultOf(value) : undefined;
+  if (typeof fault === "string") return fault;
   if (typeof schema.error === "string") return schema.error;
   if (Array.isArray(schema.enum)) return `must be one of ${schema.enum.map((word) => `"${word}"`).join(", ")}`;
   switch (schema.type) {

@@ -2,6 +2,7 @@ import { Kind, type SchemaOptions, type TSchema, Type, TypeRegistry } from "@sin
 import { isCursor, type RowKey, type RowNumber, rowOf, seqOf } from "../../domain/cursor.ts";
 import { Refusal } from "../../domain/errors.ts";
 import { plainQuestion } from "../../domain/search.ts";
+import { longestQuestion, readQuestion } from "../../domain/search-question.ts";
 import { parseInstant } from "../../standards/instant.ts";
 import { examples } from "../document/examples.ts";
 
@@ -35,7 +36,19 @@ export function wordsParameter(description: string, example: string) {
   });
 }
 
-const longestQuestion = 500;
+/** The parameter with a search as a person types it (domain/search-question.ts). */
+export function questionParameter(description: string, example: string) {
+  const faultOf = (text: string) => {
+    const question = readQuestion(text);
+    return "fault" in question ? question.fault : undefined;
+  };
+  const schema = parameter((text) => faultOf(text) === undefined, {
+    error: "must have a letter or a digit",
+    description,
+    examples: [example],
+  });
+  return Object.assign(schema, { faultOf });
+}
 
 /** A query parameter with a comma list of fixed `words`. */
 export function wordListParameter(description: string, words: readonly string[]) {

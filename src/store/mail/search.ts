@@ -8,30 +8,26 @@ import {
   blockSizes,
   directionMark,
   inboxMark,
+  markCharacters,
   type Searchable,
   type SearchRow,
   searchedAddresses,
   searchedCharacters,
   threadMark,
 } from "../../domain/search.ts";
+import type { SearchCondition } from "../../domain/search-question.ts";
 import { selected } from "../columns.ts";
 import { messages } from "../schema.ts";
 import { type ListedMessage, listedFields, shownRows } from "./message-pages.ts";
 
-/** The conditions of a search. `words`, `from`, `to` and `subject` are queries as `plainQuestion` returns them (domain/search.ts). */
-export interface SearchTerms {
-  words: string | undefined;
-  from: string | undefined;
-  to: string | undefined;
-  subject: string | undefined;
-  direction: "inbound" | "outbound" | undefined;
-  threadId: string | undefined;
-  hasAttachment: boolean | undefined;
-}
-
 export interface SearchPage {
   inboxId: string;
-  terms: SearchTerms;
+  conditions: readonly SearchCondition[];
+  /**
+   * Whether the inbox has few unread threads. Then the unread messages are found by the marks of these threads, as those of one thread are.
+   * Else the thread of each match is looked up: among many unread threads a page is soon full.
+   */
+  hasFewUnread: boolean;
   /** The range of numbers to search, both ends included. */
   first: number;
   last: number;
@@ -61,13 +57,13 @@ export interface Found {
 export async function searchMessages(db: Db, page: SearchPage): Promise<Found> {
   const { inboxId, first, last, limit, offset } = page;
   const needed = Math.max(page.counted, offset + limit);
-  const terms = questionOf(page.terms);
+  const terms = questionOf(page);
   const near = Math.max(first, startBeforeLast("near", last));
   const wide = Math.max(first, startBeforeLast("wide", last));
   const step = (marks: string[], from: number, to: SQL) => sql`
     select s.seq from message_search s
-    where s.words @@ (select ${anyOf(marks)} && ${terms})
-      and s.inbox_id || '' = ${inboxId} and s.seq + 0 between ${from} and ${to}`;
+    where s.words @@ (select ${sql.join([anyOf(marks), ...terms], sql` && `)})
+      ${lookedUp(page)} and s.inbox_id || '' = ${inboxId} and s.seq + 0 between ${from} and ${to}`;
   const rows = await query<ListedMessage & { total: number; indexedSeq: number }>(
     db,
     sql`with newest as materialized (
@@ -126,19 +122,54 @@ function anyOf(marks: readonly string[]): SQL {
   return sql`${marks.map(quoted).join(" | ")}::tsquery`;
 }
 
-function questionOf(terms: SearchTerms): SQL {
-  const parts: SQL[] = [];
-  if (terms.words !== undefined) parts.push(sql`websearch_to_tsquery('simple', ${terms.words})`);
-  if (terms.subject !== undefined) parts.push(weighted(terms.subject, "A"));
-  if (terms.from !== undefined) parts.push(weighted(terms.from, "B"));
-  if (terms.to !== undefined) parts.push(weighted(terms.to, "C"));
-  const marks = [
-    ...(terms.direction === undefined ? [] : [quoted(directionMark(terms.direction))]),
-    ...(terms.threadId === undefined ? [] : [quoted(threadMark(terms.threadId))]),
-    ...(terms.hasAttachment === undefined ? [] : [`${terms.hasAttachment ? "" : "!"}${quoted(attachmentMark)}`]),
-  ];
-  if (marks.length > 0) parts.push(sql`${marks.join(" & ")}::tsquery`);
-  return sql.join(parts, sql` && `);
+/** The parts of the query for the conditions. */
+function questionOf(page: SearchPage): SQL[] {
+  return page.conditions.flatMap((condition) => partOf(condition, page) ?? []);
+}
+
+function partOf(condition: SearchCondition, page: SearchPage): SQL | undefined {
+  switch (condition.kind) {
+    case "words":
+      return wordsOf(condition);
+    case "attachment":
+      return mark(attachmentMark, condition.is);
+    case "direction":
+      return mark(directionMark(condition.is));
+    case "thread":
+      return mark(threadMark(condition.id));
+    case "unread":
+      if (!page.hasFewUnread) return undefined;
+      return condition.is ? unread(page) : sql`!!${unread(page)}`;
+  }
+}
+
+function wordsOf({ field, question }: SearchCondition & { kind: "words" }): SQL {
+  if (field === "any") return sql`websearch_to_tsquery('simple', ${question})`;
+  return weighted(question, ({ subject: "A", from: "B", to: "C" } as const)[field]);
+}
+
+/** A query for the marks of all unread threads. Without such threads it is a query for no message, since no mark is a slash alone. */
+function unread({ inboxId }: Pick<SearchPage, "inboxId">): SQL {
+  return sql`(select coalesce(string_agg('''' || ${threadMarkOf(sql.raw("t.id"))} || '''', ' | '), '''/''')::tsquery
+    from threads t where t.inbox_id = ${inboxId} and not t.is_read)`;
+}
+
+/** Compares the thread of each match, if there are too many unread threads for a query of their marks. */
+function lookedUp({ conditions, hasFewUnread }: SearchPage): SQL {
+  const looked = conditions.flatMap((condition) =>
+    condition.kind === "unread" && !hasFewUnread ? [condition.is] : [],
+  );
+  // A subselect is run for each match. The planner might begin a join with all unread threads.
+  const isUnread = sql`(select not t.is_read from messages m join threads t on t.id = m.thread_id
+    where m.inbox_id = s.inbox_id and m.seq = s.seq limit 1)`;
+  return sql.join(
+    looked.map((is) => sql`and ${isUnread} = ${is}`),
+    sql` `,
+  );
+}
+
+function mark(text: string, is = true): SQL {
+  return sql`${is ? quoted(text) : `!${quoted(text)}`}::tsquery`;
 }
 
 /**
@@ -151,6 +182,11 @@ function weighted(question: string, weight: "A" | "B" | "C"): SQL {
 
 function quoted(mark: string): string {
   return `'${mark}'`;
+}
+
+/** `threadMark` as SQL, for the id of a thread in a row. */
+function threadMarkOf(id: SQL): SQL {
+  return sql`'/t' || left(encode(sha256(convert_to(${id}, 'UTF8')), 'hex'), ${sql.raw(String(markCharacters))})`;
 }
 
 export async function findIndexedSeq(db: Db, inboxId: string): Promise<number> {

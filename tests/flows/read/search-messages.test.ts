@@ -3,6 +3,7 @@ import { sql } from "drizzle-orm";
 import pino from "pino";
 import { query, transaction } from "../../../src/database/db.ts";
 import { Refusal } from "../../../src/domain/errors.ts";
+import type { SearchCondition } from "../../../src/domain/search-question.ts";
 import { searchPage } from "../../../src/flows/read/search-messages.ts";
 import { migrate } from "../../../src/store/migrate.ts";
 import { enginesHere, openEngine } from "../../support/engines.ts";
@@ -16,26 +17,18 @@ test.skipIf(!enginesHere().includes("postgres"))(
       await migrate(under.db);
       const deps = { db: under.db.api, log: pino({ level: "silent" }) };
       const totals = { id: "inb_a", messageCount: 3, inboundCount: 3, threadCount: 1, unreadCount: 1 };
-      const terms = {
-        words: "hello",
-        from: undefined,
-        to: undefined,
-        subject: undefined,
-        direction: undefined,
-        threadId: undefined,
-        hasAttachment: undefined,
-      };
+      const conditions: SearchCondition[] = [{ kind: "words", field: "any", question: "hello" }];
       const asked = { since: undefined, until: undefined, limit: 10, offset: 0, after: undefined };
       const refused = await transaction(under.db.work, async (tx) => {
         await query(tx, sql`lock table message_search in access exclusive mode`);
-        return searchPage(deps, totals, terms, asked).catch((error: unknown) => error);
+        return searchPage(deps, totals, conditions, asked).catch((error: unknown) => error);
       });
       expect(refused).toBeInstanceOf(Refusal);
       expect(refused).toMatchObject({
         reason: "service_unavailable",
         message: expect.stringContaining("it takes too long; use rarer words"),
       });
-      expect(await searchPage(deps, totals, terms, asked)).toMatchObject({ messages: [], total: 0 });
+      expect(await searchPage(deps, totals, conditions, asked)).toMatchObject({ messages: [], total: 0 });
     } finally {
       await under.remove();
     }

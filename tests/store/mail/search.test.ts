@@ -3,21 +3,12 @@ import { sql } from "drizzle-orm";
 import fc from "fast-check";
 import { query } from "../../../src/database/db.ts";
 import { plainQuestion, plainWords, type Searchable, searchRow } from "../../../src/domain/search.ts";
-import { insertSearchRows, type SearchTerms, searchMessages } from "../../../src/store/mail/search.ts";
+import type { SearchCondition } from "../../../src/domain/search-question.ts";
+import { insertSearchRows, searchMessages } from "../../../src/store/mail/search.ts";
 import { insertRows } from "../../../src/store/rows.ts";
-import { messages } from "../../../src/store/schema.ts";
+import { messages, threads } from "../../../src/store/schema.ts";
 import { enginesHere } from "../../support/engines.ts";
 import { setUpEngine } from "../../support/set-up-engine.ts";
-
-const anything: SearchTerms = {
-  words: undefined,
-  from: undefined,
-  to: undefined,
-  subject: undefined,
-  direction: undefined,
-  threadId: undefined,
-  hasAttachment: undefined,
-};
 
 /** Numbers all over a large inbox, dense at its end and in its middle: a search meets each of its steps. */
 const numbers = [
@@ -36,6 +27,7 @@ for (const engine of enginesHere()) {
         const searchables = numbers.map((seq, index) => message(inboxId, seq, wordsOf(index)));
         await insertSearchRows(under.db.api, searchables.map(searchRow));
         await insertRows(under.db.api, messages, searchables.map(rowOf));
+        await insertRows(under.db.api, threads, searchables.map(threadOf));
       }
       await query(under.db.api, sql`analyze message_search`);
     }, 30_000);
@@ -57,7 +49,8 @@ for (const engine of enginesHere()) {
           const matches = numbers
             .filter((seq, index) => wordsOf(index).includes(word) && seq >= first && seq <= last)
             .reverse();
-          const page = { inboxId: "inb_a", terms: { ...anything, words: word }, first, last, limit, offset, counted };
+          const conditions: SearchCondition[] = [{ kind: "words", field: "any", question: word }];
+          const page = { inboxId: "inb_a", hasFewUnread: true, conditions, first, last, limit, offset, counted };
           const found = await searchMessages(under.db.api, page);
           expect(found.messages.map(({ position }) => position)).toEqual(matches.slice(offset, offset + limit));
           expect(found.total).toBe(Math.min(matches.length, Math.max(counted, offset + limit)));
@@ -66,6 +59,22 @@ for (const engine of enginesHere()) {
         { numRuns: 150, examples: [[{ word: "hardly", bounds: [1, 300_000], limit: 50, offset: 0, counted: 10_000 }]] },
       );
     }, 60_000);
+
+    test.each([true, false])("gives the messages of unread threads, also if these are many (few: %p)", async (few) => {
+      const unread = numbers.filter((_, index) => index % 5 === 0).toReversed();
+      const read = numbers.filter((_, index) => index % 5 > 0).toReversed();
+      const find = async (...conditions: SearchCondition[]) => {
+        const page = { first: 1, last: 300_000, limit: 1_000, offset: 0, counted: 10_000 };
+        const found = await searchMessages(under.db.api, { inboxId: "inb_a", hasFewUnread: few, conditions, ...page });
+        return found.messages.map(({ position }) => position);
+      };
+      expect(await find({ kind: "unread", is: true })).toEqual(unread);
+      expect(await find({ kind: "unread", is: false })).toEqual(read);
+      expect(await find({ kind: "unread", is: true }, { kind: "unread", is: false })).toEqual([]);
+      expect(await find({ kind: "words", field: "any", question: "seldom" }, { kind: "unread", is: true })).toEqual(
+        unread.filter((seq) => numbers.indexOf(seq) % frequencies.seldom === 0),
+      );
+    });
 
     test("finds each word of a text by that word, and no other text by it, in any script", async () => {
       const letter = fc.constantFrom(
@@ -96,7 +105,7 @@ function message(inboxId: string, seq: number, words: readonly string[]): Search
   return {
     inboxId,
     seq,
-    threadId: `thr_${seq}`,
+    threadId: `thr_${inboxId}_${seq}`,
     direction: "inbound",
     fromAddr: "jane@example.com",
     fromName: null,
@@ -122,5 +131,25 @@ function rowOf(searchable: Searchable) {
     createdAt: new Date(1_770_000_000_000 + seq * 1000),
     rfcMessageId: `${seq}@example.com`,
     messageIdHash: "00000000-0000-0000-0000-000000000000",
+  };
+}
+
+/** The thread of a message. Each fifth one is unread. */
+function threadOf({ inboxId, seq, threadId, subject }: Searchable, index: number) {
+  const createdAt = new Date(1_770_000_000_000 + seq * 1000);
+  return {
+    id: threadId,
+    inboxId,
+    subject,
+    isRead: index % 5 > 0,
+    messageCount: 1,
+    createdAt,
+    lastMessageAt: createdAt,
+    lastMessageId: `${inboxId}_${seq}`,
+    lastSeq: seq,
+    lastInboundSeq: seq,
+    people: [],
+    preview: "",
+    hasAttachments: false,
   };
 }

@@ -3,6 +3,14 @@ import { cursorAt } from "../../../domain/cursor.ts";
 import { notFound, Refusal } from "../../../domain/errors.ts";
 import { isId } from "../../../domain/ids.ts";
 import { plainQuestion } from "../../../domain/search.ts";
+import {
+  earliest,
+  latest,
+  readQuestion,
+  type SearchCondition,
+  type SearchField,
+  type SearchQuestion,
+} from "../../../domain/search-question.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import type { AttachmentLinks } from "../../../flows/read/attachment-links.ts";
 import {
@@ -24,7 +32,6 @@ import {
   type InboxTotals,
   type StoredMessage,
 } from "../../../store/mail/message-pages.ts";
-import type { SearchTerms } from "../../../store/mail/search.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import { alsoNamed } from "../../judging/known-fields.ts";
@@ -38,6 +45,7 @@ import {
   includedWords,
   includeParameter,
   instantParameter,
+  questionParameter,
   wordsParameter,
   wrongParameter,
 } from "../../shell/parameters.ts";
@@ -55,9 +63,9 @@ const MessagesParameters = Type.Object({
     oneOf(["inbound", "outbound"], { description: "Only mail that came in, or only mail that went out" }),
   ),
   q: Type.Optional(
-    wordsParameter(
-      'Searches subject, addresses and text. All words must match; `"a phrase"`, `or`, `-not`',
-      'invoice "order 4711" -draft',
+    questionParameter(
+      'Searches subject, addresses and text. All words must match; `"a phrase"`, `or`, `-not`. Also `from:`, `to:`, `subject:`, `has:attachment`, `is:unread` (messages of unread threads), `before:` and `after:` with a day or an instant; a value with blanks stands in quotes',
+      'invoice from:"Jane Doe" has:attachment after:2026-03-01 -draft',
     ),
   ),
   from: Type.Optional(wordsParameter("As `q`, but only in the sender's address and name", examples.sender)),
@@ -132,8 +140,9 @@ export function messages(deps: MessagesDeps) {
           await ownedTotals(deps, account.id, params.id);
           throw after;
         }
-        const asked = { ...filtersOf(query), accountId: account.id, inboxId: params.id, after };
-        const page = await askedPage(deps, asked, termsOf(query));
+        const { conditions, ...filters } = filtersOf(query);
+        const asked = { ...filters, accountId: account.id, inboxId: params.id, after };
+        const page = await askedPage(deps, asked, conditions);
         return {
           data: await toListedMessages(deps, account.id, {
             messages: page.messages,
@@ -206,11 +215,15 @@ export async function ownedMessage(deps: Deps, accountId: string, id: string): P
   return message;
 }
 
-async function askedPage(deps: MessagesDeps, asked: MessagesQuery, terms: WordTerms): Promise<MessagesPage> {
+async function askedPage(
+  deps: MessagesDeps,
+  asked: MessagesQuery,
+  conditions: readonly SearchCondition[],
+): Promise<MessagesPage> {
   const { api: db } = deps.db;
   const { accountId, inboxId, direction, threadId, since, until } = asked;
   const isBetween = since !== undefined || until !== undefined;
-  const isSearch = Object.values(terms).some((term) => term !== undefined);
+  const isSearch = conditions.length > 0;
   const isPlain = !isSearch && !isBetween && threadId === undefined;
   if (isPlain && isId("inb", inboxId)) {
     const page = await pageMessages(db, asked);
@@ -219,39 +232,56 @@ async function askedPage(deps: MessagesDeps, asked: MessagesQuery, terms: WordTe
   const totals = await ownedTotals(deps, accountId, inboxId);
   // A thread with a further filter is a search too, because message numbers cannot find its pages.
   if (isSearch || (threadId !== undefined && (isBetween || direction !== undefined))) {
-    return searchPage({ db, log: deps.log }, totals, { ...terms, direction, threadId }, asked);
+    const all: SearchCondition[] = [...conditions];
+    if (direction !== undefined) all.push({ kind: "direction", is: direction });
+    if (threadId !== undefined) all.push({ kind: "thread", id: threadId });
+    return searchPage({ db, log: deps.log }, totals, all, asked);
   }
   return threadId === undefined ? pageBetween(db, totals, asked) : pageOfThread(db, threadId, asked);
 }
 
-function filtersOf(query: Parameters): Omit<MessagesQuery, "accountId" | "inboxId" | "after"> {
+interface Filters extends Omit<MessagesQuery, "accountId" | "inboxId" | "after"> {
+  conditions: readonly SearchCondition[];
+}
+
+/** The filters of a list: its parameters, and what its `q` says. */
+function filtersOf(query: Parameters): Filters {
+  const asked = questionIn(query.q);
+  const since = query.since === undefined ? undefined : parseInstant(query.since);
+  const until = query.until === undefined ? undefined : parseInstant(query.until);
+  const words = (field: SearchField, text: string | undefined): SearchCondition[] => {
+    const question = text === undefined ? undefined : plainQuestion(text);
+    return question === undefined ? [] : [{ kind: "words", field, question }];
+  };
   return {
     direction: query.direction,
     threadId: query.thread_id,
-    since: query.since === undefined ? undefined : parseInstant(query.since),
-    until: query.until === undefined ? undefined : parseInstant(query.until),
+    since: latest(asked.since, since),
+    until: earliest(asked.until, until),
+    conditions: [
+      ...asked.conditions,
+      ...words("from", query.from),
+      ...words("to", query.to),
+      ...words("subject", query.subject),
+      ...(query.has_attachment === undefined ? [] : [{ kind: "attachment" as const, is: query.has_attachment }]),
+    ],
     limit: query.limit,
     offset: query.offset,
   };
 }
 
-type WordTerms = Omit<SearchTerms, "direction" | "threadId">;
-
-function termsOf(query: Parameters): WordTerms {
-  const plain = (question: string | undefined) => (question === undefined ? undefined : plainQuestion(question));
-  return {
-    words: plain(query.q),
-    from: plain(query.from),
-    to: plain(query.to),
-    subject: plain(query.subject),
-    hasAttachment: query.has_attachment,
-  };
+/** The parts of `q`, whose schema has refused one with a fault. */
+function questionIn(text: string | undefined): SearchQuestion {
+  const question = text === undefined ? undefined : readQuestion(text);
+  return question === undefined || "fault" in question
+    ? { conditions: [], since: undefined, until: undefined }
+    : question;
 }
 
 /** All filters of a list, without its limit and offset. A cursor is valid only for the same filters. */
 function questionOf(inboxId: string, query: Parameters): unknown {
   const { limit: _limit, offset: _offset, ...filters } = filtersOf(query);
-  return [inboxId, filters, termsOf(query)];
+  return [inboxId, filters];
 }
 
 function positionAfter({ cursor, offset }: Parameters, question: unknown): number | Refusal | undefined {

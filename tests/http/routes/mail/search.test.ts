@@ -111,10 +111,55 @@ for (const engine of enginesHere()) {
       [{ q: "invoice", since: "2026-03-21T10:06:00Z" }, ["Offer", reply]],
       [{ q: "invoice", since: "2026-03-21T10:06:00Z", until: "2026-03-21T10:12:00Z" }, [reply]],
       [{ q: "invoice", until: "2020-01-01" }, []],
+      [{ q: "from:billing@acme.example" }, [invoice]],
+      [{ q: 'from:"Bob Smith" friday' }, ["Lunch?"]],
+      [{ q: "from:billing or from:smith" }, ["Lunch?", invoice]],
+      [{ q: "invoice -from:billing" }, ["Offer", reply]],
+      [{ q: "from:billing", from: "bob" }, []],
+      [{ q: "to:carol@example.net subject:offer" }, ["Offer"]],
+      [{ q: "subject:friday" }, []],
+      [{ q: "has:attachment" }, ["Files"]],
+      [{ q: "has:attachment", has_attachment: "false" }, []],
+      [{ q: "invoice is:unread" }, [reply, invoice]],
+      [{ q: "-is:unread" }, ["Offer"]],
+      [{ q: "is:unread", direction: "outbound" }, []],
+      [{ q: "invoice after:2026-03-21T10:06:00Z" }, ["Offer", reply]],
+      [{ q: "invoice after:2026-03-21T10:06:00Z before:2026-03-21T10:12:00Z" }, [reply]],
+      [{ q: "after:2026-03-21T10:06:00Z", until: "2026-03-21T10:07:00Z" }, ["Lunch?"]],
+      [{ q: "before:2020-01-01" }, []],
     ] as const)("%p", async (query, found) => {
       const inbox = await filled();
       const { status, body } = await list(inbox.id, query as Record<string, string>);
       expect([status, subjects(body), body.total, body.nextCursor]).toEqual([200, [...found], found.length, null]);
+    });
+
+    test("A search that says what no filter knows is refused by the name of its parameter", async () => {
+      const inbox = await filled();
+      for (const [q, detail] of [
+        ["is:starred", 'must have "unread" behind "is:"'],
+        ["before:soon", 'must have a day such as 2026-03-21, or an instant, behind "before:"'],
+        ["invoice or is:unread", 'must have "or" only between words'],
+        ["-", "must have a letter or a digit"],
+        ["a".repeat(501), "must have at most 500 characters"],
+      ] as const) {
+        const { status, body } = await list(inbox.id, { q });
+        expect([status, body.code, body.errors]).toEqual([
+          400,
+          "invalid_query",
+          [{ parameter: "q", detail: expect.stringContaining(detail) }],
+        ]);
+      }
+      expect((await list("inb_x", { q: "is:starred" })).status).toBe(404);
+    });
+
+    test("The unread messages of an inbox are those of its unread threads, as they are now", async () => {
+      const inbox = await world().inbox();
+      await takeIn(world().service.deps, inbox, [{ subject: "one" }, { subject: "two" }]);
+      expect(subjects((await list(inbox.id, { q: "is:unread" })).body)).toEqual(["two", "one"]);
+      const [{ threadId }] = (await list(inbox.id, { q: "two" })).body.data;
+      await world().api(`/v1/threads/${threadId}`, { method: "PATCH", body: { is_read: true } });
+      expect(subjects((await list(inbox.id, { q: "is:unread" })).body)).toEqual(["one"]);
+      expect(subjects((await list(inbox.id, { q: "-is:unread" })).body)).toEqual(["two"]);
     });
 
     test("A search stays in its inbox, and in its thread where one is given", async () => {
