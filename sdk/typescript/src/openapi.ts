@@ -773,7 +773,7 @@ export interface paths {
         };
         /**
          * Get account
-         * @description The account of the key: its limits (0: no limit), where its mail goes, and what the key, token or session may do. Every key and token may call this.
+         * @description The account of the key: its limits (0: no limit), where its mail goes, what the key, token or session may do, and how many inboxes, unread threads and items in the outbox it may read. Every key and token may call this.
          */
         get: operations["getAccount"];
         put?: never;
@@ -1149,7 +1149,7 @@ export interface webhooks {
 }
 export interface components {
     schemas: {
-        /** @description The account of the caller, its limits, and what the caller may do in it */
+        /** @description The account of the caller, its limits, what the caller may do in it, and how much is there */
         Account: {
             /**
              * @description Id of the account
@@ -1195,6 +1195,22 @@ export interface components {
              */
             createdAt: string;
             key: components["schemas"]["CallingKey"];
+            counts: components["schemas"]["AccountCounts"];
+        };
+        /** @description How much there is of what the caller may read */
+        AccountCounts: {
+            /**
+             * @description Inboxes
+             * @example 12
+             */
+            inboxes: number;
+            /**
+             * @description Unread threads in all of them
+             * @example 3
+             */
+            unreadThreads: number;
+            /** @description Mail and events that are still to be sent: more than 1000 count as 1000. Null for a token, which may not list the outbox */
+            outbox: number | null;
         };
         /** @description The limits of the account */
         AccountLimits: {
@@ -11888,7 +11904,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The account of the caller, its limits, and what the caller may do in it */
+            /** @description The account of the caller, its limits, what the caller may do in it, and how much is there */
             200: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11924,6 +11940,11 @@ export interface operations {
                      *         "inboxId": null,
                      *         "externalId": null,
                      *         "expiresAt": null
+                     *       },
+                     *       "counts": {
+                     *         "inboxes": 12,
+                     *         "unreadThreads": 3,
+                     *         "outbox": 0
                      *       }
                      *     }
                      */

@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
 import { type Selected, selected } from "../columns.ts";
 import { lockNumber } from "../locks.ts";
+import { itemCount } from "../outbox/listed-items.ts";
 import { insertNewRows, insertRow, recordSet } from "../rows.ts";
 import { accounts, apiKeys } from "../schema.ts";
 
@@ -33,18 +34,44 @@ export async function listAccounts(db: Db): Promise<(Account & { inboxCount: num
   return query(db, sql`select ${accountFields}, a.inbox_count as "inboxCount" from accounts a order by a.id`);
 }
 
-/** Finds an account, with the name of a key. The name is null if the key has none, or if the account has no such key. */
-export async function findAccountAndKey(
+export interface AccountCounts {
+  inboxes: number;
+  unreadThreads: number;
+  /** At most `mostCountedItems`. Null for a caller that may not list the outbox. */
+  outbox: number | null;
+}
+
+export interface AccountCaller {
+  accountId: string;
+  keyId: string;
+  /** The only inbox that the caller may see; undefined if the caller may see all of the account. */
+  onlyInboxId: string | undefined;
+  seesOutbox: boolean;
+}
+
+export interface ShownAccount extends Account {
+  /** Null if the key has no name, or if the account has no such key. */
+  keyName: string | null;
+  counts: AccountCounts;
+}
+
+/** Finds an account, with the name of a key, and with counts of what the caller may see. */
+export async function findShownAccount(
   db: Db,
-  accountId: string,
-  keyId: string,
-): Promise<(Account & { keyName: string | null }) | undefined> {
-  const [account] = await query<Account & { keyName: string | null }>(
+  { accountId, keyId, onlyInboxId, seesOutbox }: AccountCaller,
+): Promise<ShownAccount | undefined> {
+  const [found] = await query<Omit<ShownAccount, "counts"> & AccountCounts>(
     db,
-    sql`select ${accountFields}, k.name as "keyName"
-        from accounts a left join api_keys k on k.id = ${keyId} and k.account_id = a.id where a.id = ${accountId}`,
+    sql`select ${accountFields}, k.name as "keyName", counted.*, ${seesOutbox ? itemCount(accountId) : sql`null`} as outbox
+        from accounts a left join api_keys k on k.id = ${keyId} and k.account_id = a.id
+        cross join lateral (
+          select count(*) as inboxes, coalesce(sum(i.unread_count), 0) as "unreadThreads" from inboxes i
+          where i.account_id = a.id and i.deleted_at is null ${onlyInboxId === undefined ? sql`` : sql`and i.id = ${onlyInboxId}`}
+        ) counted where a.id = ${accountId}`,
   );
-  return account;
+  if (found === undefined) return undefined;
+  const { inboxes, unreadThreads, outbox, ...account } = found;
+  return { ...account, counts: { inboxes, unreadThreads, outbox } };
 }
 
 /** Inserts an account. Returns false and writes nothing if its name is taken. */

@@ -43,6 +43,20 @@ export function listItems(db: Db, { accountId, kind, state, inboxId, after, limi
   );
 }
 
+/** The most rows that `itemCount` counts: an account has few rows in the outbox, unless a receiver of its mail or events is down. */
+export const mostCountedItems = 1_000;
+
+/**
+ * The number of rows of an account in the outbox, at most `mostCountedItems`. It reads the table until it has found this many rows: an
+ * outbox with a million rows of other accounts took 0.4 s on a busy machine. An index by account would add 280 to the 1,380 bytes of WAL
+ * that each row writes on its way through the outbox.
+ */
+export function itemCount(accountId: string): SQL {
+  return sql`(select count(*) from (
+    select from outbox o where o.account_id = ${accountId} and o.kind = any(${arrayOf("text", listedKinds)}) limit ${mostCountedItems}
+  ) items)`;
+}
+
 export async function findItem(db: Db, accountId: string, id: string): Promise<ListedItem | undefined> {
   const [item] = await shown(db, sql`select * from outbox o where ${ownItem(accountId, id)}`);
   return item;

@@ -2,7 +2,8 @@ import { Type } from "@sinclair/typebox";
 import { plans } from "../../../domain/limits.ts";
 import type { Outbound } from "../../../domain/outbound.ts";
 import type { Deps } from "../../../flows/deps.ts";
-import { findAccountAndKey } from "../../../store/account/accounts.ts";
+import { findShownAccount } from "../../../store/account/accounts.ts";
+import { mostCountedItems } from "../../../store/outbox/listed-items.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import { api } from "../../shell/app.ts";
@@ -67,6 +68,20 @@ const CallingKey = named(
   ),
 );
 
+const Counts = named(
+  "AccountCounts",
+  Type.Object(
+    {
+      inboxes: Type.Integer({ minimum: 0, description: "Inboxes", examples: [12] }),
+      unreadThreads: Type.Integer({ minimum: 0, description: "Unread threads in all of them", examples: [3] }),
+      outbox: nullable(Type.Integer({ minimum: 0, maximum: mostCountedItems, examples: [0] }), {
+        description: `Mail and events that are still to be sent: more than ${mostCountedItems} count as ${mostCountedItems}. Null for a token, which may not list the outbox`,
+      }),
+    },
+    { description: "How much there is of what the caller may read" },
+  ),
+);
+
 const Account = named(
   "Account",
   Type.Object(
@@ -90,8 +105,9 @@ const Account = named(
       }),
       createdAt: instant({ description: "When it was created", examples: ["2026-03-20T08:59:00.000Z"] }),
       key: CallingKey,
+      counts: Counts,
     },
-    { description: "The account of the caller, its limits, and what the caller may do in it" },
+    { description: "The account of the caller, its limits, what the caller may do in it, and how much is there" },
   ),
 );
 
@@ -100,7 +116,12 @@ export function account(deps: AccountDeps) {
   return api("/v1/account", "Account").get(
     "",
     async ({ account: caller }) => {
-      const found = await findAccountAndKey(deps.db.api, caller.id, caller.keyId);
+      const found = await findShownAccount(deps.db.api, {
+        accountId: caller.id,
+        keyId: caller.keyId,
+        onlyInboxId: caller.token?.inboxId,
+        seesOutbox: caller.token === undefined,
+      });
       if (found === undefined) throw new Error("Cannot show account: it is gone");
       const { sendsPerMinute, sendsPerDay, coldRecipientDaily, inboxesPerDay } = deps.limits[found.plan];
       return {
@@ -124,12 +145,13 @@ export function account(deps: AccountDeps) {
         outbound: deps.outbound === "smtp" ? ("relay" as const) : deps.outbound,
         createdAt: found.createdAt.toISOString(),
         key: callingKey(caller, found.keyName),
+        counts: found.counts,
       };
     },
     operation({
       summary: "Get account",
       description:
-        "The account of the key: its limits (0: no limit), where its mail goes, and what the key, token or session may do. Every key and token may call this.",
+        "The account of the key: its limits (0: no limit), where its mail goes, what the key, token or session may do, and how many inboxes, unread threads and items in the outbox it may read. Every key and token may call this.",
       answers: { 200: Account },
     }),
   );

@@ -42,6 +42,7 @@ describe("The account", () => {
         externalId: null,
         expiresAt: null,
       },
+      counts: { inboxes: 0, unreadThreads: 0, outbox: 0 },
     });
   });
 

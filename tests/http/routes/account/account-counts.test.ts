@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { query } from "../../../../src/database/db.ts";
+import { mailOf } from "../../../support/mail.ts";
+import { answer, type Receiver, startReceiver } from "../../../support/receiver.ts";
+import { type ScriptedSmtp, scriptedSmtp } from "../../../support/scripted-smtp.ts";
+import { newAccount, newInbox, send } from "../../../support/sends.ts";
+import { untilAnswered } from "../../../support/until.ts";
+import { startWorld, type World } from "../../../support/world.ts";
+
+let world: World;
+let relay: ScriptedSmtp;
+let receiver: Receiver;
+beforeAll(async () => {
+  relay = await scriptedSmtp({ answer: (command) => (command.startsWith("RCPT") ? "451 4.7.1 Try later" : undefined) });
+  receiver = await startReceiver({ behaviour: answer(500) });
+  world = await startWorld({
+    env: { OUTBOUND: `smtp://127.0.0.1:${relay.port}?tls=off`, ALLOW_PRIVATE_WEBHOOKS: "1" },
+  });
+}, 60_000);
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  await Promise.all([relay.close(), receiver.close()]);
+});
+
+const counts = async (apiKey: string) => (await world.api("/v1/account", { apiKey })).body.counts;
+
+const addressOf = async (apiKey: string, id: string) => (await world.api(`/v1/inboxes/${id}`, { apiKey })).body.address;
+
+let mails = 0;
+
+/** A mail that begins a thread. */
+function newMail(): string {
+  mails += 1;
+  return mailOf({ headers: [`Message-ID: <${mails}@x.example>`] });
+}
+
+/** Waits until the outbox of the key has this many items. */
+const untilItems = (apiKey: string, count: number) =>
+  untilAnswered(async () => {
+    const { body } = await world.api("/v1/outbox", { apiKey });
+    return body.data.length === count || undefined;
+  });
+
+test("the account counts its inboxes, unread threads, and what waits in the outbox", async () => {
+  const [apiKey, other] = [await newAccount(world), await newAccount(world)];
+  const [one, two] = [await newInbox(world, apiKey), await newInbox(world, apiKey)];
+  await newInbox(world, other);
+  expect(await counts(apiKey)).toEqual({ inboxes: 2, unreadThreads: 0, outbox: 0 });
+  await world.deliver(newMail(), [await addressOf(apiKey, one), await addressOf(apiKey, two)]);
+  await world.deliver(newMail(), await addressOf(apiKey, one));
+  expect(await counts(apiKey)).toEqual({ inboxes: 2, unreadThreads: 3, outbox: 0 });
+  await send(world, one, {}, { apiKey });
+  await world.api("/v1/webhook", { method: "PUT", body: { url: receiver.url }, apiKey });
+  await world.deliver(newMail(), await addressOf(apiKey, two));
+  await untilItems(apiKey, 2);
+  expect(await counts(apiKey)).toEqual({ inboxes: 2, unreadThreads: 4, outbox: 2 });
+  await world.api(`/v1/inboxes/${two}`, { method: "DELETE", apiKey });
+  expect(await counts(apiKey)).toMatchObject({ inboxes: 1, unreadThreads: 2 });
+  expect(await counts(other)).toEqual({ inboxes: 1, unreadThreads: 0, outbox: 0 });
+});
+
+test("a token gets the counts of what it may read, which is never the outbox", async () => {
+  const apiKey = await newAccount(world);
+  const [one, two] = [await newInbox(world, apiKey), await newInbox(world, apiKey)];
+  await world.deliver(newMail(), [await addressOf(apiKey, one), await addressOf(apiKey, two)]);
+  await world.deliver(newMail(), await addressOf(apiKey, two));
+  const tokenWith = async (body: object) =>
+    (await world.api("/v1/tokens", { method: "POST", body, apiKey })).body.token as string;
+  expect(await counts(await tokenWith({}))).toEqual({ inboxes: 2, unreadThreads: 3, outbox: null });
+  expect(await counts(await tokenWith({ inboxId: one }))).toEqual({ inboxes: 1, unreadThreads: 1, outbox: null });
+});
+
+test("more than 1,000 items in the outbox count as 1,000", async () => {
+  const apiKey = await newAccount(world);
+  const { id } = (await world.api("/v1/account", { apiKey })).body;
+  const waiting = (count: number) =>
+    query(
+      world.service.deps.db.api,
+      sql`insert into outbox (subject_id, kind, account_id, inbox_id, lane, state, due_at, created_at)
+          select 'evt_' || ${id} || number, 'webhook', ${id}, ${id}, ${id}, 'waiting', 'infinity', now()
+          from generate_series(1, ${count}) number on conflict do nothing`,
+    );
+  await waiting(999);
+  expect((await counts(apiKey)).outbox).toBe(999);
+  await waiting(1_005);
+  expect((await counts(apiKey)).outbox).toBe(1_000);
+});
