@@ -17,6 +17,7 @@ import { consoleSession } from "../http/console/session-routes.ts";
 import type { ThisServer } from "../http/docs/this-server.ts";
 import { account } from "../http/routes/account/account.ts";
 import { inboxes } from "../http/routes/account/inboxes.ts";
+import { stats } from "../http/routes/account/stats.ts";
 import { tokens } from "../http/routes/account/tokens.ts";
 import { eventKinds } from "../http/routes/events/event-shapes.ts";
 import { events } from "../http/routes/events/events.ts";
@@ -192,6 +193,7 @@ async function appOf(
         eventStream({ ...deps, streaming, open: streams, ...long }),
         socketRoute(),
         account({ ...deps, outbound: config.outbound.kind }),
+        stats(deps),
         ...suppressions({ ...deps, bounceSuppressionDays: config.bounceSuppressionDays }),
         tokens({ ...deps, tokens: accessTokens }),
         webhook(receivers),

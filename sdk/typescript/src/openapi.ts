@@ -784,6 +784,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get stats
+         * @description Counts the mail of the account by minute, from the event log, and shows how long deliveries to webhooks take and what waits in the outbox. It is counted at most once in 10 seconds: until then the answer stays the same.
+         */
+        get: operations["getStats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tokens": {
         parameters: {
             query?: never;
@@ -4034,6 +4054,55 @@ export interface components {
              */
             metadata: {
                 [key: string]: string;
+            };
+        };
+        /** @description The mail of the last minutes, the time of deliveries, and the outbox */
+        Stats: {
+            /** @description The last minutes, oldest first; the last one is not over yet. Fewer than asked for if the account had more than 200,000 events in them */
+            perMinute: {
+                /**
+                 * Format: date-time
+                 * @description When the minute began
+                 * @example 2026-03-21T10:05:00.000Z
+                 */
+                at: string;
+                /**
+                 * @description How many `message.received` events
+                 * @example 4
+                 */
+                received: number;
+                /**
+                 * @description How many `message.sent` events
+                 * @example 2
+                 */
+                sent: number;
+                /**
+                 * @description How many `message.failed` events
+                 * @example 0
+                 */
+                failed: number;
+                /**
+                 * @description How many `message.bounced` events
+                 * @example 0
+                 */
+                bounced: number;
+            }[];
+            /** @description How long it took from an event to the 2xx answer of a webhook, for events of these minutes, of the last 2,000 attempts */
+            delivery: {
+                /** @description Half of the deliveries took at most this long; null without a delivery */
+                p50Ms: number | null;
+                /** @description 99 of 100 deliveries took at most this long; null without a delivery */
+                p99Ms: number | null;
+            };
+            /** @description Mail and events that are still to be sent */
+            outbox: {
+                /** @description How long its oldest item has been there; null if it is empty */
+                oldestSeconds: number | null;
+                /**
+                 * @description How many items it has
+                 * @example 1
+                 */
+                count: number;
             };
         };
         /** @description A suppression: an address that gets no mail */
@@ -11970,6 +12039,140 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getStats: {
+        parameters: {
+            query?: {
+                /** @description How many minutes to count */
+                minutes?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The mail of the last minutes, the time of deliveries, and the outbox */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "perMinute": [
+                     *         {
+                     *           "at": "2026-03-21T10:05:00.000Z",
+                     *           "received": 4,
+                     *           "sent": 2,
+                     *           "failed": 0,
+                     *           "bounced": 0
+                     *         }
+                     *       ],
+                     *       "delivery": {
+                     *         "p50Ms": 21,
+                     *         "p99Ms": 340
+                     *       },
+                     *       "outbox": {
+                     *         "oldestSeconds": 0,
+                     *         "count": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Stats"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {

@@ -315,10 +315,13 @@ export const suppressions = (request: Requester): Suppressions => ({
 /** The account of the key: its plan, its limits and the key itself. */
 export interface Account {
   get(options?: CallOptions): Promise<Schemas["Account"]>;
+  /** Its mail by minute, the time of its deliveries, and its outbox. */
+  stats(query?: QueryAt<"/v1/stats">, options?: CallOptions): Promise<Schemas["Stats"]>;
 }
 
 export const account = (request: Requester): Account => ({
   get: (options) => request("GET", "/v1/account", { ...options }),
+  stats: (query = {}, options) => request("GET", "/v1/stats", { query, ...options }),
 });
 
 export interface Tokens {

@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
 import { type Selected, selected } from "../columns.ts";
+import { endpointLane } from "../events/endpoints.ts";
 import { contentFields, contentJoins, type EventContent, type Nullable } from "../events/event-content.ts";
 import { endpointOfLane } from "../events/fan-out.ts";
 import { deliveries, endpoints } from "../schema.ts";
@@ -74,5 +75,35 @@ export function listDeliveries(db: Db, { accountId, eventId, after, limit }: Del
             else d.lane end as "webhookId"
         from deliveries d where d.event_id = ${eventId}
         and (d.lane, d.attempt) > (${after?.lane ?? ""}, ${after?.attempt ?? 0}) order by d.lane, d.attempt limit ${limit}`,
+  );
+}
+
+/** A delivery that the receiver answered with 2xx. */
+export interface DeliveryTime {
+  /** When the attempt began. */
+  atMs: number;
+  /** The time from the event to the answer. */
+  tookMs: number;
+}
+
+/** The most attempts that `listDeliveryTimes` reads of each endpoint, and the most that it uses. */
+const mostTimed = 2_000;
+
+/**
+ * Lists how long the last deliveries of an account took, of its last 2,000 attempts since an instant. It leaves out deliveries of events
+ * from before that instant, such as those that somebody has redelivered by hand.
+ */
+export function listDeliveryTimes(db: Db, accountId: string, since: Date): Promise<DeliveryTime[]> {
+  return query<DeliveryTime>(
+    db,
+    sql`select (extract(epoch from d.attempted_at) * 1000)::float8 as "atMs",
+          greatest(0, extract(epoch from d.attempted_at - e.occurred_at) * 1000 + d.latency_ms)::float8 as "tookMs"
+        from (
+          select last.* from endpoints w cross join lateral (
+            select * from deliveries where lane = ${endpointLane} and attempted_at >= ${since}
+            order by attempted_at desc limit ${mostTimed}
+          ) last where w.account_id = ${accountId} order by last.attempted_at desc limit ${mostTimed}
+        ) d join events e on e.id = d.event_id
+        where d.status between 200 and 299 and d.latency_ms is not null and e.occurred_at >= ${since}`,
   );
 }

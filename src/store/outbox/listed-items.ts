@@ -57,6 +57,22 @@ export function itemCount(accountId: string): SQL {
   ) items)`;
 }
 
+export interface ItemsDepth {
+  count: number;
+  /** When the oldest item was added; null if there is none. */
+  oldestAt: Date | null;
+}
+
+/** Counts the rows of an account in the outbox. It reads the whole table. */
+export async function findItemsDepth(db: Db, accountId: string): Promise<ItemsDepth> {
+  const [depth] = await query<ItemsDepth>(
+    db,
+    sql`select count(*) as count, min(created_at) as "oldestAt" from outbox o
+        where o.account_id = ${accountId} and o.kind = any(${arrayOf("text", listedKinds)})`,
+  );
+  return depth ?? { count: 0, oldestAt: null };
+}
+
 export async function findItem(db: Db, accountId: string, id: string): Promise<ListedItem | undefined> {
   const [item] = await shown(db, sql`select * from outbox o where ${ownItem(accountId, id)}`);
   return item;

@@ -82,6 +82,7 @@ describe("The document of the service", () => {
       "Suppressions: getSuppression",
       "Suppressions: deleteSuppression",
       "Account: getAccount",
+      "Account: getStats",
       "Tokens: createToken",
       "Relay: takeRelayNotices",
       "Health: readDocumentation",

@@ -1,0 +1,69 @@
+import { type SQL, sql } from "drizzle-orm";
+import { type Db, query } from "../../database/db.ts";
+import type { LogPosition } from "../../domain/events/log-position.ts";
+
+/** The events of one minute by type. */
+export interface MinuteCounts {
+  /** The number of the minute, counted from 1970. */
+  minute: number;
+  received: number;
+  sent: number;
+  failed: number;
+  bounced: number;
+}
+
+export interface CountedEvents {
+  minutes: MinuteCounts[];
+  /** The number of events that were looked at, of any type: less than `limit` at the end of the log. */
+  looked: number;
+  /** The positions of the first and the last event that were looked at; null if there was none. */
+  first: LogPosition | null;
+  last: LogPosition | null;
+  /** The time of the newest event that was looked at, whatever its position; null if there was none. */
+  newestMs: number | null;
+}
+
+export interface EventsToCount {
+  accountId: string;
+  limit: number;
+  /** Counts the first events after this position, or the last ones before it. Undefined: the last ones of the log. */
+  from: { after: LogPosition } | { before: LogPosition } | undefined;
+}
+
+const mailCounts = sql`count(*) filter (where type = 'message.received') as received,
+  count(*) filter (where type = 'message.sent') as sent,
+  count(*) filter (where type = 'message.failed') as failed,
+  count(*) filter (where type = 'message.bounced') as bounced`;
+
+/** Counts a piece of an account's log by minute. Events of deleted inboxes count too. */
+export async function countEvents(db: Db, { accountId, limit, from }: EventsToCount): Promise<CountedEvents> {
+  const isForward = from !== undefined && "after" in from;
+  const order = sql.raw(isForward ? "asc" : "desc");
+  const [counted] = await query<CountedEvents>(
+    db,
+    sql`with looked as materialized (
+          select id, written_by, type, occurred_at from events
+          where account_id = ${accountId} and written_by < event_log_horizon() ${from === undefined ? sql`` : beyond(from)}
+          order by written_by ${order}, id ${order} limit ${limit}
+        ),
+        by_minute as (
+          select extract(epoch from date_bin('1 minute', occurred_at, 'epoch')) / 60 as minute, ${mailCounts} from looked
+          where type in ('message.received', 'message.sent', 'message.failed', 'message.bounced')
+          group by date_bin('1 minute', occurred_at, 'epoch')
+        )
+        select coalesce((select json_agg(by_minute) from by_minute), '[]') as minutes,
+          (select count(*) from looked) as looked, (${endOfPiece("asc")}) as first, (${endOfPiece("desc")}) as last,
+          (select extract(epoch from max(occurred_at)) * 1000 from looked)::float8 as "newestMs"`,
+  );
+  return counted ?? { minutes: [], looked: 0, first: null, last: null, newestMs: null };
+}
+
+function beyond(from: { after: LogPosition } | { before: LogPosition }): SQL {
+  const { id, writtenBy } = "after" in from ? from.after : from.before;
+  return sql`and (written_by, id) ${sql.raw("after" in from ? ">" : "<")} (${writtenBy}::xid8, ${id}::text collate "C")`;
+}
+
+function endOfPiece(order: "asc" | "desc"): SQL {
+  return sql`select json_build_object('id', id, 'writtenBy', written_by::text) from looked
+    order by written_by ${sql.raw(order)}, id ${sql.raw(order)} limit 1`;
+}
