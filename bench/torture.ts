@@ -99,6 +99,12 @@ async function selfTest(): Promise<number> {
       faults: [],
       evidence: /a source has not as many shares as there are who hold it/,
     },
+    {
+      name: "lets two agents answer one mail",
+      file: "both-answer.ts",
+      faults: [],
+      evidence: /was sent if unanswered, and msg_\w+ had answered before it/,
+    },
     { name: "forgets the lease", file: "no-lease.ts", faults: ["kill"], evidence: /longer than any lease/ },
   ];
   let missed = 0;

@@ -48,6 +48,33 @@ describe.each(sizes)("%i processes on one Postgres behind a balancer are as one"
     expect((await fleet.api(`/v1/inboxes/${id}/messages`)).body.total).toBe(1);
   }, 60_000);
 
+  test("of agents that answer one mail at once by all processes, one answers, ten times over", async () => {
+    const { id, address } = await fleet.inbox();
+    for (const round of times(10, (index) => index)) {
+      expect(await fleet.deliver(mailOf({ messageId: `ask-${round}@${id}`, to: address }), address)).toStartWith(
+        "250 ",
+      );
+      const [asked] = (await fleet.api(`/v1/inboxes/${id}/messages?limit=1`)).body.data;
+      const answers = await Promise.all(
+        times(8, (index) =>
+          fleet.api(`/v1/inboxes/${id}/send`, {
+            method: "POST",
+            headers: { "idempotency-key": `answer-${asked.id}-${index}`, prefer: "respond-async" },
+            body: {
+              threadId: asked.threadId,
+              body: `Answer ${index}`,
+              readUpToMessageId: asked.id,
+              ifUnanswered: true,
+            },
+          }),
+        ),
+      );
+      expect(tally(answers)).toEqual({ "200": 1, "409 answered_meanwhile": 7 });
+      const sent = answers.find(({ status }) => status === 200);
+      for (const { status, body } of answers) if (status === 409) expect(body.messageId).toBe(sent?.body.messageId);
+    }
+  }, 60_000);
+
   test("accepted mail goes out once, by any process", async () => {
     const inboxes = await Promise.all(times(6, () => fleet.inbox()));
     const answers = await Promise.all(

@@ -9,9 +9,21 @@ export function apiSender(world: World, chance: Chance, name: string, from: read
   let number = 0;
 
   return async function sendOne() {
+    const inbox = chance.pick(from);
+    const more = await (chance.is(0.3) ? replyTo(inbox) : chance.is(0.15) ? forwardOf(inbox) : undefined)?.catch(
+      () => undefined,
+    );
+    const sendIt = () => sendMail(inbox, more);
+    // Two agents that have read the same answer it at once, and again: of those that ask for it, one is sent.
+    if (more?.ifUnanswered === true && chance.is(0.5)) {
+      await Promise.all([sendIt(), sendIt()]);
+      await sendIt();
+    } else await sendIt();
+  };
+
+  async function sendMail(inbox: LedgerInbox, more: More = {}): Promise<void> {
     number += 1;
     const inboxes = [...ledger.inboxes.values()];
-    const inbox = chance.pick(from);
     const toOwn = chance.is(0.25) ? chance.pick(inboxes) : undefined;
     const token = `s${name}n${number}x`;
     const send: LedgerSend = {
@@ -22,6 +34,7 @@ export function apiSender(world: World, chance: Chance, name: string, from: read
       hidden: [],
       files: [],
       messageIds: new Set(),
+      unansweredBehind: more.ifUnanswered === true ? more.readUpToMessageId : undefined,
       open: false,
       isFinal: false,
     };
@@ -29,9 +42,7 @@ export function apiSender(world: World, chance: Chance, name: string, from: read
       ...(chance.is(0.25) ? await crowdOf(send) : { to: toOwn?.address ?? farAddress(token) }),
       subject: token,
       body: chance.pick(["Hello", "<p>Hello <b>there</b></p>", "Line\n.\n..\nend", "Grüße 🦩 ".repeat(50)]),
-      ...(await (chance.is(0.3) ? replyTo(inbox) : chance.is(0.15) ? forwardOf(inbox) : undefined)?.catch(
-        () => undefined,
-      )),
+      ...more,
     };
     // Files may come beside the request that does not name them.
     const isForm = chance.is(0.3);
@@ -43,7 +54,7 @@ export function apiSender(world: World, chance: Chance, name: string, from: read
     else await eventually(world, chance, once);
     if (chance.is(0.1)) await once().catch(() => undefined);
     if (chance.is(0.05) && send.messageIds.size > 0) await reuseKey(send).catch(() => undefined);
-  };
+  }
 
   function farAddress(token: string): string {
     return `${token}@far${chance.whole(1, 3)}.example`;
@@ -94,6 +105,10 @@ export function apiSender(world: World, chance: Chance, name: string, from: read
         ledger.violation("I4", `${send.key} was answered with ${[...send.messageIds].join(" and ")}`);
       return true;
     }
+    if (answer.body.code === "answered_meanwhile" && send.unansweredBehind !== undefined) {
+      ledger.count("sends: answered meanwhile");
+      return true;
+    }
     if (answer.status === 429 && send.inbox.account.sendsPerMinute !== undefined) return true;
     if (answer.status !== 503 && answer.status !== 409 && answer.status !== 500) {
       ledger.violation("api", `send with ${send.key} was answered ${answer.status}: ${JSON.stringify(answer.body)}`);
@@ -119,7 +134,7 @@ export function apiSender(world: World, chance: Chance, name: string, from: read
   }
 
   /** One of the last messages of the inbox, with its files or whole. */
-  async function forwardOf(inbox: LedgerInbox): Promise<object | undefined> {
+  async function forwardOf(inbox: LedgerInbox): Promise<More | undefined> {
     const path = `/inboxes/${inbox.id}/messages?limit=20&offset=${chance.whole(0, 5)}`;
     const answer = await ask(world, inbox.account, "GET", path);
     const messages = (answer.body.data ?? []) as { id: string }[];
@@ -135,13 +150,22 @@ export function apiSender(world: World, chance: Chance, name: string, from: read
   }
 
   /** A reply marks its thread as read, up to what its writer has seen. */
-  async function replyTo(inbox: LedgerInbox): Promise<{ threadId: string; readUpToMessageId: string } | undefined> {
+  async function replyTo(inbox: LedgerInbox): Promise<More | undefined> {
     const path = `/inboxes/${inbox.id}/threads?limit=5&offset=${chance.whole(0, 10)}`;
     const answer = await ask(world, inbox.account, "GET", path);
     const threads = (answer.body.data ?? []) as { id: string }[];
     if (threads.length === 0) return undefined;
     const threadId = chance.pick(threads).id;
     const last = (await readThread(world, inbox, threadId)).at(-1);
-    return last && { threadId, readUpToMessageId: last.id };
+    return last && { threadId, readUpToMessageId: last.id, ...(chance.is(0.5) && { ifUnanswered: true }) };
   }
+}
+
+/** The further fields of a reply or of a forward. */
+interface More {
+  threadId?: string;
+  readUpToMessageId?: string;
+  ifUnanswered?: boolean;
+  forwardOf?: string;
+  forwardAs?: string;
 }

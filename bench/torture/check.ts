@@ -84,11 +84,27 @@ function checkSends({ ledger }: World, all: readonly ShownMessage[]): void {
       );
     }
     if (made.length > 1) ledger.violation("I4", `${send.key} made ${made.length} messages`);
+    checkUnanswered(ledger, send, all);
     for (const message of made) {
       ledger.count(`messages: ${message.status}`);
       checkStatus(ledger, send, message, bySubject.get(`inbound ${send.token}`)?.length ?? 0);
     }
   }
+}
+
+/** A reply with `ifUnanswered` is the first of ours behind the message that its writer saw, but for those that failed. */
+function checkUnanswered(ledger: World["ledger"], send: LedgerSend, all: readonly ShownMessage[]): void {
+  const [sent] = send.messageIds;
+  if (send.unansweredBehind === undefined || sent === undefined) return;
+  ledger.count("replies to what was unanswered");
+  // The messages of an inbox are listed newest first.
+  const seen = all.findIndex(({ id }) => id === send.unansweredBehind);
+  const own = all.findIndex(({ id }) => id === sent);
+  const between = all.slice(own + 1, seen).filter(({ threadId, direction, status }) => {
+    return threadId === all[seen]?.threadId && direction === "outbound" && status !== "failed";
+  });
+  for (const { id } of between)
+    ledger.violation("I4", `${sent} was sent if unanswered, and ${id} had answered before it`);
 }
 
 function checkStatus(ledger: World["ledger"], send: LedgerSend, message: ShownMessage, arrivals: number): void {

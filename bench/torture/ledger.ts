@@ -71,6 +71,8 @@ export interface LedgerSend {
   files: readonly string[];
   /** The answers with 200. */
   messageIds: Set<string>;
+  /** The message that it was sent behind with `ifUnanswered`: none of ours may be between them. */
+  unansweredBehind: string | undefined;
   /** A request had no conclusive answer. */
   open: boolean;
   /** The last status in an answer, if it is final. */

@@ -35,6 +35,7 @@ interface SendOptions extends ServerOptions {
   autoSubmitted?: NonNullable<NewEmail["autoSubmitted"]>;
   ignoreLoop?: boolean;
   readUpTo?: string;
+  ifUnanswered?: boolean;
 }
 
 /** The result of the API, with the idempotency key for a retry. */
@@ -71,6 +72,7 @@ export function sendCommand(program: Command): void {
         ]),
       )
       .option("--read-up-to <message>", "with --thread: mark the thread as read up to this message")
+      .option("--if-unanswered", "with --read-up-to: send only if no answer of this inbox stands behind that message")
       .option("--no-quote", "do not quote the message that this one replies to")
       .addOption(
         new Option("--auto-submitted <kind>", "mark the mail as written by a program").choices(autoSubmittedValues),
@@ -131,6 +133,7 @@ function fieldsOf(options: SendOptions): Omit<OrUndefined<NewEmail>, "body"> {
     threadId: options.thread,
     replyToMessageId: options.replyToMessage,
     readUpToMessageId: options.readUpTo,
+    ifUnanswered: options.ifUnanswered,
     autoSubmitted: options.autoSubmitted,
     ignoreLoop: options.ignoreLoop,
     bodyFormat: options.markdown ? "markdown" : undefined,

@@ -40,6 +40,7 @@ export const statusOf = {
   idempotency_in_progress: 409,
   send_in_progress: 409,
   not_cancelable: 409,
+  answered_meanwhile: 409,
   upgrade_required: 426,
   idempotency_key_reused: 422,
   invalid_webhook_url: 422,

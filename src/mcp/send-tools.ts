@@ -67,7 +67,7 @@ export const replyToThread = tool({
   name: "reply_to_thread",
   title: "Reply to thread",
   description:
-    "Replies in a thread: to the sender of its last inbound mail, unless to, reply_all or reply_to_message_id is given. Marks the thread as read, unless mail newer than read_up_to has arrived.",
+    "Replies in a thread: to the sender of its last inbound mail, unless to, reply_all or reply_to_message_id is given. Marks the thread as read, unless mail newer than read_up_to has arrived. With read_up_to it sends nothing if this inbox has answered after that message.",
   input: argumentsOf({
     thread_id: threadArgument,
     body,
@@ -80,6 +80,9 @@ export const replyToThread = tool({
       description: "Id of the message of this thread to answer and quote, instead of the last one",
     }),
     read_up_to: Type.Optional({ ...messageArgument, description: "Id of the last message that you have read" }),
+    even_if_answered: Type.Optional(
+      Type.Boolean({ description: "true: also if this inbox has sent mail in the thread after read_up_to" }),
+    ),
     ...howToSend,
   }),
   output: Type.Object({ ...SentMail, isRead: Type.Boolean() }),
@@ -109,6 +112,7 @@ export const replyToThread = tool({
       body: text,
       threadId,
       readUpToMessageId: readUpTo,
+      ifUnanswered: readUpTo === undefined || more.even_if_answered === true ? undefined : true,
       replyAll,
       replyToMessageId,
       autoSubmitted: automatic ? ("auto-replied" as const) : undefined,

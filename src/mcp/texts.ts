@@ -41,6 +41,8 @@ export const remedies: Readonly<Record<string, string>> = {
   cold_outreach_limit: "This recipient has not answered. Stop writing to them until they do.",
   inbox_creation_limit: "Use an existing inbox (list_inboxes), or wait until then.",
   no_recipient: "The message has no other address to reply to: give the recipient.",
+  answered_meanwhile:
+    "Another call or person has answered; read_thread shows the answer. To reply all the same, set even_if_answered: true.",
   loop_detected: "A robot answers each mail in this thread. Do not answer it; tell the user.",
   too_many_listeners: "Too many calls wait at once: let one end, then call again.",
   unauthorized: "The API key is wrong or was revoked: tell the user.",

@@ -158,6 +158,23 @@ test("a mail that is newer than the last read one keeps the thread unread", asyn
   });
 });
 
+test("of two models that have read the same mail one answers, and the other hears how to answer all the same", async () => {
+  world.clock.pass(61_000);
+  const first = await threadWith("both");
+  const reply = { thread_id: first.threadId, read_up_to: first.id };
+  const sent = await model.call("reply_to_thread", { ...reply, body: "Yes" });
+  expect(await model.call("reply_to_thread", { ...reply, body: "Yes" })).toMatchObject({ replayed: true });
+  const failure = await model.failure("reply_to_thread", { ...reply, body: "No" });
+  expect(failure).toStartWith("answered_meanwhile: Cannot send: ");
+  expect(failure).toContain(sent.messageId);
+  expect(failure).toContain("even_if_answered: true");
+  const more = await model.call("reply_to_thread", { ...reply, body: "No", even_if_answered: true });
+  expect(more).toMatchObject({ replayed: false, threadId: first.threadId });
+  // Without read_up_to nothing is asked.
+  const last = await model.call("reply_to_thread", { thread_id: first.threadId, body: "Maybe" });
+  expect(last.replayed).toBe(false);
+});
+
 test("an automatic mail is marked as written by a program", async () => {
   const { threadId } = await threadWith("five");
   const { messageId } = await model.call("reply_to_thread", { thread_id: threadId, body: "Noted", automatic: true });

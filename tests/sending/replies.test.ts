@@ -3,7 +3,7 @@ import { sql } from "drizzle-orm";
 import { query } from "../../src/database/db.ts";
 import { enginesHere } from "../support/engines.ts";
 import { mailOf } from "../support/mail.ts";
-import { newAccount, newInbox, send } from "../support/sends.ts";
+import { newAccount, newInbox, type SendOptions, send, tally } from "../support/sends.ts";
 import { type StoredMessage, storedMessages } from "../support/stored.ts";
 import { startWorld, type World, type WorldInbox } from "../support/world.ts";
 import { oneWorldOn } from "../support/world-on.ts";
@@ -439,6 +439,110 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
       }
       expect((await thread(threadId)).isRead).toBe(false);
     });
+  });
+});
+
+describe.each(enginesHere())("a reply if unanswered (%s)", (engine) => {
+  const world = oneWorldOn(engine, { env });
+
+  /** A mail of Jane in an inbox of its own, and the way to answer it. */
+  async function asked() {
+    inboxes += 1;
+    const inbox = await world().inbox(`asked-${inboxes}`);
+    const receive = async (id: string, more: Parameters<typeof mailOf>[0] = {}) => {
+      const raw = mailOf({ messageId: `${id}-${inbox.id}@example.com`, to: inbox.address, ...more });
+      expect(await world().deliver(raw, inbox.address)).toStartWith("250");
+      const { body } = await world().api(`/v1/inboxes/${inbox.id}/messages?limit=1`);
+      return body.data[0] as { id: string; threadId: string };
+    };
+    const first = await receive("first");
+    const { threadId } = first;
+    const reply = (body: object = {}, options: SendOptions = {}) =>
+      send(
+        world(),
+        inbox.id,
+        { threadId, subject: undefined, readUpToMessageId: first.id, ifUnanswered: true, ...body },
+        options,
+      );
+    const receiveNext = (id: string) => receive(id, { inReplyTo: `first-${inbox.id}@example.com` });
+    return { inbox, first, reply, receiveNext };
+  }
+
+  test("one of 20 agents that answer one mail at once has answered it; the others get its id", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const { inbox, reply } = await asked();
+      const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => reply({ body: `Answer ${index}` })));
+      expect(tally(answers)).toEqual({ "200": 1, "409 answered_meanwhile": 19 });
+      const [sent] = answers.filter(({ status }) => status === 200);
+      for (const { status, body } of answers) {
+        if (status === 409) expect(body).toMatchObject({ messageId: sent?.body.messageId, status: 409 });
+      }
+      const { body } = await world().api(`/v1/inboxes/${inbox.id}/messages?direction=outbound`);
+      expect(body.total).toBe(1);
+    }
+  });
+
+  test("is refused until its writer has seen the answer, and sent at once if nobody asks", async () => {
+    const { reply, receiveNext } = await asked();
+    const { body: answer } = await reply({ ifUnanswered: undefined });
+    expect((await reply()).body).toMatchObject({ code: "answered_meanwhile", messageId: answer.messageId });
+    // New mail of the other side is no answer, and does not hide ours.
+    const next = await receiveNext("next");
+    expect((await reply()).body.messageId).toBe(answer.messageId);
+    expect((await reply({ ifUnanswered: false })).status).toBe(200);
+    expect((await reply({ readUpToMessageId: next.id })).status).toBe(409);
+    const seen = (await reply({ ifUnanswered: false })).body.messageId;
+    expect((await reply({ readUpToMessageId: seen })).status).toBe(200);
+  });
+
+  test("is sent behind an answer that failed", async () => {
+    const { inbox, reply } = await asked();
+    const nobody = `nobody@${inbox.address.split("@")[1]}`;
+    const { body: failed } = await reply({ to: nobody }, { waits: true });
+    expect(failed.status).toBe("failed");
+    expect((await reply()).status).toBe(200);
+    expect((await reply()).status).toBe(409);
+  });
+
+  test("is answered again as before if its request is repeated", async () => {
+    const { reply, first } = await asked();
+    const sent = await reply({}, { key: `once-${first.id}` });
+    const again = await reply({}, { key: `once-${first.id}` });
+    expect([again.status, again.body.messageId]).toEqual([200, sent.body.messageId]);
+    expect(again.headers.get("idempotent-replayed")).toBe("true");
+    // The default is the same request as none, and another value is another request.
+    const plain = await reply({ ifUnanswered: undefined }, { key: `plain-${first.id}` });
+    expect((await reply({ ifUnanswered: false }, { key: `plain-${first.id}` })).body.messageId).toBe(
+      plain.body.messageId,
+    );
+    expect((await reply({}, { key: `plain-${first.id}` })).body.code).toBe("idempotency_key_reused");
+  });
+
+  test("answers a message by its id too, in a form and in JSON", async () => {
+    const { inbox, first, reply } = await asked();
+    const byId = { threadId: undefined, replyToMessageId: first.id };
+    expect((await reply(byId)).status).toBe(200);
+    expect((await reply(byId)).body.code).toBe("answered_meanwhile");
+    const form = new FormData();
+    const texts = { threadId: first.threadId, body: "Hello", readUpToMessageId: first.id, ifUnanswered: "true" };
+    for (const [name, value] of Object.entries(texts)) form.append(name, value);
+    const response = await fetch(new URL(`/v1/inboxes/${inbox.id}/send`, world().service.apiUrl), {
+      method: "POST",
+      body: form,
+      headers: { authorization: `Bearer ${world().apiKey}`, "idempotency-key": `form-${first.id}` },
+    });
+    expect(response.status).toBe(409);
+  });
+
+  test("needs the last message that its writer has seen, of a thread", async () => {
+    const { inbox, reply } = await asked();
+    const faultsOf = ({ body }: { body: { errors: { pointer: string }[] } }) =>
+      body.errors.map(({ pointer }) => pointer);
+    expect(faultsOf(await reply({ readUpToMessageId: undefined }))).toEqual(["#/readUpToMessageId"]);
+    expect(faultsOf(await send(world(), inbox.id, { readUpToMessageId: "msg_1", ifUnanswered: true }))).toEqual([
+      "#/ifUnanswered",
+    ]);
+    expect(faultsOf(await reply({ ifUnanswered: "yes" }))).toEqual(["#/ifUnanswered"]);
   });
 });
 

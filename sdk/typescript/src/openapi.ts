@@ -3317,6 +3317,8 @@ export interface components {
             forwardAs?: "inline" | "attachment";
             /** @description With `forwardOf`: `false` leaves out its attachments (default: true) */
             includeAttachments?: boolean;
+            /** @description With `readUpToMessageId`: sends only if no outbound message that did not fail stands behind that message in the thread. Else `answered_meanwhile`. Of two such replies at once, one is sent (default: false) */
+            ifUnanswered?: boolean;
         };
         /**
          * @description The new inbox. All fields are optional
@@ -3569,6 +3571,8 @@ export interface components {
             scope?: string;
             /** @description With `not_cancelable`: the status of the message */
             message_status?: string;
+            /** @description With `answered_meanwhile`: the newest message of the inbox in the thread */
+            messageId?: string;
             /** @description With a 429: how many were used */
             used?: number;
             /**
@@ -5456,7 +5460,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_in_progress`: the first request with this key still runs */
+            /** @description `idempotency_in_progress`: the first request with this key still runs; `answered_meanwhile`: this inbox has answered in the thread after readUpToMessageId */
             409: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */

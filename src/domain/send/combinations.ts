@@ -12,6 +12,8 @@ export type AskedTogether = Readonly<
       | "threadId"
       | "replyToMessageId"
       | "replyAll"
+      | "readUpToMessageId"
+      | "ifUnanswered"
       | "forwardOf"
       | "forwardAs"
       | "includeAttachments",
@@ -71,6 +73,16 @@ const rules: readonly Rule[] = [
     pointer: "#/replyAll",
     detail: 'cannot be combined with "forwardOf": a mail is a reply or a forward',
     isBroken: (asked) => answersAll(asked) && isForward(asked),
+  },
+  {
+    pointer: "#/ifUnanswered",
+    detail: 'is for replies: it needs "threadId" or "replyToMessageId"',
+    isBroken: (asked) => asked.ifUnanswered === true && !isReply(asked),
+  },
+  {
+    pointer: "#/readUpToMessageId",
+    detail: 'is required with "ifUnanswered": the last message that you have seen',
+    isBroken: (asked) => asked.ifUnanswered === true && asked.readUpToMessageId === undefined,
   },
   {
     pointer: "#/forwardAs",

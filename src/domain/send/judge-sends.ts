@@ -96,7 +96,11 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   const { mailDomain, recipientsMax, at } = judging;
   const from = fromAddress(request, standing.sender, mailDomain);
   const thread = threadOf(state, request);
-  const newerInbound = thread !== undefined && hasNewerInbound(state, request, thread);
+  const seenSeq = thread && seenUpTo(state, request, thread);
+  if (thread !== undefined && seenSeq !== undefined && request.ifUnanswered === true)
+    refuseAnswered(state, thread, seenSeq);
+  // Such a thread stays unread.
+  const newerInbound = thread !== undefined && seenSeq !== undefined && thread.lastInboundSeq > seenSeq;
   refuseLost(request, state.lostSources);
   refuseForeignReplyTo(state, request, mailDomain);
   const replied = thread && repliedThread(state, request, thread);
@@ -172,12 +176,27 @@ function threadOf(state: SendingState, request: SendRequest): ThreadState | unde
   return thread;
 }
 
-/** Whether the thread has inbound mail after the last message that the caller saw (`readUpToMessageId`). Such a thread stays unread. */
-function hasNewerInbound({ numbered }: SendingState, { readUpToMessageId }: SendRequest, thread: ThreadState): boolean {
-  if (readUpToMessageId === undefined) return false;
-  const lastRead = numbered.get(readUpToMessageId);
-  if (lastRead?.threadId !== thread.id) throw notFound("message");
-  return thread.lastInboundSeq > lastRead.seq;
+/** The number of the last message that the caller has seen in the thread; undefined if the request names none. */
+function seenUpTo(
+  { numbered }: SendingState,
+  { readUpToMessageId }: SendRequest,
+  thread: ThreadState,
+): number | undefined {
+  if (readUpToMessageId === undefined) return undefined;
+  const seen = numbered.get(readUpToMessageId);
+  if (seen?.threadId !== thread.id) throw notFound("message");
+  return seen.seq;
+}
+
+/** Refuses a reply to a thread in which a message of ours that did not fail stands behind the last one that the caller has seen. */
+function refuseAnswered({ answers }: SendingState, { id }: ThreadState, seenSeq: number): void {
+  const answer = answers.get(id);
+  if (answer === undefined || answer.seq <= seenSeq) return;
+  throw new Refusal(
+    "answered_meanwhile",
+    'Cannot send: this inbox has answered in the thread after "readUpToMessageId"',
+    { extra: { messageId: answer.id } },
+  );
 }
 
 function refuseForeignReplyTo({ owners }: SendingState, { replyTo, account }: SendRequest, mailDomain: string): void {

@@ -15,6 +15,8 @@ export interface SendFacts {
   replied: readonly RepliedMessage[];
   threadMessageIds: readonly ThreadMessageId[];
   numbered: readonly NumberedMessage[];
+  /** For each send with `ifUnanswered`, our last message behind the one that the caller has seen. Empty if there is none. */
+  answers?: readonly NumberedMessage[];
   owners: readonly Owner[];
   /** The recipients of sends that have several, or whose recipients come from the answered message. */
   recipients?: readonly RecipientOfInbox[];

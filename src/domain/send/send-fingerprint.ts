@@ -25,6 +25,7 @@ export interface AskedMail {
   bodyFormat?: BodyFormat | undefined;
   replyToMessageId?: string | undefined;
   replyAll?: boolean | undefined;
+  ifUnanswered?: boolean | undefined;
   forwardOf?: string | undefined;
   forwardAs?: "inline" | "attachment" | undefined;
   includeAttachments?: boolean | undefined;
@@ -69,6 +70,7 @@ export function fingerprintBody(asked: AskedMail): Fingerprinted {
     attachments: unlessEmpty(attachments.map(attachmentPrint)),
     bodyFormat: unlessDefault(asked.bodyFormat, "auto"),
     replyAll: unlessDefault(asked.replyAll, false),
+    ifUnanswered: unlessDefault(asked.ifUnanswered, false),
     forwardAs: unlessDefault(asked.forwardAs, "inline"),
     includeAttachments: unlessDefault(asked.includeAttachments, true),
   };

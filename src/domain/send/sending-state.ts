@@ -42,6 +42,8 @@ export interface SendingState {
   quotable: Map<string, readonly Replied[]>;
   threadMessageIds: Map<string, readonly Omit<ThreadMessageId, keyof AskedReply>[]>;
   numbered: ReadonlyMap<string, NumberedMessage>;
+  /** Our last message in each thread that did not fail, as far as sends with `ifUnanswered` need it. */
+  answers: Map<string, Pick<NumberedMessage, "id" | "seq">>;
   owners: readonly Owner[];
   answered: ReadonlyMap<string, AnsweredById>;
   lostSources: ReadonlySet<string>;
@@ -60,6 +62,9 @@ export function sendingState(sends: readonly Send[], facts: SendFacts, at: Date)
     quotable: quotableOf(facts),
     threadMessageIds: Map.groupBy(facts.threadMessageIds, nameOfReply),
     numbered: new Map(facts.numbered.map((message) => [message.id, message])),
+    answers: new Map(
+      facts.answers?.toSorted((one, other) => one.seq - other.seq).map((answer) => [answer.threadId, answer]),
+    ),
     owners: facts.owners,
     lostSources: facts.lostSources ?? new Set(),
     answered: new Map(facts.answered?.map((message) => [message.id, message])),
@@ -155,6 +160,7 @@ export function noteAccepted(state: SendingState, { key }: Send, accepted: Accep
   // Skips a new thread: nobody knows its id yet, so no send of this batch can answer in it.
   if (!state.threads.has(thread.id)) return;
   state.threads.set(thread.id, thread);
+  state.answers.set(thread.id, { id: message.id, seq: message.seq });
   const recent: RecentMessage[] = [{ ...message, direction: "outbound", automated: null }];
   const before = state.recentMessages.get(thread.id) ?? [];
   state.recentMessages.set(thread.id, recent.concat(before).slice(0, mostRecentMessages));

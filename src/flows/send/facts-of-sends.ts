@@ -17,6 +17,7 @@ import { listLostSources } from "../../store/send/attached.ts";
 import {
   type AskedFact,
   listAnsweredMessages,
+  listAnswersBehind,
   listNumberedMessages,
   listOwners,
   listRecipientsOfSends,
@@ -106,7 +107,9 @@ function askedFact(deps: Deps, { request, key }: Send): AskedFact {
   };
 }
 
-type AnsweredFacts = Required<Pick<SendFacts, "threads" | "replied" | "threadMessageIds" | "numbered" | "answered">>;
+type AnsweredFacts = Required<
+  Pick<SendFacts, "threads" | "replied" | "threadMessageIds" | "numbered" | "answers" | "answered">
+>;
 
 /** Reads the threads and messages that these sends answer. `named` are the messages that they answer by id, which are already read. */
 async function answeredFacts(
@@ -125,7 +128,7 @@ async function answeredFacts(
   const isRenamed = deps.isRenamed === true;
   const asked = different(requests.flatMap((request) => askedReply(request) ?? []));
   const wholeThreads = named.map(({ threadId }) => ({ threadId, upToMessageId: null }));
-  const [threads, replied, threadMessageIds, numbered] = await Promise.all([
+  const [threads, replied, threadMessageIds, numbered, answers] = await Promise.all([
     listThreadsOfSends(db, unique(replies.flatMap((request) => threadOf(request, named) ?? [])), replies.some(mayLoop)),
     listRepliedMessages(db, asked, {
       text: quoting.length > 0,
@@ -134,15 +137,14 @@ async function answeredFacts(
     }),
     listThreadMessageIds(db, different([...asked, ...wholeThreads]), isRenamed),
     listNumberedMessages(db, unique(replies.flatMap(({ readUpToMessageId }) => readUpToMessageId ?? []))),
+    listAnswersBehind(
+      db,
+      unique(replies.flatMap((request) => (request.ifUnanswered ? (request.readUpToMessageId ?? []) : []))),
+    ),
   ]);
-  if (!requests.some(isAddressedByReply)) return { threads, replied, threadMessageIds, numbered, answered: named };
-  return {
-    threads,
-    replied: await withAllReplyTos(db, replied),
-    threadMessageIds,
-    numbered,
-    answered: await withAllReplyTos(db, named),
-  };
+  const facts = { threads, replied, threadMessageIds, numbered, answers, answered: named };
+  if (!requests.some(isAddressedByReply)) return facts;
+  return { ...facts, replied: await withAllReplyTos(db, replied), answered: await withAllReplyTos(db, named) };
 }
 
 function addresseesOf(request: SendRequest, { replied, answered }: AnsweredFacts, deps: Deps): string[] {

@@ -134,6 +134,8 @@ function exampleDetails(code: Reason, of: AnyOperation): RefusalDetails {
       return { extra: { limit: 100, used: 100, resets_at: "2026-03-22T00:00:00.000Z" } };
     case "not_cancelable":
       return { extra: { message_status: "sent" } };
+    case "answered_meanwhile":
+      return { extra: { messageId: examples.answerId } };
     case "loop_detected":
       return { extra: { limit: 3, used: 3, resets_at: "2026-03-22T10:01:00.000Z" } };
     case "upload_limit":
@@ -196,6 +198,7 @@ const meanings: Record<Reason, string> = {
   idempotency_in_progress: "the first request with this key still runs",
   send_in_progress: "an attempt is running",
   not_cancelable: "all of it is sent, or has failed",
+  answered_meanwhile: "this inbox has answered in the thread after readUpToMessageId",
   upgrade_required: "this path is a WebSocket",
   idempotency_key_reused: "the key was used for another request",
   invalid_webhook_url: "events may not be sent to this URL",

@@ -150,6 +150,9 @@ export const Problem = named(
         Type.String({ description: "With `too_many_listeners`: whose limit it is, `account` or `process`" }),
       ),
       message_status: Type.Optional(Type.String({ description: "With `not_cancelable`: the status of the message" })),
+      messageId: Type.Optional(
+        Type.String({ description: "With `answered_meanwhile`: the newest message of the inbox in the thread" }),
+      ),
       used: Type.Optional(Type.Integer({ description: "With a 429: how many were used" })),
       resets_at: Type.Optional(
         shownWith(Type.String({ description: "With a 429: when the limit resets" }), { format: "date-time" }),

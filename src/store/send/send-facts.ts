@@ -308,6 +308,21 @@ export async function listNumberedMessages(tx: Db, ids: readonly string[]): Prom
   return query(tx, sql`select ${numberFields} from messages m where m.id = any(${arrayOf("text", ids)})`);
 }
 
+/**
+ * Lists for each of these messages the last outbound one that did not fail and stands behind it in its thread. A failed message never
+ * becomes another, and each new one changes the revision of its inbox, so an empty list stays true until the revision changes.
+ */
+export async function listAnswersBehind(tx: Db, ids: readonly string[]): Promise<NumberedMessage[]> {
+  if (ids.length === 0) return [];
+  return query(
+    tx,
+    sql`select ${numberFields} from unnest(${arrayOf("text", ids)}) as asked (id)
+        cross join lateral (select thread_id, seq from messages where id = asked.id limit 1) seen
+        cross join lateral (select * from messages where thread_id = seen.thread_id and seq > seen.seq
+          and direction = 'outbound' and status <> 'failed' order by seq desc limit 1) m`,
+  );
+}
+
 const numberFields = selected(messages, "m", ["id", "threadId", "seq"]);
 
 /** Lists messages for the answer to a repeated request, or to a send that waited for its result. */

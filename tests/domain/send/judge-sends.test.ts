@@ -423,6 +423,77 @@ describe("a reply", () => {
   });
 });
 
+describe("a reply if unanswered", () => {
+  const numbered = [
+    { id: "seen", threadId: "thread", seq: 2 },
+    { id: "newer", threadId: "thread", seq: 4 },
+  ];
+  const answer = (seq: number) => ({ id: `answer ${seq}`, threadId: "thread", seq });
+  const reply = (name: string, asked: Partial<SendRequest> = {}, key = name) =>
+    send(name, { threadId: "thread", readUpToMessageId: "seen", ifUnanswered: true, ...asked }, key);
+  const rows: [string, Send[], Known, string[]][] = [
+    ["is sent where nothing of ours stands behind what was seen", [reply("a")], {}, ["accepted"]],
+    ["is refused behind an answer", [reply("a")], { answers: [answer(3)] }, ["answered_meanwhile"]],
+    [
+      "is sent where the answer was seen",
+      [reply("a", { readUpToMessageId: "newer" })],
+      { answers: [answer(3)] },
+      ["accepted"],
+    ],
+    ["is one of two at once", [reply("a"), reply("b")], {}, ["accepted", "answered_meanwhile"]],
+    [
+      "is one of two at once that have seen different messages",
+      [reply("a", { readUpToMessageId: "newer" }), reply("b")],
+      {},
+      ["accepted", "answered_meanwhile"],
+    ],
+    [
+      "is refused behind a reply that did not ask",
+      [reply("a", { ifUnanswered: false }), reply("b")],
+      {},
+      ["accepted", "answered_meanwhile"],
+    ],
+    [
+      "does not stop one that does not ask",
+      [reply("a"), reply("b", { ifUnanswered: undefined })],
+      {},
+      ["accepted", "accepted"],
+    ],
+    [
+      "is a replay under its key, though it is answered by itself",
+      [reply("a"), reply("b", {}, "a")],
+      {},
+      ["accepted", "replayed"],
+    ],
+    [
+      "of another thread is another matter",
+      [reply("a")],
+      { answers: [{ ...answer(3), threadId: "another" }] },
+      ["accepted"],
+    ],
+    [
+      "is not refused for a refused one",
+      [reply("a", { fromAddr: "eve@mail.test" }), reply("b")],
+      {},
+      ["validation_error", "accepted"],
+    ],
+    [
+      "is refused as answered before it is for a limit",
+      [reply("a")],
+      { answers: [answer(3)], sender: { inWindow: 3, oldestInWindowAt: at } },
+      ["answered_meanwhile"],
+    ],
+  ];
+  test.each(rows)("%s", (_, sends, known, words) => {
+    expect(wordsOf(sends, { numbered, ...known })).toEqual(words);
+  });
+
+  test("names the newest answer", () => {
+    const { results } = judged([reply("a")], { numbered, answers: [answer(4), answer(3)] });
+    expect(results[0]).toMatchObject({ refusal: { details: { extra: { messageId: "answer 4" } } } });
+  });
+});
+
 test("a first mail starts a thread, and is promised to the relay under its recipient's domain", () => {
   const asked = send("a", { subject: "Hello", replyTo: "ada@mail.test" });
   const owners = [{ username: "ada", accountId: "account" }];

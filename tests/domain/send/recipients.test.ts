@@ -187,6 +187,7 @@ describe("the fingerprint of a send", () => {
         attachments: [],
         bodyFormat: "auto",
         replyAll: false,
+        ifUnanswered: false,
         forwardAs: "inline",
         includeAttachments: true,
       },
@@ -211,6 +212,7 @@ describe("the fingerprint of a send", () => {
     ["a header", { ...plain, recipients, headers: [{ name: "X-A", value: "1" }] }],
     ["no name of the sender", { ...plain, recipients, fromName: null }],
     ["a format", { ...plain, recipients, bodyFormat: "markdown" }],
+    ["a condition", { ...plain, recipients, ifUnanswered: true }],
   ];
   test.each(other)("is another one with %s", (_, asked) => {
     expect(printOf(asked)).not.toBe(before);

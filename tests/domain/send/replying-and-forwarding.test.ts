@@ -250,6 +250,18 @@ describe("fields together", () => {
     ],
     ["defaults of theirs", { ...mail, forwardAs: "inline", includeAttachments: true, replyAll: false }, []],
     ["HTML beside Markdown", { ...mail, bodyFormat: "markdown", bodyHtml: "h" }, ["#/bodyHtml"]],
+    [
+      "an unanswered reply, to what was read",
+      { body: "b", to: bob, threadId: "t", readUpToMessageId: "m", ifUnanswered: true },
+      [],
+    ],
+    ["an unanswered reply to nothing read", { body: "b", threadId: "t", ifUnanswered: true }, ["#/readUpToMessageId"]],
+    [
+      "an unanswered mail that is no reply",
+      { ...mail, readUpToMessageId: "m", ifUnanswered: true },
+      ["#/ifUnanswered"],
+    ],
+    ["an unanswered reply, as it is by default", { body: "b", threadId: "t", ifUnanswered: false }, []],
     ["HTML beside text", { ...mail, bodyFormat: "text", bodyHtml: "h" }, ["#/bodyHtml"]],
   ];
   test.each(rows)("%s", (_, asked, pointers) => {

@@ -118,9 +118,9 @@ function agreeingSuppression({ data, ...one }: Record<string, unknown>): unknown
 /** A mail that is no reply needs a subject and a recipient. */
 function agreeingMail(json: unknown): unknown {
   // Only the inbox knows its own addresses, and `replyAll` needs an inbound mail.
-  // A forward is no reply, its options need it, and a file has one of three sources.
+  // A forward is no reply, its options need it, and a file has one of three sources. `ifUnanswered` needs `readUpToMessageId`.
   const { forwardOf, forwardAs, includeAttachments, attachments, ...plain } = json as Record<string, unknown>;
-  const { readUpToMessageId, fromAddr, replyAll, bodyFormat, ...asked } = plain;
+  const { readUpToMessageId, ifUnanswered, fromAddr, replyAll, bodyFormat, ...asked } = plain;
   const fields: Record<string, unknown> = {
     to: "jane@example.com",
     body: "Hello",
@@ -128,7 +128,7 @@ function agreeingMail(json: unknown): unknown {
     ...(asked.bodyHtml === undefined && { bodyFormat }),
   };
   if (fields.threadId === undefined) return { subject: "Hi", ...fields };
-  return readUpToMessageId === undefined ? fields : { ...fields, readUpToMessageId };
+  return readUpToMessageId === undefined ? fields : { ...fields, readUpToMessageId, ifUnanswered };
 }
 
 /** Second names, and tokens, which must have been made by this service. */

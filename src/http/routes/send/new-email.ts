@@ -26,6 +26,13 @@ export const newEmail = (mailDomain: string) =>
         ...coreFields(mailDomain),
         ...furtherFields(mailDomain),
         ...fileFields,
+        ifUnanswered: Type.Optional(
+          Type.Boolean({
+            default: false,
+            description:
+              "With `readUpToMessageId`: sends only if no outbound message that did not fail stands behind that message in the thread. Else `answered_meanwhile`. Of two such replies at once, one is sent",
+          }),
+        ),
       },
       {
         description: "An email to send: a new one, or with `threadId` a reply",
@@ -224,6 +231,7 @@ function requestedMail(
     readUpToMessageId: body.readUpToMessageId,
     replyToMessageId: body.replyToMessageId,
     replyAll: body.replyAll,
+    ifUnanswered: body.ifUnanswered,
     forwardOf: body.forwardOf,
     forwardAs: body.forwardAs,
     includeAttachments: body.includeAttachments,

@@ -149,6 +149,7 @@ export function send(deps: SendDeps) {
           "rate_limit_exceeded",
           "daily_limit_exceeded",
           "cold_outreach_limit",
+          "answered_meanwhile",
           "loop_detected",
           "no_recipient",
           "invalid_form",
