@@ -103,7 +103,8 @@ CREATE TABLE "endpoints" (
 	"event_types" text[] NOT NULL,
 	"inbox_ids" text[],
 	"skip_automated" boolean NOT NULL,
-	"include" text[] NOT NULL
+	"include" text[] NOT NULL,
+	"headers" jsonb DEFAULT '[]'::jsonb NOT NULL
 );
 CREATE TABLE "events" (
 	"id" text collate "C" PRIMARY KEY NOT NULL,

@@ -17,6 +17,8 @@ export interface SignedDelivery {
   sentAt: Date;
   /** The body exactly as it is sent. */
   body: string;
+  /** The header fields of the endpoint. None of them has a name of the others. */
+  added?: readonly { name: string; value: string }[] | undefined;
   signer: WebhookSigner;
   /** The signer of the replaced secret, during the overlap of a rotation. */
   replacedSigner?: WebhookSigner | undefined;
@@ -35,6 +37,7 @@ export async function webhookHeaders(delivery: SignedDelivery): Promise<Record<s
     replacedSigner?.standardSignature(eventId, timestamp, body),
   ]);
   return {
+    ...Object.fromEntries((delivery.added ?? []).map(({ name, value }) => [name, value])),
     "content-type": "application/json",
     "x-timestamp": String(timestamp),
     "x-signature": xSignature,

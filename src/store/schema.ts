@@ -109,6 +109,8 @@ export const endpoints = pgTable(
     inboxIds: text().array(),
     skipAutomated: boolean().notNull(),
     include: text().array().notNull(),
+    /** The header fields that are sent with each delivery. Their values may be secrets. */
+    headers: jsonb().$type<readonly CustomHeader[]>().notNull().default([]),
   },
   (table) => [
     index("endpoints_account").on(table.accountId),

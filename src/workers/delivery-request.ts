@@ -10,7 +10,7 @@ import type { DeliveryContent } from "./large-deliveries.ts";
 export type Deliverable = {
   [Name in keyof ClaimedDelivery]: Name extends Needed ? NonNullable<ClaimedDelivery[Name]> : ClaimedDelivery[Name];
 };
-type Needed = "type" | "occurredAt" | "url" | "secret" | "include" | "webhookId";
+type Needed = "type" | "occurredAt" | "url" | "secret" | "include" | "headers" | "webhookId";
 
 export function isDeliverable<Item extends ClaimedDelivery>(item: Item): item is Item & Deliverable {
   return hasContent(item) && item.url !== null && item.disabledAt === null;
@@ -55,6 +55,7 @@ export function deliveryWriter(
       eventId: item.eventId,
       sentAt,
       body,
+      added: item.headers,
       signer: await signerOf(item.secret),
       replacedSigner: await replacedSigner(item, sentAt),
     });

@@ -1531,6 +1531,13 @@ export interface components {
              * @example null
              */
             lastDelivery: components["schemas"]["LastDelivery"] | null;
+            /**
+             * @description Names of the header fields that are sent with each delivery. Their values are never shown
+             * @example [
+             *       "X-Gateway-Key"
+             *     ]
+             */
+            headers: string[];
         };
         /** @description The inbox, with the field names of events */
         DeletedInboxOfEvent: {
@@ -3437,6 +3444,15 @@ export interface components {
              *     ]
              */
             include?: ("html" | "extracted" | "automated" | "recipients")[];
+            /**
+             * @description Header fields to send with each delivery, at most 10, for example the key of a gateway. They replace earlier ones. Forbidden are the fields of the service, and names that begin with `webhook-` or end with `signature`
+             * @example {
+             *       "X-Gateway-Key": "4711"
+             *     }
+             */
+            headers?: {
+                [key: string]: string;
+            };
         };
         /** @description A mail or an event that is still to be sent */
         OutboxItem: {
@@ -4634,6 +4650,13 @@ export interface components {
             failingSince: string | null;
             /** @description The last attempt to deliver an event; null if there was none */
             lastDelivery: components["schemas"]["LastDelivery"] | null;
+            /**
+             * @description Names of the header fields that are sent with each delivery. Their values are never shown
+             * @example [
+             *       "X-Gateway-Key"
+             *     ]
+             */
+            headers: string[];
         };
         /** @description The changes. Missing fields stay as they are */
         WebhookEndpointChange: {
@@ -4674,6 +4697,15 @@ export interface components {
              *     ]
              */
             include?: ("html" | "extracted" | "automated" | "recipients")[];
+            /**
+             * @description Header fields to send with each delivery, at most 10, for example the key of a gateway. They replace earlier ones. Forbidden are the fields of the service, and names that begin with `webhook-` or end with `signature`
+             * @example {
+             *       "X-Gateway-Key": "4711"
+             *     }
+             */
+            headers?: {
+                [key: string]: string;
+            };
             /**
              * @description True: it gets no more events. False: it gets events again
              * @example false
@@ -8697,7 +8729,10 @@ export interface operations {
                      *             "at": "2026-03-21T10:05:01.000Z",
                      *             "status": 200,
                      *             "error": null
-                     *           }
+                     *           },
+                     *           "headers": [
+                     *             "X-Gateway-Key"
+                     *           ]
                      *         }
                      *       ]
                      *     }
@@ -8824,7 +8859,10 @@ export interface operations {
                  *       "skipAutomated": true,
                  *       "include": [
                  *         "extracted"
-                 *       ]
+                 *       ],
+                 *       "headers": {
+                 *         "X-Gateway-Key": "4711"
+                 *       }
                  *     }
                  */
                 "application/json": components["schemas"]["NewWebhookEndpoint"];
@@ -8864,7 +8902,10 @@ export interface operations {
                      *       "disabledReason": null,
                      *       "failingSince": null,
                      *       "secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD4VOGAZ0ExAm=",
-                     *       "lastDelivery": null
+                     *       "lastDelivery": null,
+                     *       "headers": [
+                     *         "X-Gateway-Key"
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["CreatedWebhookEndpoint"];
@@ -9060,7 +9101,10 @@ export interface operations {
                      *         "at": "2026-03-21T10:05:01.000Z",
                      *         "status": 200,
                      *         "error": null
-                     *       }
+                     *       },
+                     *       "headers": [
+                     *         "X-Gateway-Key"
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -9324,6 +9368,9 @@ export interface operations {
                  *       "include": [
                  *         "extracted"
                  *       ],
+                 *       "headers": {
+                 *         "X-Gateway-Key": "4711"
+                 *       },
                  *       "disabled": false
                  *     }
                  */
@@ -9364,7 +9411,10 @@ export interface operations {
                      *         "at": "2026-03-21T10:05:01.000Z",
                      *         "status": 200,
                      *         "error": null
-                     *       }
+                     *       },
+                     *       "headers": [
+                     *         "X-Gateway-Key"
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];

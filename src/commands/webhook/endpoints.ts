@@ -1,7 +1,7 @@
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Inboxd, Schemas } from "../../../sdk/typescript/src/inboxd.ts";
 import { reporting } from "../cli.ts";
-import { clientOf, ofServer, type ServerOptions } from "../client.ts";
+import { clientOf, ofServer, type ServerOptions, seenByOthers } from "../client.ts";
 import { UsageError } from "../failure.ts";
 import { inboxIdsOf, itemsOf, ofSubscription, type SubscriptionOptions } from "../subscription.ts";
 import { deliveryCommands } from "./deliveries.ts";
@@ -10,6 +10,7 @@ import { settingCommands } from "./settings.ts";
 
 interface AddOptions extends ServerOptions, SubscriptionOptions {
   description?: string;
+  header?: Record<string, string>;
   key?: string;
 }
 
@@ -17,6 +18,8 @@ interface ChangeOptions extends ServerOptions, SubscriptionOptions {
   to?: string;
   /** False with `--no-description`. */
   description?: string | false;
+  /** False with `--no-header`. */
+  header?: Record<string, string> | false;
   allInboxes?: boolean;
   enable?: boolean;
   disable?: boolean;
@@ -53,6 +56,7 @@ function endpointCommands(webhook: Command): void {
       .argument("<url>", "https, or also http if ALLOW_PRIVATE_WEBHOOKS is 1", webhookUrl)
       .description("send events to one more address; prints its secret, which is shown only once")
       .option("--description <text>", "a note for you")
+      .addOption(headerOption())
       .option("--key <key>", "idempotency key: a second call with the same key adds nothing"),
     add,
     shownEndpoint,
@@ -65,6 +69,8 @@ function endpointCommands(webhook: Command): void {
       .addOption(new Option("--to <url>", "the new address").argParser(webhookUrl))
       .option("--description <text>", "a note for you")
       .option("--no-description", "remove the note")
+      .addOption(headerOption())
+      .option("--no-header", "send no header fields of your own")
       .option("--no-skip-automated", "send also mail that a program wrote")
       .addOption(new Option("--all-inboxes", "send events of all inboxes").conflicts("inbox"))
       .option("--enable", "send events again")
@@ -80,18 +86,19 @@ function endpointCommands(webhook: Command): void {
   );
 }
 
-async function add(url: string, { description, key, ...options }: AddOptions): Promise<Endpoint> {
+async function add(url: string, { description, header, key, ...options }: AddOptions): Promise<Endpoint> {
   const client = clientOf(options);
   const subscription = await subscriptionOf(client, options);
-  return client.webhooks.create({ url, description, ...subscription }, { idempotencyKey: key });
+  return client.webhooks.create({ url, description, headers: header, ...subscription }, { idempotencyKey: key });
 }
 
 async function change(id: string, options: ChangeOptions): Promise<Endpoint> {
   const client = clientOf(options);
-  const { to, description, allInboxes, enable, disable } = options;
+  const { to, description, header, allInboxes, enable, disable } = options;
   const fields = {
     url: to,
     description: description === false ? null : description,
+    headers: header === false ? {} : header,
     ...(await subscriptionOf(client, options)),
     ...(allInboxes && { inboxIds: null }),
     disabled: disable ?? (enable ? false : undefined),
@@ -99,6 +106,18 @@ async function change(id: string, options: ChangeOptions): Promise<Endpoint> {
   if (Object.values(fields).every((value) => value === undefined))
     throw new UsageError("Cannot change webhook: no option says what to change");
   return client.webhooks.change(id, fields);
+}
+
+/** A header field of an endpoint, which may be given several times. */
+function headerOption(): Option {
+  return new Option(
+    "--header <field>",
+    `a header field to send with each delivery, as 'Name: value'; repeat it for several ${seenByOthers}`,
+  ).argParser((field: string, before: Record<string, string> | boolean | undefined) => {
+    const [, name = "", value = ""] = /^([^:]*):[ \t]*(.*)$/s.exec(field) ?? [];
+    if (name === "") throw new InvalidArgumentError("It must be 'Name: value'.");
+    return { ...(typeof before === "object" && before), [name]: value };
+  });
 }
 
 type Subscription = Pick<Schemas["NewWebhookEndpoint"], "eventTypes" | "include">;

@@ -1,3 +1,4 @@
+import type { CustomHeader } from "../message.ts";
 import { defaultEventTypes, everyEvent } from "./event-types.ts";
 import { type IncludeWord, inOrder } from "./subscription.ts";
 
@@ -11,6 +12,8 @@ export interface EndpointSettings {
   inboxIds: string[] | null;
   skipAutomated: boolean;
   include: string[];
+  /** The header fields that are sent with each delivery, in addition to those of the service. */
+  headers: readonly CustomHeader[];
 }
 
 export type DisabledReason = "gone" | "failing" | "manual";
@@ -36,6 +39,7 @@ export const usualSettings: Omit<EndpointSettings, "url"> = {
   inboxIds: null,
   skipAutomated: false,
   include: [],
+  headers: [],
 };
 
 /** The state of a new endpoint. */

@@ -1,12 +1,6 @@
 import { codePointLength } from "../../standards/text.ts";
 import { type AutoSubmitted, autoSubmittedValues } from "../automated.ts";
-import type { Fault } from "../errors.ts";
-import type { CustomHeader } from "../message.ts";
-
-export interface ReadHeaders {
-  headers: readonly CustomHeader[];
-  faults: readonly Fault[];
-}
+import { type ReadHeaders, readHeaders } from "../read-headers.ts";
 
 /**
  * Checks the headers that a caller adds. The service alone sets headers for routing, threading, identity and structure, and headers that
@@ -16,47 +10,26 @@ export function readCustomHeaders(
   asked: Readonly<Record<string, string>> | undefined,
   autoSubmitted: AutoSubmitted | undefined,
 ): ReadHeaders {
-  if (asked === undefined) return noHeaders;
-  const all = Object.entries(asked);
-  const headers = all.slice(0, maxHeaders).map(([name, value]) => ({ name, value }));
-  const faults: Fault[] = [];
-  if (all.length > maxHeaders) faults.push({ pointer: "#/headers", detail: `must have at most ${maxHeaders} names` });
-  const seen = new Set<string>();
-  for (const header of headers) {
-    const key = header.name.toLowerCase();
-    const wrong = faultOf(header, seen.has(key), autoSubmitted);
-    if (wrong !== undefined) faults.push({ pointer: `#/headers/${pointerToken(header.name)}`, detail: wrong });
-    seen.add(key);
-  }
-  return { headers, faults };
+  return readHeaders(asked, maxHeaders, ({ key, value }) => {
+    if (!isAllowed(key)) return `cannot be set here: ${allowedInWords}`;
+    if (autoSubmitted !== undefined && automatic.has(key)) {
+      return 'cannot be combined with "autoSubmitted", which sets it';
+    }
+    if (key === "auto-submitted") {
+      const isOne = autoSubmittedValues.some((known) => known === value);
+      if (!isOne) return `must be one of ${autoSubmittedValues.map((known) => `"${known}"`).join(", ")}`;
+    }
+    if (value === "" || codePointLength(value) > 998 || /[\r\n\0]/.test(value)) {
+      return "must be 1 to 998 characters without CR, LF and NUL";
+    }
+    if (key === "list-unsubscribe" && !isUnsubscribe(value)) {
+      return "must be <https://…> or <mailto:…>, or several of them with commas between";
+    }
+    return undefined;
+  });
 }
 
-const noHeaders: ReadHeaders = { headers: [], faults: [] };
 const maxHeaders = 20;
-
-function faultOf(
-  { name, value }: CustomHeader,
-  isDouble: boolean,
-  autoSubmitted: AutoSubmitted | undefined,
-): string | undefined {
-  const key = name.toLowerCase();
-  if (!isAllowed(key)) return `cannot be set here: ${allowedInWords}`;
-  if (isDouble) return "must be given only once; upper and lower case are the same";
-  if (autoSubmitted !== undefined && automatic.has(key)) {
-    return 'cannot be combined with "autoSubmitted", which sets it';
-  }
-  if (key === "auto-submitted") {
-    const isOne = autoSubmittedValues.some((known) => known === value);
-    if (!isOne) return `must be one of ${autoSubmittedValues.map((known) => `"${known}"`).join(", ")}`;
-  }
-  if (value === "" || codePointLength(value) > 998 || /[\r\n\0]/.test(value)) {
-    return "must be 1 to 998 characters without CR, LF and NUL";
-  }
-  if (key === "list-unsubscribe" && !isUnsubscribe(value)) {
-    return "must be <https://…> or <mailto:…>, or several of them with commas between";
-  }
-  return undefined;
-}
 
 /** The headers that the field `autoSubmitted` of a request sets. */
 const automatic: ReadonlySet<string> = new Set(["auto-submitted", "x-auto-response-suppress"]);
@@ -119,9 +92,4 @@ const longestEntry = 979;
 function isUnsubscribeEntry(entry: string): boolean {
   if (entry.length > longestEntry || !/^<(?:https:\/\/|mailto:)[!-~]+>$/i.test(entry)) return false;
   return URL.canParse(entry.slice(1, -1));
-}
-
-/** A name as a part of a JSON pointer in a URI fragment (RFC 6901 §3 and §6). */
-function pointerToken(name: string): string {
-  return encodeURIComponent(name.toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1"));
 }

@@ -21,7 +21,10 @@ export async function testWebhook(deps: TestDeps, accountId: string): Promise<Te
   return testEndpoint(deps, await webhookWithUrl(deps, accountId, "test webhook"));
 }
 
-type TestedEndpoint = Pick<Endpoint, "accountId" | "url" | "secret" | "previousSecret" | "previousSecretUntil">;
+type TestedEndpoint = Pick<
+  Endpoint,
+  "accountId" | "url" | "secret" | "previousSecret" | "previousSecretUntil" | "headers"
+>;
 
 /** Sends one signed test event to an endpoint now. The event is not in the account's log, and is not sent again if it fails. */
 export async function testEndpoint(deps: TestDeps, webhook: TestedEndpoint): Promise<TestResult> {
@@ -37,6 +40,7 @@ export async function testEndpoint(deps: TestDeps, webhook: TestedEndpoint): Pro
     eventId,
     sentAt,
     body,
+    added: webhook.headers,
     signer: await webhookSigner(webhook.secret),
     replacedSigner: isOverlap ? await webhookSigner(previousSecret) : undefined,
   });

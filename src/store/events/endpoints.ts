@@ -83,6 +83,7 @@ const changeable = [
   "inboxIds",
   "skipAutomated",
   "include",
+  "headers",
   "disabledAt",
   "disabledReason",
   "failingSince",

@@ -28,6 +28,7 @@ const endpointFields = [
   "inboxIds",
   "skipAutomated",
   "include",
+  "headers",
 ] as const;
 const endpointColumns = sql`w.id as webhook_id, ${endpointLane} as lane, ${sql.raw(
   columnNamesOf(endpoints, endpointFields)

@@ -17,6 +17,7 @@ const ofEndpoint = selected(endpoints, "w", [
   "failingSince",
   "answeredAt",
   "include",
+  "headers",
 ]);
 
 /** A claimed delivery, with the content of its event and the fields of its endpoint. The fields are null if either was deleted. */

@@ -94,6 +94,10 @@ test("only the given fields change", async () => {
     include: [],
     eventTypes: ["message.received"],
   });
+  const withFields = await made("change", id, "--header", "X-Gateway-Key: 4711", "--header", "X-Team:desk");
+  expect(withFields.headers).toEqual(["X-Gateway-Key", "X-Team"]);
+  expect((await made("change", id, "--no-header")).headers).toEqual([]);
+  expect((await webhook("change", id, "--header", "nothing")).code).toBe(2);
   expect(await made("set", `${receiver.url}?desk`, id)).toMatchObject({ id, url: `${receiver.url}?desk` });
   const { stdout } = await webhook("set", `${receiver.url}?desk`, id);
   expect(stdout).toMatch(new RegExp(`inboxd webhook rotate ${id} makes a new one$`, "m"));

@@ -1,10 +1,14 @@
 import { Type } from "@sinclair/typebox";
+import type { EndpointChange } from "../../../domain/events/endpoint.ts";
+import { mostEndpointHeaders, readEndpointHeaders } from "../../../domain/events/endpoint-headers.ts";
 import { eventTypes, everyEvent, reservedEventTypes } from "../../../domain/events/event-types.ts";
 import { includeWords } from "../../../domain/events/subscription.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
+import type { FieldsRead } from "../../judging/faults.ts";
 import { instant, nextCursor, nullable, oneOf, pageQuery, text } from "../../shell/models.ts";
 import { cursorParameter } from "../../shell/parameters.ts";
+import { isTexts, texts } from "../../shell/texts.ts";
 
 /** How long the old secret still signs after a rotation, by default. */
 export const defaultOverlapSeconds = 86_400;
@@ -127,23 +131,28 @@ const LastDelivery = named(
 
 const aboutLast = { description: "The last attempt to deliver an event; null if there was none" };
 
-/** A newer field than the others, so it comes after all of them, also after `secret`. */
+/** Newer than the other fields, so it comes after all of them, also after `secret`. */
 export const lastDelivery = nullable(LastDelivery, aboutLast);
 
 /** The field `lastDelivery` in an answer that usually shows a new endpoint: its example is null. */
 export const lastDeliveryOfNew = nullable(LastDelivery, { ...aboutLast, examples: [null] });
 
+const headerNames = Type.Array(Type.String({ examples: ["X-Gateway-Key"] }), {
+  description: "Names of the header fields that are sent with each delivery. Their values are never shown",
+  examples: [["X-Gateway-Key"]],
+});
+
 const aboutEndpoint = { description: "A webhook endpoint: where events of an account go, and which events events" };
 
 export const WebhookEndpoint = named(
   "WebhookEndpoint",
-  Type.Object({ ...endpointFields, lastDelivery }, aboutEndpoint),
+  Type.Object({ ...endpointFields, lastDelivery, headers: headerNames }, aboutEndpoint),
 );
 
 export const CreatedWebhookEndpoint = named(
   "CreatedWebhookEndpoint",
   Type.Object(
-    { ...endpointFields, secret: Type.Optional(webhookSecret), lastDelivery: lastDeliveryOfNew },
+    { ...endpointFields, secret: Type.Optional(webhookSecret), lastDelivery: lastDeliveryOfNew, headers: headerNames },
     { description: "The endpoint, and its secret if it was created just now" },
   ),
 );
@@ -190,7 +199,23 @@ const wanted = {
       examples: [["extracted"]],
     }),
   ),
+  headers: Type.Optional(
+    texts({
+      description: `Header fields to send with each delivery, at most ${mostEndpointHeaders}, for example the key of a gateway. They replace earlier ones. Forbidden are the fields of the service, and names that begin with \`webhook-\` or end with \`signature\``,
+      examples: [{ "X-Gateway-Key": "4711" }],
+    }),
+  ),
 };
+
+/** Reads the settings of an endpoint, with the fields of `headers` as a list. */
+export function readEndpoint(fields: Readonly<Record<string, unknown>>): FieldsRead<EndpointChange & { url: string }> {
+  const { headers: asked, ...settings } = fields;
+  const { headers, faults } = readEndpointHeaders(isTexts(asked) ? asked : undefined);
+  return {
+    faults,
+    value: () => ({ ...settings, ...(asked !== undefined && { headers }) }) as EndpointChange & { url: string },
+  };
+}
 
 export const NewWebhookEndpoint = named(
   "NewWebhookEndpoint",

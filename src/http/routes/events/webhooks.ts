@@ -1,5 +1,5 @@
 import { notFound, Refusal } from "../../../domain/errors.ts";
-import { type EndpointChange, usualSettings } from "../../../domain/events/endpoint.ts";
+import { usualSettings } from "../../../domain/events/endpoint.ts";
 import { isId } from "../../../domain/ids.ts";
 import {
   changeEndpoint,
@@ -28,6 +28,7 @@ import {
   NewWebhookEndpoint,
   Recovery,
   RecoveryResult,
+  readEndpoint,
   SecretRotation,
   WebhookEndpoint,
   WebhookEndpointChange,
@@ -69,8 +70,8 @@ function collection(deps: WebhooksDeps) {
         set.status = 201;
         set.headers.location = `/v1/webhooks/${endpoint.id}`;
         if (secret === undefined) set.headers["idempotent-replayed"] = "true";
-        const { lastDelivery, ...shown } = toEndpoint(endpoint);
-        return { ...shown, ...(secret !== undefined && { secret }), lastDelivery };
+        const { lastDelivery, headers, ...shown } = toEndpoint(endpoint);
+        return { ...shown, ...(secret !== undefined && { secret }), lastDelivery, headers };
       },
       operation({
         summary: "Create webhook endpoint",
@@ -78,6 +79,7 @@ function collection(deps: WebhooksDeps) {
           "Creates another endpoint for events of the account, with its own subscription, secret and queue. An account may have 20 (`WEBHOOKS_PER_ACCOUNT`), and create 20 in an hour. A repeated request with the same `Idempotency-Key` creates no second one, and does not show the secret.",
         idempotencyKey: "optional",
         body: NewWebhookEndpoint,
+        readFields: readEndpoint,
         answers: { 201: CreatedWebhookEndpoint },
         answerHeaders: {
           201: {
@@ -110,7 +112,7 @@ function endpoint(deps: WebhooksDeps) {
       "/:id",
       async ({ account, params, body }) => {
         const { id } = await ownedEndpoint(deps, account.id, params.id);
-        return toEndpoint(await changeEndpoint(deps, { accountId: account.id, id }, body as EndpointChange));
+        return toEndpoint(await changeEndpoint(deps, { accountId: account.id, id }, body));
       },
       operation({
         summary: "Change webhook endpoint",
@@ -119,6 +121,7 @@ function endpoint(deps: WebhooksDeps) {
         path: endpointPath,
         whenRefused,
         body: WebhookEndpointChange,
+        readFields: readEndpoint,
         answers: { 200: WebhookEndpoint },
         refuses: ["invalid_webhook_url"],
       }),
@@ -243,5 +246,6 @@ function toEndpoint(endpoint: TriedEndpoint) {
     disabledReason: endpoint.disabledReason,
     failingSince: endpoint.failingSince?.toISOString() ?? null,
     lastDelivery: shownLastDelivery(endpoint.lastDelivery),
+    headers: endpoint.headers.map(({ name }) => name),
   };
 }

@@ -1,9 +1,10 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { autoSubmittedValues } from "../../../domain/automated.ts";
+import type { ReadHeaders } from "../../../domain/read-headers.ts";
 import type { AskedAttachment } from "../../../domain/send/attachment-words.ts";
 import { bodyFormats } from "../../../domain/send/body-format.ts";
 import { faultsOfCombination } from "../../../domain/send/combinations.ts";
-import { type ReadHeaders, readCustomHeaders } from "../../../domain/send/custom-headers.ts";
+import { readCustomHeaders } from "../../../domain/send/custom-headers.ts";
 import { faultsOfMetadata } from "../../../domain/send/metadata.ts";
 import { displayNameRule, isDisplayName } from "../../../domain/send/recipients/display-name.ts";
 import { type ReadRecipients, type RecipientRules, readRecipients } from "../../../domain/send/recipients/entries.ts";
@@ -14,9 +15,10 @@ import { named } from "../../document/schema.ts";
 import type { FieldsRead } from "../../judging/faults.ts";
 import { alsoNamed } from "../../judging/known-fields.ts";
 import { nullable, oneOf, text } from "../../shell/models.ts";
+import { isTexts, texts } from "../../shell/texts.ts";
 import { faultsOfAttachments, fileFields } from "./attachment-fields.ts";
 import { emailAddress } from "./email-address.ts";
-import { isEntries, isTexts, recipientEntries, texts } from "./recipient-entries.ts";
+import { isEntries, recipientEntries } from "./recipient-entries.ts";
 
 export const newEmail = (mailDomain: string) =>
   named(

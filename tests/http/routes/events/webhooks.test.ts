@@ -72,8 +72,9 @@ for (const engine of enginesHere()) {
         disabledReason: null,
         failingSince: null,
         lastDelivery: null,
+        headers: [],
       });
-      expect(Object.keys(body).slice(-2)).toEqual(["secret", "lastDelivery"]);
+      expect(Object.keys(body).slice(-3)).toEqual(["secret", "lastDelivery", "headers"]);
       expect(await list(id)).toEqual([shown]);
       expect((await door.ask(id, "GET", `/v1/webhooks/${shown.id}`)).body).toEqual(shown);
 
@@ -116,6 +117,8 @@ for (const engine of enginesHere()) {
       [{ url, include: ["soul"] }, 400, "validation_error"],
       [{ url, description: "x".repeat(201) }, 400, "validation_error"],
       [{ url, disabled: true }, 400, "validation_error"],
+      [{ url, headers: { "X-Signature": "mine" } }, 400, "validation_error"],
+      [{ url, headers: ["X-Key: 1"] }, 400, "validation_error"],
       [{}, 400, "validation_error"],
       [{ url: "ftp://receiver.example/" }, 422, "invalid_webhook_url"],
     ])("are refused as %p", async (body, status, code) => {
@@ -182,6 +185,38 @@ for (const engine of enginesHere()) {
       expect((await door.ask(id, "POST", `/v1/webhooks/${made.id}/rotate-secret`)).status).toBe(200);
       await door.ask(id, "PUT", "/v1/webhook", { url });
       expect(await list(id)).toMatchObject([{ id: made.id, isDefault: true }]);
+    });
+
+    test("get their own header fields with each delivery and test, and show only the names", async () => {
+      const { inbox, id } = await begin();
+      const gateway = await receiver();
+      const made = await create(id, {
+        url: gateway.url,
+        headers: { "X-Gateway-Key": "k-4711", Authorization: "Basic x" },
+      });
+      const path = `/v1/webhooks/${made.id}`;
+      const seen = async (count: number) => {
+        const { headers } = await gateway.request(count);
+        return [headers["x-gateway-key"], headers.authorization, headers["content-type"]];
+      };
+      expect(made.headers).toEqual(["X-Gateway-Key", "Authorization"]);
+      for (const text of [await list(id), await door.ask(id, "GET", path), await door.ask(id, "PATCH", path, {})]) {
+        expect(JSON.stringify(text)).not.toContain("4711");
+      }
+      await door.start();
+      await door.receive(inbox);
+      expect(await seen(1)).toEqual(["k-4711", "Basic x", "application/json"]);
+      await door.ask(id, "POST", `${path}/test`);
+      expect(await seen(2)).toEqual(["k-4711", "Basic x", "application/json"]);
+      // The object is replaced as a whole, and stays as it is if a change leaves it out.
+      const changed = await door.ask(id, "PATCH", path, { headers: { "X-Gateway-Key": "k-4712" } });
+      expect(changed.body.headers).toEqual(["X-Gateway-Key"]);
+      await door.ask(id, "PATCH", path, { description: "Gateway" });
+      await door.receive(inbox);
+      expect(await seen(3)).toEqual(["k-4712", undefined, "application/json"]);
+      expect((await door.ask(id, "PATCH", path, { headers: {} })).body.headers).toEqual([]);
+      await door.receive(inbox);
+      expect(await seen(4)).toEqual([undefined, undefined, "application/json"]);
     });
 
     test("get each event of their types, signed with their own secret, and can be tested", async () => {
