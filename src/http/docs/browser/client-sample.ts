@@ -58,6 +58,7 @@ const calls: Readonly<Record<string, ClientCall>> = {
   getSuppression: { name: "suppressions.get" },
   deleteSuppression: { name: "suppressions.delete" },
   getAccount: { name: "account.get" },
+  getStats: { name: "account.stats", takes: "query" },
   createToken: { name: "tokens.create", takes: "body" },
 };
 
