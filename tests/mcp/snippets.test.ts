@@ -20,7 +20,7 @@ test.each(snippets)("the snippet of line %i is valid for its client", (_, { mcpS
     if (server.type === "http") {
       expect(server).toEqual({
         type: "http",
-        url: "https://mail.example.org/mcp",
+        url: "https://mail.example.com/mcp",
         headers: { Authorization: expect.stringMatching(/^Bearer (?:ibx_…|\$\{input:inboxd-key\})$/) },
       });
     } else
