@@ -8,7 +8,7 @@ import { type Serving, serverFactory } from "./server.ts";
 
 /**
  * Answers one request of Streamable HTTP with its parsed body. The client may use revision 2026-07-28, or begin with `initialize` as
- * older clients do. The answer is always JSON, never a stream, and no state is kept.
+ * older clients do. The answer is JSON, or a stream of events for a call whose client asks for its progress. No state is kept.
  */
 export async function answerMcp(request: Request, body: unknown, serving: Serving): Promise<Response> {
   const factory = serverFactory(serving);
@@ -18,21 +18,53 @@ export async function answerMcp(request: Request, body: unknown, serving: Servin
   return handler.fetch(request, { parsedBody: body });
 }
 
-/** Answers an older client in JSON. The SDK's own handler would answer with a stream of one event. */
+/** Answers an older client in JSON if it asks for no progress. The SDK's own handler would always answer with a stream. */
 async function answerLegacy(request: Request, body: unknown, factory: McpServerFactory): Promise<Response> {
   const { promise: hungUp, resolve } = Promise.withResolvers<Response>();
   const leave = () => resolve(new Response(null, { status: 499 }));
   request.signal.addEventListener("abort", leave, { once: true });
   const server = await factory({ era: "legacy", requestInfo: request });
-  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+  const isStream = wantsProgress(body) && takesStreams(request);
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: !isStream });
+  // Ends calls that still wait after the client has hung up.
+  const end = async () => {
+    request.signal.removeEventListener("abort", leave);
+    await server.close();
+  };
+  let response: Response | undefined;
   try {
     await server.connect(transport);
-    return await Promise.race([transport.handleRequest(acceptingStreams(request), { parsedBody: body }), hungUp]);
+    response = await Promise.race([transport.handleRequest(acceptingStreams(request), { parsedBody: body }), hungUp]);
   } finally {
-    request.signal.removeEventListener("abort", leave);
-    // Ends calls that still wait after the client has hung up.
-    await server.close();
+    if (!isStream || response?.body == null) await end();
   }
+  return isStream && response.body !== null ? new Response(endedBy(response.body, end), response) : response;
+}
+
+function wantsProgress(body: unknown): boolean {
+  const { params } = (body ?? {}) as { params?: { _meta?: { progressToken?: unknown } } };
+  return params?._meta?.progressToken !== undefined;
+}
+
+function takesStreams({ headers }: Request): boolean {
+  return headers.get("accept")?.includes("text/event-stream") ?? false;
+}
+
+/** A stream with the same bytes, which calls `end` when the bytes end or the reader leaves. */
+function endedBy(bytes: ReadableStream<Uint8Array>, end: () => Promise<void>): ReadableStream<Uint8Array> {
+  const reader = bytes.getReader();
+  return new ReadableStream({
+    async pull(controller) {
+      const { value, done } = await reader.read();
+      if (!done) return controller.enqueue(value);
+      controller.close();
+      await end();
+    },
+    async cancel(reason) {
+      await reader.cancel(reason);
+      await end();
+    },
+  });
 }
 
 /**

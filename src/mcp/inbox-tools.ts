@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { derivedKey } from "./idempotency.ts";
 import { fitting } from "./marks.ts";
 import { argumentsOf, Inbox, limitArgument, offsetArgument } from "./schemas.ts";
 import { shownInbox } from "./shown.ts";
@@ -26,7 +27,8 @@ export const listInboxes = tool({
 export const createInbox = tool({
   name: "create_inbox",
   title: "Create inbox",
-  description: "Creates an inbox, whose address receives mail at once.",
+  description:
+    "Creates an inbox, whose address receives mail at once. A repeated call with the same username within 24 hours returns the same inbox; without a username each call creates one.",
   input: argumentsOf({
     username: Type.Optional(Type.String({ description: "The part before the @. Default: a random name" })),
     external_id: Type.Optional(Type.String({ description: "Your own id for the owner of the inbox" })),
@@ -34,6 +36,10 @@ export const createInbox = tool({
   output: Type.Object(Inbox),
   hints: {},
   isAboutAccount: true,
-  work: async ({ username, external_id: externalId }, { api }) =>
-    shownInbox(await api.inboxes.create({ username, externalId })),
+  async work({ username, external_id: externalId }, { api }) {
+    // Two calls for random names may be meant as two inboxes, so they have no key.
+    const idempotencyKey =
+      username === undefined ? undefined : derivedKey("create_inbox", [username, externalId ?? null]);
+    return shownInbox(await api.inboxes.create({ username, externalId }, { idempotencyKey }));
+  },
 });

@@ -16,7 +16,7 @@ import {
 import { inboxId, messageOf } from "./scope.ts";
 import { messageHead, messageWhole, type Part, partOf, previewText } from "./shown.ts";
 import { notice, waitedInVain, waitedWell } from "./texts.ts";
-import { type Context, tool } from "./tool.ts";
+import { type Context, type Progress, tool } from "./tool.ts";
 
 export const searchMessages = tool({
   name: "search_messages",
@@ -94,7 +94,7 @@ export const waitForMessage = tool({
       Type.Integer({
         minimum: 0,
         maximum: 50,
-        default: 30,
+        default: 25,
         description: "Seconds. 0 returns the current cursor at once",
       }),
     ),
@@ -108,14 +108,37 @@ export const waitForMessage = tool({
   hints: { readOnly: true, openWorld: true },
   async work({ inbox, from, subject, has, after, timeout }, context) {
     const id = await inboxId(context, inbox);
-    const { message, cursor } = await context.api.messages.wait(id, {
-      from,
-      subject,
-      has: has as ListOf<"has"> | undefined,
-      after,
-      timeout,
-    });
+    const query = { from, subject, has: has as ListOf<"has"> | undefined, after, timeout };
+    const { message, cursor } = await whileTelling(context.progress, timeout ?? 25, () =>
+      context.api.messages.wait(id, query),
+    );
     if (message === null) return { notice, message, cursor, hint: waitedInVain };
     return { notice, message: shownWhole(message, context, "text", 0), cursor, hint: waitedWell };
   },
 });
+
+/**
+ * Waits for `work`, and tells the client at once and every five seconds how long it has waited of `seconds`: a client that hears nothing
+ * may give up, and some show the progress to a person.
+ */
+export async function whileTelling<Result>(
+  progress: Progress | undefined,
+  seconds: number,
+  work: () => Promise<Result>,
+  everyMs = 5000,
+): Promise<Result> {
+  if (progress === undefined || seconds === 0) return work();
+  let waited = 0;
+  const tell = () => {
+    // The result itself tells the end.
+    if (waited < seconds) progress({ progress: waited, total: seconds, message: "Waiting for mail" });
+    waited += everyMs / 1000;
+  };
+  tell();
+  const timer = setInterval(tell, everyMs);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+  }
+}

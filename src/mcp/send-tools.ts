@@ -1,8 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { OrUndefined, Schemas } from "../../sdk/typescript/src/inboxd.ts";
-import { canonicalJson } from "../domain/idempotency.ts";
 import { type BodyFormat, bodyFormats } from "../domain/send/body-format.ts";
-import { sha256Hex } from "../standards/digest.ts";
+import { derivedKey } from "./idempotency.ts";
 import { argumentsOf, inboxArgument, messageArgument, oneOf, threadArgument } from "./schemas.ts";
 import { inboxId, messageOf, newestOfThread } from "./scope.ts";
 import { sentBefore } from "./texts.ts";
@@ -58,7 +57,7 @@ export const sendEmail = tool({
     const autoSubmitted = automatic ? ("auto-generated" as const) : undefined;
     const request = { to, subject, body: text, autoSubmitted, forwardOf: more.forward_of, ...furtherFields(more) };
     const words = () => [id, to, subject ?? null, text ?? null, automatic === true, ...furtherWords(more)];
-    const derived = () => keyOf("send_email", words());
+    const derived = () => derivedKey("send_email", words());
     return (await sent(context, id, request, key ?? derived())).result;
   },
 });
@@ -106,7 +105,7 @@ export const replyToThread = tool({
     }
     const answered = readUpTo ?? lastInbound?.id ?? null;
     const words = () => [inbox, threadId, recipient ?? null, text, automatic === true, answered, ...furtherWords(more)];
-    const derived = () => keyOf("reply_to_thread", words());
+    const derived = () => derivedKey("reply_to_thread", words());
     const request = {
       to: recipient,
       body: text,
@@ -158,9 +157,4 @@ async function sent({ api }: Context, inbox: string, email: OrUndefined<Schemas[
     isRead = true,
   } = await api.messages.send(inbox, email, { idempotencyKey });
   return { result: { messageId, threadId, status, replayed, ...(replayed && { hint: sentBefore }) }, isRead };
-}
-
-/** The idempotency key of a mail, from its arguments: a client that lost the result repeats the call, which must have the same key. */
-function keyOf(name: string, words: readonly unknown[]): string {
-  return `mcp-${sha256Hex(canonicalJson([name, ...words]))}`;
 }

@@ -3,12 +3,13 @@ import {
   type jsonSchemaValidator,
   McpServer,
   type McpServerFactory,
+  type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { TObject } from "@sinclair/typebox";
 import { Inboxd, InboxdError } from "../../sdk/typescript/src/inboxd.ts";
 import type { Fetch } from "../../sdk/typescript/src/options.ts";
 import { instructions, instructionsWithin, remedies } from "./texts.ts";
-import { type Tool, ToolFailure } from "./tool.ts";
+import { type Progress, type Tool, ToolFailure } from "./tool.ts";
 import { type Permitted, tools } from "./tools.ts";
 
 /** How the tools reach the API. */
@@ -57,17 +58,31 @@ export function serverFactory(serving: Serving): McpServerFactory {
             openWorldHint: tool.hints.openWorld ?? false,
           },
         },
-        (args, { mcpReq }) => called(tool, args, serving, mcpReq.signal),
+        (args, { mcpReq }) => called(tool, args, serving, { signal: mcpReq.signal, progress: progressOf(mcpReq) }),
       );
     }
     return server;
   };
 }
 
-async function called(tool: Tool, args: unknown, serving: Serving, signal: AbortSignal) {
+/** Sends progress notifications for the token of a request; undefined if it has none. */
+function progressOf({ _meta, notify }: ServerContext["mcpReq"]): Progress | undefined {
+  const progressToken = _meta?.progressToken;
+  if (progressToken === undefined) return undefined;
+  // A client that has left is no failure: its call ends by its signal.
+  return (told) =>
+    void notify({ method: "notifications/progress", params: { progressToken, ...told } }).catch(() => undefined);
+}
+
+async function called(
+  tool: Tool,
+  args: unknown,
+  serving: Serving,
+  { signal, progress }: { signal: AbortSignal; progress: Progress | undefined },
+) {
   const { inbox: fence, randomBytes, observe } = serving;
   try {
-    const made = await tool.call(args, { api: clientOf(serving, signal), fence, randomBytes });
+    const made = await tool.call(args, { api: clientOf(serving, signal), fence, randomBytes, progress });
     observe?.(tool.name, "ok");
     return { structuredContent: { ...made }, content: [{ type: "text" as const, text: JSON.stringify(made) }] };
   } catch (error) {

@@ -3,7 +3,7 @@
 /** The instructions of the server: at most 1,200 characters, with those for one inbox. */
 export const instructions = `Real email for agents. Name an inbox by address, username or id.
 
-Working: list_threads (unread) → read_thread → reply_to_thread with read_up_to = id of the last message you read; that marks the thread as read unless newer mail came. No answer needed: mark_thread with up_to_message_id.
+Working: list_threads (unread) → read_thread → reply_to_thread with read_up_to = id of the last message you read; that marks the thread as read unless newer mail came. No answer needed: mark_thread with up_to_message_id, or mark_threads for many.
 
 Waiting for a code, link or answer: wait_for_message with timeout 0, keep its cursor, trigger the mail, wait with after = that cursor; after a timeout, wait again with the new cursor. codes[0].code is the code to type.
 
@@ -36,8 +36,10 @@ export const remedies: Readonly<Record<string, string>> = {
   not_found: "Check the id or name: list_inboxes, list_threads and search_messages show what exists.",
   idempotency_in_progress: "The same call is still in progress: wait a few seconds, then repeat it.",
   idempotency_key_reused: "This idempotency_key was used for another mail: give another key, or none.",
-  rate_limit_exceeded: "Wait until then. Do not try other inboxes to get around the limit.",
-  daily_limit_exceeded: "Wait until then. Do not try other inboxes to get around the limit.",
+  rate_limit_exceeded:
+    "Let the time pass with wait_for_message, then repeat the same call. Do not try other inboxes to get around the limit.",
+  daily_limit_exceeded:
+    "Tell the user, and repeat the same call then. Do not try other inboxes to get around the limit.",
   cold_outreach_limit: "This recipient has not answered. Stop writing to them until they do.",
   inbox_creation_limit: "Use an existing inbox (list_inboxes), or wait until then.",
   no_recipient: "The message has no other address to reply to: give the recipient.",

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import type { Schemas } from "../../sdk/typescript/src/inboxd.ts";
+import { InboxdError, type Schemas } from "../../sdk/typescript/src/inboxd.ts";
+import { automatedKinds } from "../domain/automated.ts";
 import { fitting, jsonLength, marksOf, mostTextCharacters, short } from "./marks.ts";
 import {
   argumentsOf,
@@ -9,6 +10,7 @@ import {
   MessageHead,
   messageArgument,
   noticed,
+  nullable,
   offsetArgument,
   oneOf,
   threadArgument,
@@ -16,12 +18,13 @@ import {
 import { checkFence, inboxId, newestOfThread, pathId } from "./scope.ts";
 import { messageHead, partOf } from "./shown.ts";
 import { notice } from "./texts.ts";
-import { tool } from "./tool.ts";
+import { type Context, ToolFailure, tool } from "./tool.ts";
 
 export const listThreads = tool({
   name: "list_threads",
   title: "List threads",
-  description: "Threads of an inbox, latest first; only unread ones unless unread_only is false.",
+  description:
+    "Threads of an inbox, latest first; only unread ones unless unread_only is false. lastSender and automated are of the last message.",
   input: argumentsOf({
     inbox: inboxArgument,
     unread_only: Type.Optional(Type.Boolean({ default: true })),
@@ -36,6 +39,9 @@ export const listThreads = tool({
         subject: Type.String(),
         isRead: Type.Boolean(),
         participants: Type.Array(Type.String()),
+        lastSender: nullable(Type.Object({ address: Type.String(), name: nullable(Type.String()) })),
+        automated: nullable(oneOf(automatedKinds)),
+        hasAttachments: Type.Boolean(),
         preview: Type.String(),
         lastMessageAt: Type.String(),
         lastMessageId: Type.String(),
@@ -50,18 +56,47 @@ export const listThreads = tool({
     return fitting(limit ?? 20, async (fewer) => {
       const query = { is_read: isUnreadOnly ? false : undefined, limit: fewer, offset };
       const { data, total } = await context.api.threads.list(id, query).page();
-      return { notice, threads: data.map(shownThread), total };
+      return {
+        notice,
+        threads: await eachOf(data, async (thread) => shownThread(thread, await lastOf(context, thread))),
+        total,
+      };
     });
   },
 });
 
-function shownThread(thread: Schemas["Thread"]) {
+/** The last message of a thread, in which the API's list has neither its sender nor who wrote it; undefined if it is gone by now. */
+async function lastOf({ api }: Context, thread: Schemas["Thread"]): Promise<Schemas["ListedMessage"] | undefined> {
+  const only = { offset: thread.messageCount - 1, limit: 1 };
+  const found = await api.threads.messages(thread.id, only).page().catch(undefinedIfGone);
+  return found?.data.find(({ id }) => id === thread.lastMessageId);
+}
+
+function undefinedIfGone(error: unknown): undefined {
+  if (!(error instanceof InboxdError && error.status === 404)) throw error;
+}
+
+/** The results for all items, in their order. At most ten are waited for at once, so that one call of a tool never takes all connections. */
+async function eachOf<Item, Result>(items: readonly Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let from = 0; from < items.length; from += 10) {
+    results.push(...(await Promise.all(items.slice(from, from + 10).map(work))));
+  }
+  return results;
+}
+
+function shownThread(thread: Schemas["Thread"], last: Schemas["ListedMessage"] | undefined) {
   const { id, subject, isRead, participants, preview, lastMessageAt, lastMessageId, messageCount } = thread;
   return {
     id,
     subject: short(subject),
     isRead,
     participants: participants.slice(0, 10).map(short),
+    lastSender: last
+      ? { address: short(last.fromAddr), name: last.fromName === null ? null : short(last.fromName) }
+      : null,
+    automated: last?.automated?.kind ?? null,
+    hasAttachments: thread.hasAttachments,
     preview: short(preview),
     lastMessageAt,
     lastMessageId,
@@ -144,14 +179,52 @@ export const markThread = tool({
   }),
   output: Type.Object({ isRead: Type.Boolean(), reason: Type.Optional(oneOf(["newer_inbound"])) }),
   hints: { idempotent: true },
-  async work({ thread_id: threadId, is_read, up_to_message_id }, context) {
-    const { api, fence } = context;
-    const id = pathId("thread", threadId);
-    if (fence !== undefined) {
-      const { data } = await api.threads.messages(id, { limit: 1 }).page();
-      await checkFence(context, data[0]?.inboxId ?? "", "thread");
-    }
-    const { isRead, reason } = await api.threads.mark(id, { is_read, up_to_message_id });
+  async work({ thread_id: threadId, ...mark }, context) {
+    const { isRead, reason } = await marked(context, threadId, mark);
     return { isRead, ...(reason && { reason }) };
   },
 });
+
+export const markThreads = tool({
+  name: "mark_threads",
+  title: "Mark threads",
+  description:
+    "Marks up to 50 threads as read or unread, also if newer mail has arrived; mark_thread has up_to_message_id. A thread that cannot be marked has the code of its failure, and the others are marked.",
+  input: argumentsOf({
+    thread_ids: Type.Array(Type.String(), { minItems: 1, maxItems: 50, description: "Ids of the threads (thr_…)" }),
+    is_read: Type.Boolean(),
+  }),
+  output: Type.Object({
+    threads: Type.Array(
+      Type.Object({ id: Type.String(), isRead: Type.Optional(Type.Boolean()), code: Type.Optional(Type.String()) }),
+    ),
+  }),
+  hints: { idempotent: true },
+  async work({ thread_ids, is_read }, context) {
+    const threads = await eachOf([...new Set(thread_ids)], async (id) => {
+      try {
+        return { id, isRead: (await marked(context, id, { is_read })).isRead };
+      } catch (error) {
+        // A failure that is about this thread; any other ends the call.
+        if (!(error instanceof ToolFailure || (error instanceof InboxdError && error.status === 404))) throw error;
+        return { id, code: error.code };
+      }
+    });
+    return { threads };
+  },
+});
+
+/** Marks a thread. Throws if the model is limited to another inbox. */
+async function marked(
+  context: Context,
+  threadId: string,
+  mark: Schemas["ThreadMark"],
+): Promise<Schemas["MarkedThread"]> {
+  const { api, fence } = context;
+  const id = pathId("thread", threadId);
+  if (fence !== undefined) {
+    const { data } = await api.threads.messages(id, { limit: 1 }).page();
+    await checkFence(context, data[0]?.inboxId ?? "", "thread");
+  }
+  return api.threads.mark(id, mark);
+}

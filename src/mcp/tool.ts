@@ -41,7 +41,11 @@ export interface Context {
   /** The one inbox that the model is limited to: its address, username or id. */
   fence: string | undefined;
   randomBytes(length: number): Uint8Array;
+  /** Tells the client how far a call is. Undefined if the client did not ask for it. */
+  progress: Progress | undefined;
 }
+
+export type Progress = (told: { progress: number; total: number; message: string }) => void;
 
 interface Definition<Input extends TObject, Output extends TObject> {
   name: string;
@@ -83,7 +87,7 @@ function checked(schema: TObject, args: unknown, mayBeLeftOut: string | undefine
   const taken: Record<string, unknown> = {};
   for (const [name, property] of Object.entries(schema.properties)) {
     // Models write null for a missing argument.
-    const value = (Object.hasOwn(given, name) ? given[name] : undefined) ?? property.default;
+    const value = converted(property, (Object.hasOwn(given, name) ? given[name] : undefined) ?? property.default);
     const isMissing = schema.required?.includes(name) && name !== mayBeLeftOut;
     const fault = value === undefined ? isMissing && "is required" : faultOf(property, value);
     if (fault) faults.push(`"${name}" ${fault}`);
@@ -91,6 +95,14 @@ function checked(schema: TObject, args: unknown, mayBeLeftOut: string | undefine
   }
   if (faults.length > 0) throw new ToolFailure("validation_error", `Cannot read arguments: ${faults.join("; ")}`);
   return taken;
+}
+
+/** A number or boolean that stands in a string: models write them so, whatever the schema says. */
+function converted(schema: TSchema, value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  if (schema.type === "integer" && /^-?\d{1,15}$/.test(value)) return Number(value);
+  if (schema.type === "boolean" && (value === "true" || value === "false")) return value === "true";
+  return value;
 }
 
 /** Checks the type and the bounds of an argument. The API checks the rest. */

@@ -2,7 +2,7 @@ import { readAttachment } from "./attachment-tool.ts";
 import { createInbox, listInboxes } from "./inbox-tools.ts";
 import { readMessage, searchMessages, waitForMessage } from "./message-tools.ts";
 import { replyToThread, sendEmail } from "./send-tools.ts";
-import { listThreads, markThread, readThread } from "./thread-tools.ts";
+import { listThreads, markThread, markThreads, readThread } from "./thread-tools.ts";
 import type { Tool } from "./tool.ts";
 
 /** All tools, in the order of the list. */
@@ -18,6 +18,7 @@ export const tools: readonly Tool[] = [
   sendEmail,
   replyToThread,
   markThread,
+  markThreads,
 ];
 
 /** The tools that a model may see and call. */

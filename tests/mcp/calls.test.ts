@@ -51,9 +51,9 @@ describe.each(ways)("By %s, in %s, the official client", (_, era, open) => {
     await world?.[Symbol.asyncDispose]();
   });
 
-  test("lists eleven tools with their inputs and outputs, each time in the same words", async () => {
+  test("lists twelve tools with their inputs and outputs, each time in the same words", async () => {
     const [{ tools }, again] = [await model.client.listTools(), await model.client.listTools()];
-    expect(tools).toHaveLength(11);
+    expect(tools).toHaveLength(12);
     expect(JSON.stringify(again.tools)).toBe(JSON.stringify(tools));
     for (const { title, description, inputSchema, outputSchema, annotations } of tools) {
       expect([title, description]).toEqual([expect.any(String), expect.any(String)]);
@@ -107,6 +107,9 @@ describe.each(ways)("By %s, in %s, the official client", (_, era, open) => {
     const shown = await model.call("read_message", { message_id: replied.messageId });
     expect(shown.message).toMatchObject({ direction: "outbound", toAddr: "jane@example.com", subject: "Re: Sign in" });
     expect(await model.call("mark_thread", { thread_id: threadId, is_read: false })).toEqual({ isRead: false });
+    expect(await model.call("mark_threads", { thread_ids: [threadId], is_read: true })).toEqual({
+      threads: [{ id: threadId, isRead: true }],
+    });
 
     const sent = await model.call("send_email", {
       inbox: "ada",
@@ -125,6 +128,26 @@ describe.each(ways)("By %s, in %s, the official client", (_, era, open) => {
     const noText = await model.call("read_attachment", { message_id: messageId, filename: "list.pdf" });
     expect(noText.text).toBeUndefined();
     expect(await (await fetch(noText.url)).text()).toStartWith("%PDF-1.7");
+  });
+
+  test("is told how long a wait has lasted if it asks, and gets the mail all the same", async () => {
+    await world.inbox("waiting");
+    const told: object[] = [];
+    const first = Promise.withResolvers<void>();
+    const call = model.client.callTool(
+      { name: "wait_for_message", arguments: { inbox: "waiting" } },
+      {
+        onprogress(progress) {
+          told.push(progress);
+          first.resolve();
+        },
+      },
+    );
+    await first.promise;
+    await world.deliver(mail("waited", "At last", "Hello"), "waiting@inbox.localhost");
+    const { structuredContent } = await call;
+    expect(structuredContent).toMatchObject({ message: { subject: "At last" } });
+    expect(told[0]).toEqual({ progress: 0, total: 25, message: "Waiting for mail" });
   });
 
   test("gets each failure with its message and advice, and only an unknown tool is an error of the protocol", async () => {

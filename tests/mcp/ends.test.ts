@@ -48,8 +48,8 @@ test("a call that is repeated after its server was killed behind the commit send
   }
 }, 60_000);
 
-function calling(name: string, args: object) {
-  return { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args } };
+function calling(name: string, args: object, meta: object = {}) {
+  return { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args, ...meta } };
 }
 
 test("a wait ends when its client cancels it or hangs up", async () => {
@@ -69,15 +69,22 @@ test("a wait ends when its client cancels it or hangs up", async () => {
     expect(call).rejects.toThrow();
     await untilWaiting(0);
   }
-  const leaving = new AbortController();
-  const call = fetch(new URL("/mcp", world.service.apiUrl), {
-    method: "POST",
-    signal: leaving.signal,
-    headers: { authorization: `Bearer ${world.apiKey}`, "content-type": "application/json" },
-    body: JSON.stringify(calling("wait_for_message", waiting)),
-  });
-  await untilWaiting(1);
-  leaving.abort();
-  expect(call).rejects.toThrow();
-  await untilWaiting(0);
+  // With a token of progress the answer is a stream.
+  for (const meta of [{}, { _meta: { progressToken: 7 } }]) {
+    const leaving = new AbortController();
+    const call = fetch(new URL("/mcp", world.service.apiUrl), {
+      method: "POST",
+      signal: leaving.signal,
+      headers: {
+        authorization: `Bearer ${world.apiKey}`,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+      },
+      body: JSON.stringify(calling("wait_for_message", waiting, meta)),
+    }).then((response) => response.text());
+    await untilWaiting(1);
+    leaving.abort();
+    expect(call).rejects.toThrow();
+    await untilWaiting(0);
+  }
 }, 30_000);

@@ -1,6 +1,8 @@
 import { expect, test } from "bun:test";
 import { statusOf } from "../../src/domain/errors.ts";
+import { whileTelling } from "../../src/mcp/message-tools.ts";
 import { instructionsWithin, remedies } from "../../src/mcp/texts.ts";
+import type { Progress } from "../../src/mcp/tool.ts";
 import { permitted, tools } from "../../src/mcp/tools.ts";
 
 const namesOf = (words?: string, inbox?: string) => {
@@ -8,7 +10,7 @@ const namesOf = (words?: string, inbox?: string) => {
   return typeof offered === "string" ? offered : offered.tools.map(({ name }) => name);
 };
 
-test("there are eleven tools, of which seven change nothing", () => {
+test("there are twelve tools, of which seven change nothing", () => {
   expect(namesOf()).toEqual([
     "list_inboxes",
     "create_inbox",
@@ -21,6 +23,7 @@ test("there are eleven tools, of which seven change nothing", () => {
     "send_email",
     "reply_to_thread",
     "mark_thread",
+    "mark_threads",
   ]);
   expect(namesOf("read")).toEqual([
     "list_inboxes",
@@ -35,7 +38,7 @@ test("there are eleven tools, of which seven change nothing", () => {
 
 test("a list of names selects tools in their own order, and a limit to one inbox removes the tools for the account", () => {
   expect(namesOf("send_email, list_inboxes")).toEqual(["list_inboxes", "send_email"]);
-  expect(namesOf(undefined, "ada")).toHaveLength(9);
+  expect(namesOf(undefined, "ada")).toHaveLength(10);
   expect(namesOf("list_inboxes,create_inbox,send_email", "ada")).toEqual(["send_email"]);
   for (const words of ["delete_inbox", "", "read,send_email", "constructor"]) {
     expect(namesOf(words)).toStartWith("must be read, or some of list_inboxes,");
@@ -61,6 +64,21 @@ test("no schema has a list of types, which clients with another notation of sche
   for (const { input, output } of tools) {
     expect(JSON.stringify([input, output])).not.toMatch(/"type":\[/);
   }
+});
+
+test("a wait tells its seconds until it ends", async () => {
+  const told: number[] = [];
+  const third = Promise.withResolvers<string>();
+  const progress: Progress = ({ progress: seconds }) => {
+    told.push(seconds);
+    if (told.length === 3) third.resolve("mail");
+  };
+  expect(await whileTelling(progress, 25, () => third.promise, 1)).toBe("mail");
+  expect(told).toEqual([0, 0.001, 0.002]);
+});
+
+test("the advice at a limit that ends within a minute names the tool that lets the time pass", () => {
+  expect(remedies.rate_limit_exceeded).toContain("wait_for_message");
 });
 
 test("the advice is for existing failures", () => {
