@@ -71,6 +71,30 @@ describeInBrowser("The frame of a mail", () => {
     });
   }, 60_000);
 
+  test("keeps the columns of a wide table, and scrolls sideways", async () => {
+    const cells = Array.from({ length: 12 }, (_, index) => `<td>Quarter${index} Zwischensumme</td>`).join("");
+    const page = await shown(`<table border=1><tr>${cells}</tr></table>`);
+    await page.setViewportSize({ width: 390, height: 800 });
+    const mail = page.frameLocator(".paper iframe");
+    const heights = await mail.locator("td").evaluateAll((cells) => cells.map(({ clientHeight }) => clientHeight));
+    // Two lines: the words stay whole.
+    expect(Math.max(...heights)).toBeLessThan(60);
+    expect(await mail.locator("#box").evaluate((box) => box.scrollWidth > box.clientWidth)).toBe(true);
+    await page.context().close();
+  }, 60_000);
+
+  test("fits a newsletter of a fixed width to a phone", async () => {
+    const image = `<img width=600 height=200 src="data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=">`;
+    const page = await shown(
+      `<table width=600 style="min-width:600px"><tr><td width=600>${image}<p style="width:600px">${"Words ".repeat(50)}</p></td></tr></table>`,
+    );
+    await page.setViewportSize({ width: 390, height: 800 });
+    const box = page.frameLocator(".paper iframe").locator("#box");
+    expect(await box.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+    expect(await box.evaluate(({ clientWidth }) => clientWidth)).toBeGreaterThan(300);
+    await page.context().close();
+  }, 60_000);
+
   test("is as high as its mail, and counts the remote pictures", async () => {
     const page = await shown(`<img src="https://a.example/1.png"><img src="https://a.example/2.png">`);
     await page.getByRole("button", { name: "Show remote images (2)" }).waitFor();

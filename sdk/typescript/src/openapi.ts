@@ -6440,6 +6440,8 @@ export interface operations {
             query?: {
                 /** @description Whether pictures of other hosts are shown */
                 images?: "none" | "remote";
+                /** @description `hidden`: only what is new, as in `extractedHtml` and `extractedText` */
+                quotes?: "shown" | "hidden";
             };
             header?: never;
             path: {

@@ -70,7 +70,9 @@ function htmlOfText(whole: string): string {
   return `<div style="white-space:pre-wrap">${html}${escapeHtml(text.slice(at))}</div>`;
 }
 
+/** `break-word` and not `anywhere`, with which a column of a table could shrink to one letter. A wide table scrolls sideways. */
 const pageStyle =
-  "body{margin:0;font:15px/1.5 system-ui,sans-serif;color:#1a1c1f;background:#fff;overflow-wrap:anywhere}#box{contain:content;overflow:auto}#links{margin:12px;padding:8px 12px;border:1px solid #a40000;color:#a40000}#links p,#links ul{margin:0}#links p{font-weight:600}#links ul{padding-left:1.2em}";
+  "body{margin:0;font:15px/1.5 system-ui,sans-serif;color:#1a1c1f;background:#fff;overflow-wrap:break-word}#box{contain:content;overflow:auto}#links{margin:12px;padding:8px 12px;border:1px solid #a40000;color:#a40000}#links p,#links ul{margin:0}#links p{font-weight:600}#links ul{padding-left:1.2em}";
+/** On a phone the fixed widths of newsletters give way, as far as their words allow. */
 const mailStyle =
-  "[data-mail]{display:flow-root;padding:12px}img{max-width:100%}blockquote{margin:0 0 0 .8ex;padding-left:1ex;border-left:1px solid #ccc}";
+  "[data-mail]{display:flow-root;padding:12px}img{max-width:100%}blockquote{margin:0 0 0 .8ex;padding-left:1ex;border-left:1px solid #ccc}@media(max-width:600px){[data-mail] *{max-width:100%!important;min-width:0!important}table{width:100%!important;table-layout:auto!important}td,th,div,p,center{width:auto!important}img{height:auto!important}}";

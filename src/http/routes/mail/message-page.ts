@@ -1,5 +1,7 @@
 import { Type } from "@sinclair/typebox";
+import { extractedOf } from "../../../flows/read/extracted.ts";
 import { shownPage } from "../../../flows/read/shown-page.ts";
+import type { StoredMessage } from "../../../store/mail/message-pages.ts";
 import { api } from "../../shell/app.ts";
 import { whetherThere } from "../../shell/described-operation.ts";
 import { idPath, oneOf } from "../../shell/models.ts";
@@ -11,7 +13,8 @@ export function messagePage(deps: ReadingDeps) {
   return api("/v1/messages", "Messages").get(
     "/:id/html",
     async ({ account, params, query }) => {
-      const message = await ownedMessage(deps, account.id, params.id);
+      const whole = await ownedMessage(deps, account.id, params.id);
+      const message = query.quotes === "hidden" ? await withoutQuotes(deps, account.id, whole) : whole;
       const remotePictures = query.images === "remote";
       const page = await shownPage(deps.links, { message, remotePictures, now: deps.now() });
       return new Response(page, { headers: pageHeaders(remotePictures) });
@@ -28,6 +31,12 @@ export function messagePage(deps: ReadingDeps) {
             description: "Whether pictures of other hosts are shown",
           }),
         ),
+        quotes: Type.Optional(
+          oneOf(["shown", "hidden"], {
+            default: "shown",
+            description: "`hidden`: only what is new, as in `extractedHtml` and `extractedText`",
+          }),
+        ),
       }),
       whenRefused: whetherThere((accountId, id) => ownedMessage(deps, accountId, id)),
       answers: {
@@ -39,6 +48,11 @@ export function messagePage(deps: ReadingDeps) {
       },
     }),
   );
+}
+
+async function withoutQuotes(deps: ReadingDeps, accountId: string, message: StoredMessage): Promise<StoredMessage> {
+  const { extractedText, extractedHtml } = await extractedOf(deps, accountId, message);
+  return { ...message, bodyText: extractedText, bodyHtml: extractedHtml };
 }
 
 /** Headers that forbid scripts and all requests except for pictures, in case the sanitiser missed something. */

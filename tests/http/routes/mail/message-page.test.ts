@@ -70,6 +70,24 @@ const hostile: readonly string[] = [
 ];
 
 describe("A message as a page", () => {
+  test("leaves out quotes and signature on request, in HTML and in text", async () => {
+    const html = "<p>The answer</p><blockquote type=cite><p>The question</p></blockquote>";
+    const text = "The answer\r\n\r\nOn Friday, Joe wrote:\r\n> The question";
+    for (const [type, body] of [
+      ["html", html],
+      ["plain", text],
+    ] as const) {
+      const head = ["From: jane@example.com", "Subject: Re: Look", "In-Reply-To: <1@example.com>", "MIME-Version: 1.0"];
+      const mail = [...head, `Content-Type: text/${type}; charset=utf-8`, "", body, ""].join("\r\n");
+      expect(await world.deliver(mail, ada.address)).toStartWith("250");
+      const { body: list } = await world.api(`/v1/inboxes/${ada.id}/messages?limit=1`);
+      const page = async (query: string) => (await world.fetch(`/v1/messages/${list.data[0].id}/html${query}`)).text();
+      expect(await page("")).toContain("The question");
+      const shown = await page("?quotes=hidden");
+      expect([type, shown.includes("The answer"), shown.includes("The question")]).toEqual([type, true, false]);
+    }
+  });
+
   test("has a policy that allows no scripts and no foreign requests", async () => {
     const path = await pathOf("<p>Hello</p>");
     const none = await world.fetch(path);
