@@ -102,6 +102,7 @@ CREATE TABLE "endpoints" (
 	"description" text,
 	"event_types" text[] NOT NULL,
 	"inbox_ids" text[],
+	"external_ids" text[],
 	"skip_automated" boolean NOT NULL,
 	"include" text[] NOT NULL,
 	"headers" jsonb DEFAULT '[]'::jsonb NOT NULL

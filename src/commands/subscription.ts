@@ -6,6 +6,7 @@ import { inboxIdOf } from "./client.ts";
 export interface SubscriptionOptions {
   types?: string;
   inbox?: string;
+  externalId?: string;
   skipAutomated?: boolean;
   include?: string;
 }
@@ -14,6 +15,7 @@ export function ofSubscription(command: Command): Command {
   return command
     .option("--types <types>", "event types, separated by commas, or '*' for all (default: message.received)")
     .option("--inbox <inboxes>", "only these inboxes: ids or addresses, separated by commas")
+    .option("--external-id <ids>", "only inboxes with these external ids, separated by commas")
     .option("--skip-automated", "skip mail that a program wrote")
     .option(
       "--include <words>",

@@ -18,7 +18,15 @@ export function tailCommand(program: Command): void {
     .action(tail);
 }
 
-async function tail({ types, inbox, skipAutomated, include, after, ...server }: TailOptions): Promise<void> {
+async function tail({
+  types,
+  inbox,
+  externalId,
+  skipAutomated,
+  include,
+  after,
+  ...server
+}: TailOptions): Promise<void> {
   const client = clientOf(server);
   const { signal, stop, end } = untilSignal();
   // An error of stdout means that the reader has closed the pipe, as `head` does.
@@ -30,6 +38,7 @@ async function tail({ types, inbox, skipAutomated, include, after, ...server }: 
       types: unchecked(types),
       include,
       inbox_id: inbox === undefined ? undefined : await inboxIdsOf(client, inbox),
+      external_id: externalId,
       automated: skipAutomated ? "false" : undefined,
       after,
       signal,

@@ -107,6 +107,8 @@ export const endpoints = pgTable(
     eventTypes: text().array().notNull(),
     /** The inboxes whose events the endpoint gets; null for all inboxes. */
     inboxIds: text().array(),
+    /** The `externalId`s of the inboxes whose events the endpoint gets; null for all. */
+    externalIds: text().array(),
     skipAutomated: boolean().notNull(),
     include: text().array().notNull(),
     /** The header fields that are sent with each delivery. Their values may be secrets. */

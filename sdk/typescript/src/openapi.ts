@@ -565,7 +565,7 @@ export interface paths {
         };
         /**
          * List events
-         * @description In the order in which they were written. No event ever appears before one that you have seen: pass the last `event_id` as `after` to get new ones. Each has the fields of a delivery, with newly signed URLs, except `delivered_at` and `attempt`; the list of its deliveries has the attempts. A page ends early at about 8 MiB. With `types`, `automated` or several inboxes one call reads at most 10,000 events: it may return fewer than `limit`, or none, although `hasMore` is true. Pass `last` as `after` to continue. `order=desc` begins with the newest events, and `before` continues it in the same way.
+         * @description In the order in which they were written. No event ever appears before one that you have seen: pass the last `event_id` as `after` to get new ones. Each has the fields of a delivery, with newly signed URLs, except `delivered_at` and `attempt`; the list of its deliveries has the attempts. A page ends early at about 8 MiB. With `types`, `automated`, `external_id` or several inboxes one call reads at most 10,000 events: it may return fewer than `limit`, or none, although `hasMore` is true. Pass `last` as `after` to continue. `order=desc` begins with the newest events, and `before` continues it in the same way.
          */
         get: operations["listEvents"];
         put?: never;
@@ -1538,6 +1538,11 @@ export interface components {
              *     ]
              */
             headers: string[];
+            /**
+             * @description Only events of inboxes with one of these `externalId`s; null: of all
+             * @example null
+             */
+            externalIds: string[] | null;
         };
         /** @description The inbox, with the field names of events */
         DeletedInboxOfEvent: {
@@ -1697,7 +1702,7 @@ export interface components {
              * @example false
              */
             hasMore: boolean;
-            /** @description With `types`, `automated` or several inboxes: the last event that was read, to be passed as `after`, or with `order=desc` as `before`; null if there was none */
+            /** @description With `types`, `automated`, `external_id` or several inboxes: the last event that was read, to be passed as `after`, or with `order=desc` as `before`; null if there was none */
             last?: string | null;
         };
         /** @description The message, with the field names of events */
@@ -3445,6 +3450,13 @@ export interface components {
              */
             include?: ("html" | "extracted" | "automated" | "recipients")[];
             /**
+             * @description Only events of inboxes with one of these `externalId`s, for example those of a tenant, also of inboxes that are created later. With `inboxIds`, both must hold; null: all
+             * @example [
+             *       "user-7"
+             *     ]
+             */
+            externalIds?: string[] | null;
+            /**
              * @description Header fields to send with each delivery, at most 10, for example the key of a gateway. They replace earlier ones. Forbidden are the fields of the service, and names that begin with `webhook-` or end with `signature`
              * @example {
              *       "X-Gateway-Key": "4711"
@@ -4657,6 +4669,11 @@ export interface components {
              *     ]
              */
             headers: string[];
+            /**
+             * @description Only events of inboxes with one of these `externalId`s; null: of all
+             * @example null
+             */
+            externalIds: string[] | null;
         };
         /** @description The changes. Missing fields stay as they are */
         WebhookEndpointChange: {
@@ -4697,6 +4714,13 @@ export interface components {
              *     ]
              */
             include?: ("html" | "extracted" | "automated" | "recipients")[];
+            /**
+             * @description Only events of inboxes with one of these `externalId`s, for example those of a tenant, also of inboxes that are created later. With `inboxIds`, both must hold; null: all
+             * @example [
+             *       "user-7"
+             *     ]
+             */
+            externalIds?: string[] | null;
             /**
              * @description Header fields to send with each delivery, at most 10, for example the key of a gateway. They replace earlier ones. Forbidden are the fields of the service, and names that begin with `webhook-` or end with `signature`
              * @example {
@@ -8734,7 +8758,8 @@ export interface operations {
                      *           },
                      *           "headers": [
                      *             "X-Gateway-Key"
-                     *           ]
+                     *           ],
+                     *           "externalIds": null
                      *         }
                      *       ]
                      *     }
@@ -8862,6 +8887,9 @@ export interface operations {
                  *       "include": [
                  *         "extracted"
                  *       ],
+                 *       "externalIds": [
+                 *         "user-7"
+                 *       ],
                  *       "headers": {
                  *         "X-Gateway-Key": "4711"
                  *       }
@@ -8907,7 +8935,8 @@ export interface operations {
                      *       "lastDelivery": null,
                      *       "headers": [
                      *         "X-Gateway-Key"
-                     *       ]
+                     *       ],
+                     *       "externalIds": null
                      *     }
                      */
                     "application/json": components["schemas"]["CreatedWebhookEndpoint"];
@@ -9106,7 +9135,8 @@ export interface operations {
                      *       },
                      *       "headers": [
                      *         "X-Gateway-Key"
-                     *       ]
+                     *       ],
+                     *       "externalIds": null
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -9370,6 +9400,9 @@ export interface operations {
                  *       "include": [
                  *         "extracted"
                  *       ],
+                 *       "externalIds": [
+                 *         "user-7"
+                 *       ],
                  *       "headers": {
                  *         "X-Gateway-Key": "4711"
                  *       },
@@ -9416,7 +9449,8 @@ export interface operations {
                      *       },
                      *       "headers": [
                      *         "X-Gateway-Key"
-                     *       ]
+                     *       ],
+                     *       "externalIds": null
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookEndpoint"];
@@ -10152,6 +10186,8 @@ export interface operations {
                 types?: string;
                 /** @description Only events of these inboxes: a comma list, at most 100. Also accepted as `inboxId` */
                 inbox_id?: string;
+                /** @description Only events of inboxes with one of these `externalId`s, for example those of a tenant, also of inboxes that are created later: a comma list, at most 100. Also accepted as `externalId` */
+                external_id?: string;
                 /** @description For inbound mail: `false` leaves out automated mail, `true` leaves out all other mail */
                 automated?: "true" | "false";
                 /** @description Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag) */
@@ -10341,6 +10377,8 @@ export interface operations {
                 types?: string;
                 /** @description Only events of these inboxes: a comma list, at most 100. Also accepted as `inboxId` */
                 inbox_id?: string;
+                /** @description Only events of inboxes with one of these `externalId`s, for example those of a tenant, also of inboxes that are created later: a comma list, at most 100. Also accepted as `externalId` */
+                external_id?: string;
                 /** @description For inbound mail: `false` leaves out automated mail, `true` leaves out all other mail */
                 automated?: "true" | "false";
                 /** @description Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag) */

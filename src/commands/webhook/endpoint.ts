@@ -52,6 +52,7 @@ export function shownEndpoint(endpoint: Endpoint, calendar: Calendar): object {
     inboxes: endpoint.inboxIds?.join(", ") ?? "all",
     skipAutomated: endpoint.skipAutomated,
     include: endpoint.include.join(", "),
+    externalIds: endpoint.externalIds?.join(", ") ?? "all",
     headers: endpoint.headers.join(", "),
     default: endpoint.isDefault,
     ...(secret === undefined ? { secretLast4 } : { secret }),

@@ -72,7 +72,7 @@ function endpointCommands(webhook: Command): void {
       .addOption(headerOption())
       .option("--no-header", "send no header fields of your own")
       .option("--no-skip-automated", "send also mail that a program wrote")
-      .addOption(new Option("--all-inboxes", "send events of all inboxes").conflicts("inbox"))
+      .addOption(new Option("--all-inboxes", "send events of all inboxes").conflicts(["inbox", "externalId"]))
       .option("--enable", "send events again")
       .addOption(new Option("--disable", "send no events").conflicts("enable")),
     change,
@@ -100,7 +100,7 @@ async function change(id: string, options: ChangeOptions): Promise<Endpoint> {
     description: description === false ? null : description,
     headers: header === false ? {} : header,
     ...(await subscriptionOf(client, options)),
-    ...(allInboxes && { inboxIds: null }),
+    ...(allInboxes && { inboxIds: null, externalIds: null }),
     disabled: disable ?? (enable ? false : undefined),
   };
   if (Object.values(fields).every((value) => value === undefined))
@@ -123,10 +123,14 @@ function headerOption(): Option {
 type Subscription = Pick<Schemas["NewWebhookEndpoint"], "eventTypes" | "include">;
 
 /** Makes the request's fields from the options. The service checks the names of event types and fields. */
-async function subscriptionOf(client: Inboxd, { types, inbox, skipAutomated, include }: SubscriptionOptions) {
+async function subscriptionOf(
+  client: Inboxd,
+  { types, inbox, externalId, skipAutomated, include }: SubscriptionOptions,
+) {
   return {
     eventTypes: types === undefined ? undefined : (itemsOf(types) as Subscription["eventTypes"]),
     inboxIds: inbox === undefined ? undefined : await inboxIdsOf(client, inbox),
+    externalIds: externalId === undefined ? undefined : itemsOf(externalId),
     skipAutomated,
     include: include === undefined ? undefined : (includedBy(include) as Subscription["include"]),
   };

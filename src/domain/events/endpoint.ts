@@ -10,6 +10,8 @@ export interface EndpointSettings {
   eventTypes: string[];
   /** Null: events of all inboxes. */
   inboxIds: string[] | null;
+  /** Null: whatever `externalId` the inbox has. */
+  externalIds: string[] | null;
   skipAutomated: boolean;
   include: string[];
   /** The header fields that are sent with each delivery, in addition to those of the service. */
@@ -37,6 +39,7 @@ export const usualSettings: Omit<EndpointSettings, "url"> = {
   description: null,
   eventTypes: [...defaultEventTypes],
   inboxIds: null,
+  externalIds: null,
   skipAutomated: false,
   include: [],
   headers: [],
@@ -69,11 +72,12 @@ export function withChange<Endpoint extends Changeable>(
 
 /** The settings without repetitions, and with `*` alone if it is among the event types. */
 export function tidied<Settings extends Partial<EndpointSettings>>(settings: Settings): Settings {
-  const { eventTypes, inboxIds, include } = settings;
+  const { eventTypes, inboxIds, externalIds, include } = settings;
   return {
     ...settings,
     ...(eventTypes && { eventTypes: eventTypes.includes(everyEvent) ? [everyEvent] : [...new Set(eventTypes)] }),
     ...(inboxIds && { inboxIds: [...new Set(inboxIds)] }),
+    ...(externalIds && { externalIds: [...new Set(externalIds)] }),
     ...(include && { include: inOrder(include) satisfies IncludeWord[] }),
   };
 }

@@ -11,6 +11,8 @@ export interface Subscription {
   types: readonly string[];
   /** Undefined: events of all inboxes, and events about no inbox. */
   inboxIds: readonly string[] | undefined;
+  /** Limits events to inboxes with one of these `externalId`s, also to inboxes that are created later. Undefined for all. */
+  externalIds: readonly string[] | undefined;
   /** Limits `message.received` to automated mail (true) or to other mail (false). Undefined for both. */
   automated: boolean | undefined;
 }
@@ -19,13 +21,16 @@ export interface Subscription {
 export interface EventProperties {
   type: EventType;
   inboxId: string | null;
+  /** The `externalId` of its inbox. */
+  externalId: string | null;
   /** Whether the event's message is automated mail. */
   isAutomated: boolean;
 }
 
-export function wants({ types, inboxIds, automated }: Subscription, event: EventProperties): boolean {
+export function wants({ types, inboxIds, externalIds, automated }: Subscription, event: EventProperties): boolean {
   if (!types.includes(everyEvent) && !types.includes(event.type)) return false;
   if (inboxIds !== undefined && (event.inboxId === null || !inboxIds.includes(event.inboxId))) return false;
+  if (externalIds !== undefined && (event.externalId === null || !externalIds.includes(event.externalId))) return false;
   return automated === undefined || event.type !== "message.received" || event.isAutomated === automated;
 }
 

@@ -81,6 +81,7 @@ const changeable = [
   "description",
   "eventTypes",
   "inboxIds",
+  "externalIds",
   "skipAutomated",
   "include",
   "headers",

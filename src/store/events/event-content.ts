@@ -19,6 +19,11 @@ const ofMessage = selected(messages, "m", [
   "metadata",
 ]);
 
+/** The `externalId` of the inbox of an event `e`. An event about a deleted inbox has it in its data. */
+export const externalIdOfEvent = sql.raw(
+  "coalesce((select i.external_id from inboxes i where i.id = e.inbox_id), e.data->>'externalId')",
+);
+
 /** The select list of `EventContent`. It leaves out the event's id, to which each statement gives its own name. */
 export const contentFields = sql`${ofEvent}, coalesce(i.external_id, e.data->>'externalId') as "externalId",
   m.id as "messageId", ${ofMessage}, m.created_at as "receivedAt", octet_length(m.body_html) as "htmlBytes", ${eventBody}`;

@@ -3,7 +3,14 @@ import { arrayOf, type Db, query } from "../../database/db.ts";
 import { everyEvent } from "../../domain/events/event-types.ts";
 import type { LogPosition } from "../../domain/events/log-position.ts";
 import type { Subscription } from "../../domain/events/subscription.ts";
-import { contentFields, contentJoins, type EventContent, isOfMessage, type Nullable } from "./event-content.ts";
+import {
+  contentFields,
+  contentJoins,
+  type EventContent,
+  externalIdOfEvent,
+  isOfMessage,
+  type Nullable,
+} from "./event-content.ts";
 
 /** An event of the log. If its text is long, it has the size of the text in octets instead (`longBody`). */
 export type ListedEvent = EventContent & { id: string; accountId: string };
@@ -120,10 +127,12 @@ function lastLookedAt(page: EventPage): SQL {
 }
 
 /** Whether a subscription wants an event `e`, by the rules of domain/events/subscription.ts. */
-function isWanted({ types, automated }: Subscription): SQL {
+function isWanted({ types, externalIds, automated }: Subscription): SQL {
   const ofType = types.includes(everyEvent) ? sql`true` : sql`e.type = any(${arrayOf("text", types)})`;
-  if (automated === undefined) return ofType;
-  return sql`${ofType} and (e.type <> 'message.received'
+  const ofTenant =
+    externalIds === undefined ? sql`` : sql`and ${externalIdOfEvent} = any(${arrayOf("text", externalIds)})`;
+  if (automated === undefined) return sql`${ofType} ${ofTenant}`;
+  return sql`${ofType} ${ofTenant} and (e.type <> 'message.received'
     or (select m.automated is not null from messages m where m.id = e.message_id) = ${automated}::boolean)`;
 }
 

@@ -5,6 +5,7 @@ import { columnName, columnsOf } from "../columns.ts";
 import { recordSet } from "../rows.ts";
 import { endpoints, events } from "../schema.ts";
 import { endpointLane } from "./endpoints.ts";
+import { externalIdOfEvent } from "./event-content.ts";
 
 /*
  * The statement that writes an event also writes its deliveries to the outbox. So every endpoint that is subscribed when the statement
@@ -26,6 +27,7 @@ const endpointFields = [
   "answeredAt",
   "eventTypes",
   "inboxIds",
+  "externalIds",
   "skipAutomated",
   "include",
   "headers",
@@ -57,12 +59,11 @@ export function endpointOfLane(lane: string): SQL {
  * Whether an endpoint `w` has subscribed to an event `e` of `new_event`, by the rules of domain/events/subscription.ts. An endpoint never
  * gets the `webhook.disabled` event about itself; the other endpoints do.
  */
-export const endpointSubscribes = sql.raw(
-  `(e.type = any(w.event_types) or '*' = any(w.event_types))
+export const endpointSubscribes = sql`(e.type = any(w.event_types) or '*' = any(w.event_types))
    and (w.inbox_ids is null or e.inbox_id collate "C" = any(w.inbox_ids))
+   and (w.external_ids is null or ${externalIdOfEvent} = any(w.external_ids))
    and not (w.skip_automated and e.is_automated and e.type = 'message.received')
-   and (e.type <> 'webhook.disabled' or e.data->>'webhookId' is distinct from w.webhook_id)`,
-);
+   and (e.type <> 'webhook.disabled' or e.data->>'webhookId' is distinct from w.webhook_id)`;
 
 /** Whether an endpoint `w` gets a new event `e`: it is not disabled, and has subscribed to the event. */
 const endpointWants = sql`w.disabled_at is null and ${endpointSubscribes}`;

@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
 import { type LogPosition, startOfLog } from "../../domain/events/log-position.ts";
 import type { EventProperties } from "../../domain/events/subscription.ts";
+import { externalIdOfEvent } from "./event-content.ts";
 
 /** The position up to which an account's log has been read. */
 export interface FeedHead extends LogPosition {
@@ -13,7 +14,7 @@ export type FeedEvent = LogPosition & EventProperties & { accountId: string };
 
 /** The select list of a `FeedEvent`, from an event `e` and its message `m`, if it has one. */
 const feedColumns = sql`e.account_id as "accountId", e.id, e.written_by::text as "writtenBy", e.type,
-  e.inbox_id as "inboxId", m.automated is not null as "isAutomated"`;
+  e.inbox_id as "inboxId", ${externalIdOfEvent} as "externalId", m.automated is not null as "isAutomated"`;
 
 export interface NewEvents {
   /** The new events, at most `limit` for each account, in the order of the log. */

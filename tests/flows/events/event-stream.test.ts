@@ -18,7 +18,15 @@ async function streamOfOne(id: string) {
   const memory = writtenMemories(write, { accountBytes: 0, processBytes: 0, freshMs: 60_000 }, () => 0)();
   const ring = feedRing(startOfLog, 10);
   ring.add([
-    { id, writtenBy: "1", accountId: id, inboxId: "inb_1", type: "message.received" as const, isAutomated: false },
+    {
+      id,
+      writtenBy: "1",
+      accountId: id,
+      inboxId: "inb_1",
+      type: "message.received" as const,
+      externalId: null,
+      isAutomated: false,
+    },
   ]);
   const deps: StreamingDeps = {
     db: {} as StreamingDeps["db"],
@@ -31,7 +39,13 @@ async function streamOfOne(id: string) {
     },
   };
   let sent = 0;
-  const wanted = { types: ["message.received" as const], inboxIds: undefined, automated: undefined, include: [] };
+  const wanted = {
+    types: ["message.received" as const],
+    inboxIds: undefined,
+    externalIds: undefined,
+    automated: undefined,
+    include: [],
+  };
   const stream = await streamEvents(
     deps,
     { accountId: id, after: startOfLog, wanted },

@@ -9,6 +9,7 @@ function event(number: number): FeedEvent {
     accountId: "acc_1",
     type: "message.received",
     inboxId: "inb_1",
+    externalId: null,
     isAutomated: false,
     id,
     writtenBy: String(number),

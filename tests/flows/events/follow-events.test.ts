@@ -29,13 +29,20 @@ function feedOf(types: readonly FeedEvent["type"][], write: WriteEvents, floor: 
       inboxId: "inb_1",
       type,
       isAutomated,
+      externalId: null,
     })),
   );
   return { accountId: "acc_1", ring, written: writtenMemories(write, budget, () => 0)() };
 }
 
 function readerOf(types: readonly string[]): LogReader {
-  const wanted = { types, inboxIds: undefined, automated: undefined, include: [] } as LogReader["wanted"];
+  const wanted = {
+    types,
+    inboxIds: undefined,
+    externalIds: undefined,
+    automated: undefined,
+    include: [],
+  } as LogReader["wanted"];
   return { position: startOfLog, wanted, readBytes: 0, isOver: false };
 }
 

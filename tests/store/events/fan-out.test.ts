@@ -13,7 +13,7 @@ const at = new Date("2026-03-21T10:05:00.000Z");
 const deps = { now: () => at, newId: idMaker((length) => crypto.getRandomValues(new Uint8Array(length))) };
 
 /** Columns of an endpoint of the account `acc`; `whk_default` is its default endpoint. */
-type Subscription = Partial<Record<"event_types" | "inbox_ids" | "include", string>> & {
+type Subscription = Partial<Record<"event_types" | "inbox_ids" | "external_ids" | "include", string>> & {
   skip_automated?: boolean;
   disabled_at?: Date;
 };
@@ -28,6 +28,10 @@ for (const engine of enginesHere()) {
         db,
         sql`insert into accounts (id, name, plan, created_at) select id, id, 'free', ${at} from (values ('acc'), ('stranger')) a (id)`,
       );
+      await query(
+        db,
+        sql`insert into inboxes (id, account_id, username, external_id, created_at) values ('inb_1', 'acc', 'ada', 'user-7', ${at})`,
+      );
     });
     beforeEach(async () => {
       for (const table of ["outbox", "events", "endpoints"]) await query(db, sql`delete from ${sql.identifier(table)}`);
@@ -37,15 +41,16 @@ for (const engine of enginesHere()) {
       const {
         event_types = "{message.received}",
         inbox_ids = null,
+        external_ids = null,
         include = "{}",
         skip_automated = false,
       } = subscription;
       const disabledAt = subscription.disabled_at ?? null;
       await query(
         db,
-        sql`insert into endpoints (id, account_id, is_default, url, secret, created_at, event_types, inbox_ids, include, skip_automated, disabled_at)
+        sql`insert into endpoints (id, account_id, is_default, url, secret, created_at, event_types, inbox_ids, external_ids, include, skip_automated, disabled_at)
             values (${id}, ${accountId}, ${id === "whk_default"}, 'https://a.example', 'whsec_', ${at}, ${event_types}::text[],
-              ${inbox_ids}::text[], ${include}::text[], ${skip_automated}::boolean, ${disabledAt}::timestamptz)`,
+              ${inbox_ids}::text[], ${external_ids}::text[], ${include}::text[], ${skip_automated}::boolean, ${disabledAt}::timestamptz)`,
       );
     }
 
@@ -66,6 +71,17 @@ for (const engine of enginesHere()) {
       inboxId: null,
       type: "webhook.disabled",
       data: { webhookId: "whk_2", url: "https://example.com", reason: "gone" },
+    };
+
+    const deleted: NewEvent = {
+      ...about,
+      inboxId: "inb_gone",
+      type: "inbox.deleted",
+      data: {
+        address: "eve@inbox.localhost",
+        externalId: "user-7",
+        createdAt: at.toISOString(),
+      },
     };
 
     async function tell(event: NewEvent = received): Promise<boolean> {
@@ -103,6 +119,36 @@ for (const engine of enginesHere()) {
         "an event without an inbox, for an endpoint that names some",
         "whk_1",
         { event_types: all, inbox_ids: "{inb_1}" },
+        disabled,
+        undefined,
+      ],
+      ["an inbox of a tenant that it names", "whk_1", { external_ids: "{user-8,user-7}" }, received, "delivered"],
+      ["an inbox of a tenant that it does not name", "whk_1", { external_ids: "{user-8}" }, received, undefined],
+      [
+        "its inbox, but of another tenant",
+        "whk_1",
+        { inbox_ids: "{inb_1}", external_ids: "{user-8}" },
+        received,
+        undefined,
+      ],
+      [
+        "its tenant, but another inbox",
+        "whk_1",
+        { inbox_ids: "{inb_2}", external_ids: "{user-7}" },
+        received,
+        undefined,
+      ],
+      [
+        "an inbox that is gone, of its tenant",
+        "whk_1",
+        { event_types: all, external_ids: "{user-7}" },
+        deleted,
+        "delivered",
+      ],
+      [
+        "an event without an inbox, for an endpoint of a tenant",
+        "whk_1",
+        { event_types: all, external_ids: "{user-7}" },
         disabled,
         undefined,
       ],

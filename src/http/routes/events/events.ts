@@ -94,7 +94,7 @@ const EventPage = named(
       last: Type.Optional(
         nullable(Type.String({ examples: [examples.eventId] }), {
           description:
-            "With `types`, `automated` or several inboxes: the last event that was read, to be passed as `after`, or with `order=desc` as `before`; null if there was none",
+            "With `types`, `automated`, `external_id` or several inboxes: the last event that was read, to be passed as `after`, or with `order=desc` as `before`; null if there was none",
         }),
       ),
     },
@@ -142,7 +142,10 @@ export function events(deps: EventDeps) {
         const from = await askedDirection(deps, account.id, query);
         // Without filters every event matches, so the call reads until the page is full.
         const isNarrowed =
-          query.types !== undefined || query.automated !== undefined || (subscription.inboxIds?.length ?? 0) > 1;
+          query.types !== undefined ||
+          query.automated !== undefined ||
+          query.external_id !== undefined ||
+          (subscription.inboxIds?.length ?? 0) > 1;
         const lookAt = isNarrowed ? mostRead : undefined;
         const page = { ...subscription, accountId: account.id, from, limit: query.limit, lookAt };
         const { events, hasMore, last } = await pageEvents({ ...deps, db: db.api }, page, include);
@@ -151,7 +154,7 @@ export function events(deps: EventDeps) {
       operation({
         summary: "List events",
         description:
-          "In the order in which they were written. No event ever appears before one that you have seen: pass the last `event_id` as `after` to get new ones. Each has the fields of a delivery, with newly signed URLs, except `delivered_at` and `attempt`; the list of its deliveries has the attempts. A page ends early at about 8 MiB. With `types`, `automated` or several inboxes one call reads at most 10,000 events: it may return fewer than `limit`, or none, although `hasMore` is true. Pass `last` as `after` to continue. `order=desc` begins with the newest events, and `before` continues it in the same way.",
+          "In the order in which they were written. No event ever appears before one that you have seen: pass the last `event_id` as `after` to get new ones. Each has the fields of a delivery, with newly signed URLs, except `delivered_at` and `attempt`; the list of its deliveries has the attempts. A page ends early at about 8 MiB. With `types`, `automated`, `external_id` or several inboxes one call reads at most 10,000 events: it may return fewer than `limit`, or none, although `hasMore` is true. Pass `last` as `after` to continue. `order=desc` begins with the newest events, and `before` continues it in the same way.",
         query: EventQuery,
         answers: { 200: EventPage },
         refuses: ["not_found"],

@@ -11,6 +11,7 @@ const inboxIds = Type.Optional(nullable(Type.Array(text({ max: 100 }), { maxItem
 const Subscribe = Type.Object({
   type: oneOf(["subscribe"]),
   inbox_ids: inboxIds,
+  external_ids: Type.Optional(nullable(Type.Array(text({ min: 1, max: 255 }), { minItems: 1, maxItems: 100 }))),
   event_types: Type.Optional(nullable(Type.Array(text({ max: 100 }), { maxItems: 100 }))),
   include: Type.Optional(Type.Array(oneOf(includeWords), { maxItems: 10 })),
   automated: Type.Optional(nullable(Type.Boolean())),

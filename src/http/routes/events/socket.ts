@@ -143,12 +143,13 @@ interface SubscribedSocket {
 /** The subscription of one client, and its stream of events. Several `subscribe` messages add up. */
 function subscriptions(deps: SocketDeps, account: Account, { socketNow, cutOff }: SubscribedSocket) {
   let stream: EventStream | undefined;
-  let wanted: Wanted = { types: [], inboxIds: [], automated: undefined, include: [] };
+  let wanted: Wanted = { types: [], inboxIds: [], externalIds: undefined, automated: undefined, include: [] };
 
   function answer(type: "subscribed" | "unsubscribed"): void {
     sendJson(socketNow(), {
       type,
       inbox_ids: wanted.inboxIds ?? null,
+      external_ids: wanted.externalIds ?? null,
       event_types: wanted.types.includes(everyEvent) ? null : wanted.types,
       last_event_id: stream === undefined ? null : positionName(stream.position),
     });
@@ -174,6 +175,12 @@ function subscriptions(deps: SocketDeps, account: Account, { socketNow, cutOff }
         throw new Refusal("validation_error", 'Cannot subscribe: "last_event_id" belongs to the first subscription');
       }
       const asked = await wantedBy(deps, account, message);
+      if (wanted.types.length > 0 && (asked.externalIds === undefined) !== (wanted.externalIds === undefined)) {
+        throw new Refusal(
+          "validation_error",
+          'Cannot subscribe: "external_ids" belongs to all subscriptions or to none',
+        );
+      }
       const next = merged(wanted, asked, message.automated !== undefined);
       if (stream === undefined) {
         const begun = await begin(after, next);
@@ -191,7 +198,13 @@ function subscriptions(deps: SocketDeps, account: Account, { socketNow, cutOff }
         throw new Refusal("validation_error", "Cannot unsubscribe from single inboxes: all are subscribed to");
       }
       const left = wanted.inboxIds?.filter((id) => ids?.includes(id) === false) ?? [];
-      wanted = { ...wanted, inboxIds: left, types: left.length === 0 ? [] : wanted.types };
+      const isOver = left.length === 0;
+      wanted = {
+        ...wanted,
+        inboxIds: left,
+        externalIds: isOver ? undefined : wanted.externalIds,
+        types: isOver ? [] : wanted.types,
+      };
       stream?.change(wanted);
       answer("unsubscribed");
       stream?.pump();
@@ -222,6 +235,7 @@ async function wantedBy(deps: SocketDeps, account: Account, asked: SubscribeMess
   return {
     types: asked.event_types === null ? [everyEvent] : (asked.event_types ?? defaultEventTypes),
     inboxIds: reachedInboxes(account, named && [...new Set(named)]),
+    externalIds: asked.external_ids ?? undefined,
     automated: asked.automated ?? undefined,
     include: inOrder(asked.include ?? []),
   };
@@ -236,6 +250,7 @@ function merged(before: Wanted, more: Wanted, setsAutomated: boolean): Wanted {
       more.inboxIds === undefined || (before.inboxIds === undefined && !wasNothing)
         ? undefined
         : [...new Set([...(before.inboxIds ?? []), ...more.inboxIds])],
+    externalIds: more.externalIds && [...new Set([...(before.externalIds ?? []), ...more.externalIds])],
     automated: setsAutomated ? more.automated : before.automated,
     include: inOrder([...before.include, ...more.include]),
   };

@@ -10,8 +10,8 @@ import { oneOf, text } from "../../shell/models.ts";
 import { parameter, wrongParameter } from "../../shell/parameters.ts";
 import { ownedInbox } from "../account/inboxes.ts";
 
-/** A query may name at most this many inboxes. */
-const mostInboxes = 100;
+/** A query may name at most this many inboxes, or `externalId`s. */
+const mostNamed = 100;
 
 /** The query parameters of a subscription, for the log and for streams. */
 export const subscriptionQuery = {
@@ -26,8 +26,18 @@ export const subscriptionQuery = {
     "inboxId",
     Type.Optional(
       text({
-        description: `Only events of these inboxes: a comma list, at most ${mostInboxes}`,
+        description: `Only events of these inboxes: a comma list, at most ${mostNamed}`,
         examples: [examples.inboxId],
+      }),
+    ),
+  ),
+  external_id: alsoNamed(
+    "externalId",
+    Type.Optional(
+      text({
+        min: 1,
+        description: `Only events of inboxes with one of these \`externalId\`s, for example those of a tenant, also of inboxes that are created later: a comma list, at most ${mostNamed}`,
+        examples: [examples.externalId],
       }),
     ),
   ),
@@ -50,6 +60,7 @@ export const subscriptionQuery = {
 export interface SubscriptionWords {
   types?: string;
   inbox_id?: string;
+  external_id?: string;
   automated?: "true" | "false";
   include?: string;
 }
@@ -64,12 +75,13 @@ export interface AskedSubscription extends Subscription {
 export async function askedSubscription(
   deps: Deps,
   account: Account,
-  { types, inbox_id, automated, include }: SubscriptionWords,
+  { types, inbox_id, external_id, automated, include }: SubscriptionWords,
 ): Promise<AskedSubscription> {
   const named = inbox_id === undefined ? undefined : await ownedInboxes(deps, account.id, inbox_id);
   return {
     types: types === undefined ? defaultEventTypes : wordsOf(types),
     inboxIds: reachedInboxes(account, named),
+    externalIds: external_id === undefined ? undefined : namedIn("external_id", external_id),
     automated: automated === undefined ? undefined : automated === "true",
     include: includedBy(include),
   };
@@ -81,10 +93,14 @@ export function includedBy(include: string | undefined): IncludeWord[] {
 }
 
 async function ownedInboxes(deps: Deps, accountId: string, list: string): Promise<string[]> {
-  const ids = [...new Set(wordsOf(list))];
-  if (ids.length > mostInboxes)
-    throw wrongParameter("inbox_id", `must name at most ${mostInboxes} inboxes`, "list events");
+  const ids = namedIn("inbox_id", list);
   return Promise.all(ids.map(async (id) => (await ownedInbox(deps, accountId, id)).id));
+}
+
+function namedIn(parameterName: string, list: string): string[] {
+  const names = [...new Set(wordsOf(list))];
+  if (names.length <= mostNamed) return names;
+  throw wrongParameter(parameterName, `must name at most ${mostNamed}`, "list events");
 }
 
 function wordsOf(list: string): string[] {

@@ -137,6 +137,11 @@ export const lastDelivery = nullable(LastDelivery, aboutLast);
 /** The field `lastDelivery` in an answer that usually shows a new endpoint: its example is null. */
 export const lastDeliveryOfNew = nullable(LastDelivery, { ...aboutLast, examples: [null] });
 
+const externalIds = nullable(Type.Array(Type.String({ examples: [examples.externalId] })), {
+  description: "Only events of inboxes with one of these `externalId`s; null: of all",
+  examples: [null],
+});
+
 const headerNames = Type.Array(Type.String({ examples: ["X-Gateway-Key"] }), {
   description: "Names of the header fields that are sent with each delivery. Their values are never shown",
   examples: [["X-Gateway-Key"]],
@@ -146,13 +151,19 @@ const aboutEndpoint = { description: "A webhook endpoint: where events of an acc
 
 export const WebhookEndpoint = named(
   "WebhookEndpoint",
-  Type.Object({ ...endpointFields, lastDelivery, headers: headerNames }, aboutEndpoint),
+  Type.Object({ ...endpointFields, lastDelivery, headers: headerNames, externalIds }, aboutEndpoint),
 );
 
 export const CreatedWebhookEndpoint = named(
   "CreatedWebhookEndpoint",
   Type.Object(
-    { ...endpointFields, secret: Type.Optional(webhookSecret), lastDelivery: lastDeliveryOfNew, headers: headerNames },
+    {
+      ...endpointFields,
+      secret: Type.Optional(webhookSecret),
+      lastDelivery: lastDeliveryOfNew,
+      headers: headerNames,
+      externalIds,
+    },
     { description: "The endpoint, and its secret if it was created just now" },
   ),
 );
@@ -197,6 +208,14 @@ const wanted = {
       maxItems: 50,
       description: "Groups of fields that its `message` gets in addition to the usual ones",
       examples: [["extracted"]],
+    }),
+  ),
+  externalIds: Type.Optional(
+    nullable(Type.Array(text({ min: 1, max: 255 }), { minItems: 1, maxItems: 100 }), {
+      description:
+        "Only events of inboxes with one of these `externalId`s, for example those of a tenant, also of inboxes that are created later. With `inboxIds`, both must hold; null: all",
+      error: "must be null or an array of 1 to 100 external ids",
+      examples: [[examples.externalId]],
     }),
   ),
   headers: Type.Optional(

@@ -70,8 +70,8 @@ function collection(deps: WebhooksDeps) {
         set.status = 201;
         set.headers.location = `/v1/webhooks/${endpoint.id}`;
         if (secret === undefined) set.headers["idempotent-replayed"] = "true";
-        const { lastDelivery, headers, ...shown } = toEndpoint(endpoint);
-        return { ...shown, ...(secret !== undefined && { secret }), lastDelivery, headers };
+        const { lastDelivery, headers, externalIds, ...shown } = toEndpoint(endpoint);
+        return { ...shown, ...(secret !== undefined && { secret }), lastDelivery, headers, externalIds };
       },
       operation({
         summary: "Create webhook endpoint",
@@ -247,5 +247,6 @@ function toEndpoint(endpoint: TriedEndpoint) {
     failingSince: endpoint.failingSince?.toISOString() ?? null,
     lastDelivery: shownLastDelivery(endpoint.lastDelivery),
     headers: endpoint.headers.map(({ name }) => name),
+    externalIds: endpoint.externalIds,
   };
 }

@@ -76,6 +76,31 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
     expect([toHerself.status, lost.status]).toEqual(["sent", "failed"]);
   });
 
+  test("has for a tenant the events of its inboxes alone, also of a deleted one", async () => {
+    const [one, other, gone] = [
+      await made("tenant-one", "t-1"),
+      await made("tenant-other", "t-2"),
+      await made("tenant-gone", "t-1"),
+    ];
+    for (const inbox of [one, other, gone])
+      await world().deliver(mailOf({ subject: inbox.address.split("@")[0] ?? "" }), inbox.address);
+    await world().api(`/v1/inboxes/${gone.id}`, { method: "DELETE", apiKey });
+    const subjects = ({ data }: { data: Told[] }) => data.map(({ message }) => message?.subject);
+    const theirs = await asked("?external_id=t-1");
+    expect(subjects(theirs)).toEqual(["tenant-one"]);
+    expect(theirs.last).toStartWith("evt_");
+    expect(subjects(await asked("?external_id=t-1,t-2"))).toEqual(["tenant-one", "tenant-other"]);
+    expect(subjects(await asked(`?external_id=t-1&inbox_id=${other.id}`))).toEqual([]);
+    const all = await asked("?external_id=t-1&types=*");
+    expect(all.data.every(({ external_id }) => external_id === "t-1")).toBe(true);
+    expect(typesOf(all)).toEqual(["inbox.created", "inbox.created", "message.received", "inbox.deleted"]);
+    const backwards = await asked("?external_id=t-1&types=*&order=desc");
+    expect(typesOf(backwards)).toEqual(typesOf(all).toReversed());
+    expect(subjects(await asked("?external_id=t-3&types=*"))).toEqual([]);
+    const many = Array.from({ length: 101 }, (_, index) => `t-${index}`).join();
+    expect((await world().api(`/v1/events?external_id=${many}`, { apiKey })).status).toBe(400);
+  });
+
   test("has the fields of the contract, with the state at that time", async () => {
     const eve = await made("log-eve");
     const taken = await sent(eve, eve.address);

@@ -73,6 +73,7 @@ describe("A socket", () => {
     expect(await client.answer("subscribed")).toEqual({
       type: "subscribed",
       inbox_ids: null,
+      external_ids: null,
       event_types: ["message.received"],
       last_event_id: expect.stringMatching(/^evt_/),
     });
@@ -101,6 +102,29 @@ describe("A socket", () => {
     expect(await client.answer("unsubscribed")).toMatchObject({ inbox_ids: [], event_types: [] });
     client.say({ type: "subscribe", event_types: ["*"] });
     expect(await client.answer("subscribed")).toMatchObject({ inbox_ids: null, event_types: null });
+  });
+
+  test("sends the events of tenants, which add up, and are in all subscriptions or in none", async () => {
+    const made = async (externalId: string): Promise<WorldInbox> =>
+      (await world.api("/v1/inboxes", { method: "POST", body: { externalId } })).body;
+    const [one, two] = [await made("socket-1"), await made("socket-2")];
+    const client = await connect();
+    client.say({ type: "subscribe", external_ids: ["socket-1"] });
+    expect(await client.answer("subscribed")).toMatchObject({ inbox_ids: null, external_ids: ["socket-1"] });
+    await mail(two, "before");
+    await mail(one, "first");
+    await client.events(1);
+    client.say({ type: "subscribe" });
+    expect(await client.answer("error")).toMatchObject({ code: "validation_error" });
+    client.say({ type: "subscribe", external_ids: ["socket-2", "socket-1"] });
+    expect(await client.answer("subscribed")).toMatchObject({ external_ids: ["socket-1", "socket-2"] });
+    await mail(ada, "of no tenant");
+    await mail(two, "second");
+    expect(subjects(await client.events(2))).toEqual(["first", "second"]);
+    client.say({ type: "unsubscribe" });
+    expect(await client.answer("unsubscribed")).toMatchObject({ inbox_ids: [], external_ids: null, event_types: [] });
+    client.say({ type: "subscribe" });
+    expect(await client.answer("subscribed")).toMatchObject({ inbox_ids: null, external_ids: null });
   });
 
   test("sends all events after a given one, however many", async () => {

@@ -63,6 +63,22 @@ describe("A stream of events", () => {
     ]);
   });
 
+  test("of a tenant sends the events of its inboxes, from the log and live, also of one that is created later", async () => {
+    const made = async (username: string, externalId: string): Promise<WorldInbox> =>
+      (await world.api("/v1/inboxes", { method: "POST", body: { username, externalId } })).body;
+    const first = await made("tenant-first", "tenant-1");
+    await mail(first, "of the first");
+    await mail(bob, "of nobody's");
+    const client = await stream("?external_id=tenant-1,tenant-2&after=start");
+    await client.frame((frame) => frame.data?.includes("of the first") === true);
+    const later = await made("tenant-later", "tenant-2");
+    await mail(bob, "of nobody's, again");
+    await mail(later, "of the later");
+    await client.frame((frame) => frame.data?.includes("of the later") === true);
+    const told = client.frames.filter(({ event }) => event === "message.received");
+    expect(told.map(({ data }) => JSON.parse(data ?? "").message.subject)).toEqual(["of the first", "of the later"]);
+  });
+
   test("sends the same payload as the first attempt of a webhook", async () => {
     const client = await stream();
     await mail(ada, "as a webhook");

@@ -73,8 +73,9 @@ for (const engine of enginesHere()) {
         failingSince: null,
         lastDelivery: null,
         headers: [],
+        externalIds: null,
       });
-      expect(Object.keys(body).slice(-3)).toEqual(["secret", "lastDelivery", "headers"]);
+      expect(Object.keys(body).slice(-4)).toEqual(["secret", "lastDelivery", "headers", "externalIds"]);
       expect(await list(id)).toEqual([shown]);
       expect((await door.ask(id, "GET", `/v1/webhooks/${shown.id}`)).body).toEqual(shown);
 
@@ -114,6 +115,8 @@ for (const engine of enginesHere()) {
       [{ url, eventTypes: ["message.eaten"] }, 400, "validation_error"],
       [{ url, eventTypes: [] }, 400, "validation_error"],
       [{ url, inboxIds: [] }, 400, "validation_error"],
+      [{ url, externalIds: [] }, 400, "validation_error"],
+      [{ url, externalIds: ["x".repeat(256)] }, 400, "validation_error"],
       [{ url, include: ["soul"] }, 400, "validation_error"],
       [{ url, description: "x".repeat(201) }, 400, "validation_error"],
       [{ url, disabled: true }, 400, "validation_error"],
@@ -185,6 +188,27 @@ for (const engine of enginesHere()) {
       expect((await door.ask(id, "POST", `/v1/webhooks/${made.id}/rotate-secret`)).status).toBe(200);
       await door.ask(id, "PUT", "/v1/webhook", { url });
       expect(await list(id)).toMatchObject([{ id: made.id, isDefault: true }]);
+    });
+
+    test("of a tenant get the events of its inboxes, also of those that are created later", async () => {
+      const { id } = await begin();
+      const [theirs, others] = [await receiver(), await receiver()];
+      const made = await create(id, { url: theirs.url, externalIds: ["user-7", "user-8", "user-7"] });
+      await create(id, { url: others.url, externalIds: ["user-9"] });
+      expect(made.externalIds).toEqual(["user-7", "user-8"]);
+      await door.start();
+      // The inboxes of the door have the external id user-7.
+      const later = await door.newInbox(id);
+      await door.receive(later);
+      expect(told(await theirs.request(1))).toMatchObject({ inbox_id: later.id, external_id: "user-7" });
+      const path = `/v1/webhooks/${made.id}`;
+      expect((await door.ask(id, "PATCH", path, { externalIds: ["user-9"] })).body.externalIds).toEqual(["user-9"]);
+      await door.receive(later);
+      expect((await door.ask(id, "PATCH", path, { externalIds: null })).body.externalIds).toBe(null);
+      await door.receive(later);
+      const last = (await door.events(later.id)).at(-1);
+      expect(told(await theirs.request(2)).event_id).toBe(last?.id);
+      expect(others.requests).toHaveLength(0);
     });
 
     test("get their own header fields with each delivery and test, and show only the names", async () => {
