@@ -19,6 +19,7 @@ import { account } from "../http/routes/account/account.ts";
 import { inboxes } from "../http/routes/account/inboxes.ts";
 import { stats } from "../http/routes/account/stats.ts";
 import { tokens } from "../http/routes/account/tokens.ts";
+import { usage } from "../http/routes/account/usage.ts";
 import { eventKinds } from "../http/routes/events/event-shapes.ts";
 import { events } from "../http/routes/events/events.ts";
 import { socketRoute, socketSession } from "../http/routes/events/socket.ts";
@@ -194,6 +195,7 @@ async function appOf(
         socketRoute(),
         account({ ...deps, outbound: config.outbound.kind }),
         stats(deps),
+        usage(deps),
         ...suppressions({ ...deps, bounceSuppressionDays: config.bounceSuppressionDays }),
         tokens({ ...deps, tokens: accessTokens }),
         webhook(receivers),

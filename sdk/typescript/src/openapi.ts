@@ -804,6 +804,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get usage
+         * @description Counts the mail of all inboxes by day, of those that are not deleted. A token for one inbox counts that inbox.
+         */
+        get: operations["getUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tokens": {
         parameters: {
             query?: never;
@@ -4487,6 +4507,56 @@ export interface components {
              * @example 2026-03-21T10:05:00.000Z
              */
             expiresAt: string;
+        };
+        /** @description The mail of an account by day */
+        Usage: {
+            /**
+             * @description The first day (UTC)
+             * @example 2026-03-20
+             */
+            from: string;
+            /**
+             * @description The last day (UTC)
+             * @example 2026-03-21
+             */
+            to: string;
+            /**
+             * Format: date-time
+             * @description Mail up to this instant is counted
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            countedUntil: string;
+            /** @description The sums of all days */
+            totals: {
+                /**
+                 * @description How many mails were received
+                 * @example 12
+                 */
+                received: number;
+                /**
+                 * @description How many mails were accepted for sending
+                 * @example 3
+                 */
+                sent: number;
+            };
+            /** @description Each day, oldest first, also days without mail */
+            data: {
+                /**
+                 * @description The day (UTC)
+                 * @example 2026-03-21
+                 */
+                day: string;
+                /**
+                 * @description How many mails were received
+                 * @example 12
+                 */
+                received: number;
+                /**
+                 * @description How many mails were accepted for sending
+                 * @example 3
+                 */
+                sent: number;
+            }[];
         };
         /** @description The result of a wait */
         WaitAnswer: {
@@ -12264,6 +12334,141 @@ export interface operations {
             };
             /** @description `forbidden`: a token may only read inboxes, mail and events */
             403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getUsage: {
+        parameters: {
+            query?: {
+                /** @description The first day (UTC). Without it: 29 days before `to` */
+                from?: string;
+                /** @description The last day (UTC), at most 366 days in all. Without it: today */
+                to?: string;
+                /** @description Only mail of this inbox. Also accepted as `inboxId` */
+                inbox_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The mail of an account by day */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "from": "2026-03-20",
+                     *       "to": "2026-03-21",
+                     *       "countedUntil": "2026-03-21T10:05:00.000Z",
+                     *       "totals": {
+                     *         "received": 12,
+                     *         "sent": 3
+                     *       },
+                     *       "data": [
+                     *         {
+                     *           "day": "2026-03-21",
+                     *           "received": 12,
+                     *           "sent": 3
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Usage"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;

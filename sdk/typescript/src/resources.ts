@@ -317,11 +317,14 @@ export interface Account {
   get(options?: CallOptions): Promise<Schemas["Account"]>;
   /** Its mail by minute, the time of its deliveries, and its outbox. */
   stats(query?: QueryAt<"/v1/stats">, options?: CallOptions): Promise<Schemas["Stats"]>;
+  /** Its mail by day. */
+  usage(query?: QueryAt<"/v1/usage">, options?: CallOptions): Promise<Schemas["Usage"]>;
 }
 
 export const account = (request: Requester): Account => ({
   get: (options) => request("GET", "/v1/account", { ...options }),
   stats: (query = {}, options) => request("GET", "/v1/stats", { query, ...options }),
+  usage: (query = {}, options) => request("GET", "/v1/usage", { query, ...options }),
 });
 
 export interface Tokens {

@@ -7,6 +7,8 @@ const cases = [
   ["GET", "/v1/events/stream", "all"],
   ["GET", "/v1/ws", "all"],
   ["GET", "/v1/account", "all"],
+  ["GET", "/v1/usage", "all"],
+  ["GET", "/v1/stats", "forbidden"],
   ["GET", "/v1/inboxes/inb_1", { resource: "inbox", id: "inb_1" }],
   ["GET", "/v1/inboxes/inb_1/messages", { resource: "inbox", id: "inb_1" }],
   ["GET", "/v1/inboxes/inb_1/wait", { resource: "inbox", id: "inb_1" }],

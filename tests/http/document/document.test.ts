@@ -83,6 +83,7 @@ describe("The document of the service", () => {
       "Suppressions: deleteSuppression",
       "Account: getAccount",
       "Account: getStats",
+      "Account: getUsage",
       "Tokens: createToken",
       "Relay: takeRelayNotices",
       "Health: readDocumentation",

@@ -59,6 +59,7 @@ const calls: Readonly<Record<string, ClientCall>> = {
   deleteSuppression: { name: "suppressions.delete" },
   getAccount: { name: "account.get" },
   getStats: { name: "account.stats", takes: "query" },
+  getUsage: { name: "account.usage", takes: "query" },
   createToken: { name: "tokens.create", takes: "body" },
 };
 
