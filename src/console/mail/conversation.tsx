@@ -1,9 +1,10 @@
-import { useEffect, useState } from "preact/hooks";
+import type { RefObject } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { go, href } from "../address.ts";
 import { inboxd, isNotFound, type Schemas } from "../api.ts";
 import { formatCount } from "../format.ts";
 import { useKeys } from "../frame/keyboard.ts";
-import { useEvents } from "../live.ts";
+import { useReloadOn } from "../live.ts";
 import { Empty } from "../parts/empty.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { LoadState } from "../parts/load-state.tsx";
@@ -21,10 +22,17 @@ interface ConversationProps {
 }
 
 const perPage = 50;
+/** Each message has its codes, its links and its text without quotes. */
+const include = "extracted";
 
-/** A thread, with its last message open and the earlier ones collapsed. */
+/**
+ * A thread. It opens at its first unread message, or else at its last one; the earlier ones are collapsed, and many of them are folded into one
+ * line.
+ */
 export function Conversation({ threadId, onFound }: ConversationProps) {
   const [pages, setPages] = useState(1);
+  const [isUnfolded, setIsUnfolded] = useState(false);
+  const list = useRef<HTMLOListElement>(null);
   const thread = useLoaded(() => lastMessages(threadId, pages * perPage), [threadId, pages]);
   const messages = thread.value?.data ?? [];
   const last = messages.at(-1);
@@ -32,9 +40,11 @@ export function Conversation({ threadId, onFound }: ConversationProps) {
   useEffect(() => {
     if (last !== undefined) onFound(last.inboxId);
   }, [last?.inboxId]);
-  useEvents((event) => {
-    if ("thread_id" in event && event.thread_id === threadId) thread.reload();
-  });
+  useReloadOn((_, event) => "thread_id" in event && event.thread_id === threadId, thread.reload, { waitMs: 100 });
+  /** Kept while the thread is open: what is marked or arrives meanwhile does not move it. */
+  const start = useRef<Start | undefined>(undefined);
+  if (thread.value !== undefined) start.current ??= startOf(thread.value);
+  useKeptAtTop(list, thread.value !== undefined);
   const isRead = thread.value !== undefined && isReadNow({ ...thread.value, id: threadId });
   const toggleRead = () => {
     if (thread.value !== undefined && may("mark")) void mark(threadId, !isRead, last?.id);
@@ -57,6 +67,9 @@ export function Conversation({ threadId, onFound }: ConversationProps) {
   }
   if (thread.value === undefined) return <LoadState of={thread} lines={6} />;
   const { subject, total } = thread.value;
+  const startIndex = messages.findIndex(({ id }) => id === start.current?.id);
+  /** The messages between the first one and the one before the start. */
+  const folded = isUnfolded || startIndex - 2 < fewestFolded ? 0 : startIndex - 2;
   return (
     <article class="conversation">
       <header class="conversation-head">
@@ -78,29 +91,87 @@ export function Conversation({ threadId, onFound }: ConversationProps) {
       </header>
       <LoadState of={thread} />
       {total > messages.length && (
-        <button type="button" class="earlier" onClick={() => setPages(pages + 1)}>
+        <button
+          type="button"
+          class="earlier"
+          onClick={() => {
+            setPages(pages + 1);
+            setIsUnfolded(true);
+          }}
+        >
           Show {Math.min(perPage, total - messages.length)} of {formatCount(total - messages.length, "earlier message")}
         </button>
       )}
-      <ol class="messages">
-        {messages.map((message, index) => (
-          <li key={message.id}>
-            <MessageView message={message} isLast={index === messages.length - 1} />
-          </li>
-        ))}
+      <ol class="messages" ref={list}>
+        {messages.map((message, index) => {
+          if (index > 1 && index <= folded) return null;
+          if (index === 1 && folded > 0) {
+            return (
+              <li key="folded">
+                <button type="button" class="earlier" onClick={() => setIsUnfolded(true)}>
+                  Show {formatCount(folded, "message")} in between
+                </button>
+              </li>
+            );
+          }
+          const isOpen = message === last || (start.current?.open.has(message.id) ?? false);
+          return (
+            <li key={message.id} data-start={index > 0 && index === startIndex ? "" : undefined}>
+              <MessageView message={message} isOpenAtFirst={isOpen} />
+            </li>
+          );
+        })}
       </ol>
       {may("send") && last && <QuickReply threadId={threadId} messages={messages} onSent={thread.reload} />}
     </article>
   );
 }
 
+const fewestFolded = 3;
+/** The unread messages that are open at first. Each is a frame with a request of its own. */
+const mostOpen = 5;
+
+interface Start {
+  /** The id of the message at which the thread opens. */
+  id: string | undefined;
+  /** The ids of the messages that are open at first. */
+  open: ReadonlySet<string>;
+}
+
+/** The service keeps one flag for a thread: unread are then the messages that came since the last answer. */
+function startOf({ data, isRead }: Schemas["ThreadMessages"]): Start {
+  const answered = data.findLastIndex(({ direction, status }) => direction === "outbound" && status !== "failed");
+  const unread = isRead ? [] : data.slice(answered + 1).filter(({ direction }) => direction === "inbound");
+  const shown = unread.length === 0 ? data.slice(-1) : unread.slice(0, mostOpen);
+  return { id: shown[0]?.id, open: new Set(shown.map(({ id }) => id)) };
+}
+
+/** Keeps the message of the start at the top while the mails are measured, until the user does something. */
+function useKeptAtTop(list: RefObject<HTMLOListElement | null>, isLoaded: boolean): void {
+  useLayoutEffect(() => {
+    const first = list.current?.querySelector("[data-start]");
+    if (!list.current || !first) return undefined;
+    const observer = new ResizeObserver(() => first.scrollIntoView());
+    observer.observe(list.current);
+    const end = () => observer.disconnect();
+    for (const type of acts) addEventListener(type, end, { once: true, passive: true });
+    return () => {
+      end();
+      for (const type of acts) removeEventListener(type, end);
+    };
+  }, [isLoaded]);
+}
+
+const acts = ["wheel", "pointerdown", "keydown"] as const;
+
 /** The last `max` messages of a thread. */
 async function lastMessages(threadId: string, max: number): Promise<AsOf<Schemas["ThreadMessages"]>> {
   const asOf = nextStep();
-  const begun = await inboxd.threads.messages(threadId, { limit: perPage }).page();
+  const begun = await inboxd.threads.messages(threadId, { limit: perPage, include }).page();
   if (begun.total <= perPage) return { ...begun, asOf };
   const first = Math.max(0, begun.total - max);
   const data: Schemas["ListedMessage"][] = [];
-  for await (const message of inboxd.threads.messages(threadId, { limit: perPage, offset: first })) data.push(message);
+  const rest = inboxd.threads.messages(threadId, { limit: perPage, offset: first, include });
+  for await (const message of rest) data.push(message);
   return { ...begun, data, asOf };
 }

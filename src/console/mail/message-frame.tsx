@@ -1,6 +1,15 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { apiHref } from "../address.ts";
 import type { Schemas } from "../api.ts";
+
+interface MessageFrameProps {
+  message: Schemas["ListedMessage"];
+  /** Whether only what is new in the mail is shown. */
+  hidesQuotes: boolean;
+  /** Buttons below the mail. */
+  children: ComponentChildren;
+}
 
 /** The height until the mail is measured: about that of a short mail. */
 const firstHeight = 120;
@@ -12,7 +21,7 @@ const maxHeight = 20_000;
  * request, and its links open new tabs. `allow-same-origin` is needed to measure it. Never add `allow-scripts`: with
  * both, scripts of the mail could act as this page.
  */
-export function MessageFrame({ message }: { message: Schemas["ListedMessage"] }) {
+export function MessageFrame({ message, hidesQuotes, children }: MessageFrameProps) {
   const frame = useRef<HTMLIFrameElement>(null);
   const [height, setHeight] = useState(firstHeight);
   const [pictures, setPictures] = useState(0);
@@ -41,10 +50,16 @@ export function MessageFrame({ message }: { message: Schemas["ListedMessage"] })
     observer.current.observe(inside.documentElement);
   }
 
-  const page = apiHref(`v1/messages/${encodeURIComponent(message.id)}/html${isRemote ? "?images=remote" : ""}`);
+  const query = new URLSearchParams({
+    ...(isRemote && { images: "remote" }),
+    ...(hidesQuotes && { quotes: "hidden" }),
+  });
+  const page = apiHref(`v1/messages/${encodeURIComponent(message.id)}/html${query.size === 0 ? "" : `?${query}`}`);
+  // A mail of text has no colours of its own, so it has those of the page.
+  const isText = message.bodyHtml === null;
   return (
     <>
-      <div class={isDark ? "paper is-dark" : "paper"}>
+      <div class={isText ? "paper is-text" : isDark ? "paper is-dark" : "paper"}>
         <iframe
           ref={frame}
           src={page}
@@ -55,14 +70,17 @@ export function MessageFrame({ message }: { message: Schemas["ListedMessage"] })
         />
       </div>
       <div class="paper-tools">
+        {children}
         {pictures > 0 && !isRemote && (
           <button type="button" class="link" onClick={() => setIsRemote(true)}>
             Show remote images ({pictures})
           </button>
         )}
-        <button type="button" class="link" aria-pressed={isDark} onClick={() => setIsDark(!isDark)}>
-          {isDark ? "Show on white" : "Show on dark"}
-        </button>
+        {!isText && (
+          <button type="button" class="link" aria-pressed={isDark} onClick={() => setIsDark(!isDark)}>
+            {isDark ? "Show on white" : "Show on dark"}
+          </button>
+        )}
       </div>
     </>
   );

@@ -2,20 +2,28 @@ import { useState } from "preact/hooks";
 import { href } from "../address.ts";
 import type { Schemas } from "../api.ts";
 import { formatCount, formatSize } from "../format.ts";
+import { CopyButton } from "../parts/command.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { StatusTag } from "../parts/tag.tsx";
+import { StatusTag, Tag } from "../parts/tag.tsx";
 import { Time } from "../parts/time.tsx";
 import { may } from "../session.ts";
 import { MessageFrame } from "./message-frame.tsx";
 import { MessageSource } from "./message-source.tsx";
 
-type Face = "html" | "text" | "headers" | "raw";
+type Message = Schemas["ListedMessage"];
+type Face = "html" | "text" | "agent" | "headers" | "raw";
 
-const faceNames: Readonly<Record<Face, string>> = { html: "HTML", text: "Text", headers: "Headers", raw: "Raw" };
+const faceNames: Readonly<Record<Face, string>> = {
+  html: "HTML",
+  text: "Text",
+  agent: "What an agent sees",
+  headers: "Headers",
+  raw: "Raw",
+};
 
 /** One message of a thread, collapsed to a line or open. */
-export function MessageView({ message, isLast }: { message: Schemas["ListedMessage"]; isLast: boolean }) {
-  const [isOpen, setIsOpen] = useState(isLast);
+export function MessageView({ message, isOpenAtFirst }: { message: Message; isOpenAtFirst: boolean }) {
+  const [isOpen, setIsOpen] = useState(isOpenAtFirst);
   const { direction, fromName, fromAddr, cc } = message;
   const isOut = direction === "outbound";
   return (
@@ -30,7 +38,7 @@ export function MessageView({ message, isLast }: { message: Schemas["ListedMessa
             <span class="strong">{fromName ?? fromAddr}</span>
             {isOpen && fromName !== null && <span class="quiet-text"> {fromAddr}</span>}
           </span>
-          {!isOpen && <span class="message-preview">{message.bodyText.slice(0, 160)}</span>}
+          {!isOpen && <span class="message-preview">{(message.extractedText ?? message.bodyText).slice(0, 160)}</span>}
         </button>
         {isOut && (
           <a class="message-fate" href={href(`messages/${message.id}`)} title="Delivery status">
@@ -59,8 +67,15 @@ export function toOf({ to, toAddr }: Pick<Schemas["ListedMessage"], "to" | "toAd
   return to.length === 0 ? [toAddr] : to;
 }
 
-function MessageBody({ message }: { message: Schemas["ListedMessage"] }) {
+function MessageBody({ message }: { message: Message }) {
   const [face, setFace] = useState<Face>("html");
+  const [isWhole, setIsWhole] = useState(false);
+  const hidesQuotes = !isWhole && hasQuotes(message);
+  const fold = hasQuotes(message) && (
+    <button type="button" class="link" aria-expanded={isWhole} onClick={() => setIsWhole(!isWhole)}>
+      {isWhole ? "Hide" : "Show"} quotes and signature
+    </button>
+  );
   const faces = Object.keys(faceNames) as Face[];
   return (
     <>
@@ -88,11 +103,64 @@ function MessageBody({ message }: { message: Schemas["ListedMessage"] }) {
           </div>
         )}
       </div>
-      {face === "html" && <MessageFrame message={message} />}
-      {face === "text" && <pre class="message-text">{message.bodyText}</pre>}
+      {face === "html" && (
+        <MessageFrame message={message} hidesQuotes={hidesQuotes}>
+          {fold}
+        </MessageFrame>
+      )}
+      {face === "text" && (
+        <>
+          <pre class="message-text">{hidesQuotes ? message.extractedText : message.bodyText}</pre>
+          {fold && <div class="paper-tools">{fold}</div>}
+        </>
+      )}
+      {face === "agent" && <AgentView message={message} />}
       {(face === "headers" || face === "raw") && <MessageSource id={message.id} part={face} />}
       <AttachmentList attachments={message.attachments.filter(({ inline }) => !inline)} />
     </>
+  );
+}
+
+/** Whether the message repeats an earlier one, or has a signature, behind what is new in it. */
+function hasQuotes({ bodyText, bodyHtml, extractedText = bodyText, extractedHtml = bodyHtml }: Message): boolean {
+  return bodyHtml === null ? extractedText.trim() !== bodyText.trim() : extractedHtml !== bodyHtml;
+}
+
+/** What the API and the tools of MCP show of a message: what a program needs to act on it. */
+function AgentView({ message }: { message: Message }) {
+  const { direction, automated, codes = [], links = [], bodyText, extractedText = bodyText } = message;
+  return (
+    <dl class="facts agent">
+      {direction === "inbound" && (
+        <>
+          <dt>automated</dt>
+          <dd>{automated === null ? "no signs of a program" : `${automated.kind}: ${automated.reasons.join(", ")}`}</dd>
+          <dt>codes</dt>
+          <dd>
+            {codes.length === 0 && "none"}
+            {codes.map(({ code, domain }) => (
+              <div key={code}>
+                <code>{code}</code> {domain !== null && `for ${domain}`} <CopyButton text={code} what="Copy code" />
+              </div>
+            ))}
+          </dd>
+          <dt>links</dt>
+          <dd>
+            {links.length === 0 && "none"}
+            {links.map(({ url, text, kind, misleading }) => (
+              <div key={url}>
+                {misleading && <Tag tone="bad">misleading</Tag>} {kind !== null && <strong>{kind}</strong>} {text}{" "}
+                <code>{url}</code>
+              </div>
+            ))}
+          </dd>
+        </>
+      )}
+      <dt>new text</dt>
+      <dd>
+        <pre>{extractedText}</pre>
+      </dd>
+    </dl>
   );
 }
 

@@ -22,7 +22,7 @@ export function consoleScript(): string {
  */
 export function consoleStyle(): string {
   const folder = new URL("../../console/styles/", import.meta.url);
-  const files = ["tokens", "base", "controls", "frame", "parts", "charts", "screens", "mail"];
+  const files = ["tokens", "base", "controls", "frame", "parts", "charts", "screens", "mail", "print"];
   return files
     .map((name) => readFileSync(new URL(`${name}.css`, folder), "utf8"))
     .join("\n")
