@@ -12,17 +12,22 @@ export interface SdkProject extends Disposable {
   compiled(): Promise<string>;
 }
 
-/** A project that has installed the TypeScript client as it is published, and the named packages of this repository. */
-export function sdkProject(packages: readonly string[] = ["@types"]): SdkProject {
+/**
+ * A project that has installed the TypeScript client as it is published, the types of Node, and these packages of
+ * tests/foreign-tools.
+ */
+export function sdkProject(foreign: readonly string[] = []): SdkProject {
   const directory = mkdtempSync(join(tmpdir(), "ibx-sdk-project-"));
   const modules = join(directory, "node_modules");
   mkdirSync(join(modules, "inboxd"), { recursive: true });
   buildSdk(join(modules, "inboxd/dist"));
   cpSync(join(house, "sdk/typescript/package.json"), join(modules, "inboxd/package.json"));
-  for (const name of packages) {
+  const link = (from: string, name: string) => {
     mkdirSync(join(modules, name, ".."), { recursive: true });
-    symlinkSync(join(house, "node_modules", name), join(modules, name));
-  }
+    symlinkSync(join(house, from, name), join(modules, name));
+  };
+  for (const name of ["@types/node", "undici-types"]) link("node_modules", name);
+  for (const name of foreign) link("tests/foreign-tools/node_modules", name);
   writeFileSync(join(directory, "package.json"), '{"type":"module"}');
   return {
     directory,

@@ -8,10 +8,12 @@ import mcp from "../../../docs/mcp.md" with { type: "text" };
 import operations from "../../../docs/operations.md" with { type: "text" };
 import performance from "../../../docs/performance.md" with { type: "text" };
 import quickstart from "../../../docs/quickstart.md" with { type: "text" };
+import receivers from "../../../docs/receivers.md" with { type: "text" };
 import receiving from "../../../docs/receiving.md" with { type: "text" };
 import sdk from "../../../docs/sdk.md" with { type: "text" };
 import sending from "../../../docs/sending.md" with { type: "text" };
 import streams from "../../../docs/streams.md" with { type: "text" };
+import testing from "../../../docs/testing.md" with { type: "text" };
 import threads from "../../../docs/threads.md" with { type: "text" };
 import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 import { decisions } from "./decisions.ts";
@@ -52,6 +54,10 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
   ...inGroup("Agents", {
     agents: { about: "wait for a mail, and get its codes and links", text: agents },
     mcp: { about: "tools for language models: how to set them up, what they do, how mail is marked", text: mcp },
+  }),
+  ...inGroup("Tasks", {
+    testing: { about: "take the code of a sign-up mail in CI, with Playwright or the client", text: testing },
+    receivers: { about: "receive events in Next.js, Express, Hono and FastAPI", text: receivers },
   }),
   ...inGroup("Operation", {
     operations: {
