@@ -60,14 +60,14 @@ test.skipIf(Bun.which("curl") === null)(
         said += new TextDecoder().decode(value);
       }
     }
-    const mail = (id: string, subject: string, text: string) =>
+    const mail = (id: string, subject: string, text: string, to = "helper") =>
       world.deliver(
         `From: Jane <jane@example.com>\r\nSubject: ${subject}\r\nMessage-ID: <${id}@example.com>\r\n\r\n${text}\r\n`,
-        "helper@inbox.localhost",
+        `${to}@inbox.localhost`,
       );
 
-    const [address, place, wait, read, reply, mark, send, find] = commands;
-    expect(commands).toHaveLength(8);
+    const [address, place, wait, read, reply, mark, send, find, ...withCurl] = commands;
+    expect(commands).toHaveLength(13);
     expect(await paste(address ?? "")).toMatchObject({
       code: 0,
       printed: expect.stringContaining("helper@inbox.localhost"),
@@ -82,6 +82,18 @@ test.skipIf(Bun.which("curl") === null)(
     expect(await paste(mark ?? "")).toMatchObject({ code: 0, printed: expect.stringMatching(/^isRead +true$/m) });
     expect((await paste(send ?? "")).code).toBe(0);
     expect(await paste(find ?? "")).toMatchObject({ code: 0, printed: expect.stringContaining("A question") });
+
+    const [create, cursor, waiting, unread, answer] = withCurl;
+    expect(await paste(`${create}test -n "$INBOX"`)).toEqual({ printed: "", code: 0 });
+    expect(await paste(`${cursor}test -n "$CURSOR"`)).toEqual({ printed: "", code: 0 });
+    await mail("three", "Sign in", "Your code is 715204", "assistant");
+    expect(JSON.parse((await paste(waiting ?? "")).printed)).toMatchObject({
+      message: { codes: [{ code: "715204" }] },
+    });
+    expect(await paste(`${unread}test -n "$LAST"`)).toEqual({ printed: "", code: 0 });
+    const [replied, marked] = (await paste(answer?.replace("\napi", "\necho; api") ?? "")).printed.split("\n");
+    expect(JSON.parse(replied ?? "")).toMatchObject({ status: "sent", threadId: expect.any(String) });
+    expect(JSON.parse(marked ?? "")).toMatchObject({ ok: true, isRead: true });
     shell.stdin.end();
     expect([await shell.exited, await faults]).toEqual([0, expect.any(String)]);
   },
