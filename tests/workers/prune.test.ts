@@ -34,7 +34,13 @@ function valueFor(column: PgColumn): SQL {
   if (type.startsWith("text") && !type.endsWith("[]"))
     return sql`${name === "message_id" || name === "id" ? "row_1" : "x"}`;
   if (type.endsWith("[]")) return sql.raw("'{}'");
-  const values: Record<string, string> = { uuid: "gen_random_uuid()", boolean: "true", date: "now()", tsvector: "''" };
+  const values: Record<string, string> = {
+    uuid: "gen_random_uuid()",
+    boolean: "true",
+    date: "now()",
+    tsvector: "''",
+    jsonb: "'[]'",
+  };
   if (type.startsWith("timestamp")) return sql.raw("now()");
   return sql.raw(values[type] ?? "1");
 }
