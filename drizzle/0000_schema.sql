@@ -155,6 +155,9 @@ CREATE TABLE "message_names" (
 CREATE TABLE "message_search" (
 	"inbox_id" text collate "C" NOT NULL,
 	"seq" integer NOT NULL,
+	"message_id" text collate "C" NOT NULL,
+	"thread_id" text collate "C" NOT NULL,
+	"at_ms" bigint NOT NULL,
 	"words" "tsvector" NOT NULL,
 	CONSTRAINT "message_search_inbox_id_seq_pk" PRIMARY KEY("inbox_id","seq")
 );

@@ -56,15 +56,17 @@ export async function seedInbox(
           ${idOf("msg", "max(seq)")}, max(seq), coalesce(max(seq) filter (where direction = 'inbound'), 0),
           '[{"address": "sender@example.com", "name": "Sender"}, {"address": "ada@inbox.localhost", "name": null}]', 'Hello w1 w2 w3', bool_or(seq % 20 = 0)
         from (select *, ${threadOf("seq")} as thread from seed) placed group by thread;
-      insert into message_search (inbox_id, seq, words)
-        select ${idOf("inb", "0")}, seq, setweight(to_tsvector('simple', 'order ' || ${threadOf("seq")}), 'A')
+      insert into message_search (inbox_id, seq, message_id, thread_id, at_ms, words)
+        select ${idOf("inb", "0")}, seq, ${idOf("msg", "seq")}, ${idOf("thr", threadOf("seq"))}, (extract(epoch from at) * 1000)::int8, setweight(to_tsvector('simple', 'order ' || ${threadOf("seq")}), 'A')
           || setweight(to_tsvector('simple', 'sender' || seq % 5000 || ' example com sender ' || seq % 5000), 'B')
           || setweight('ada inbox localhost'::tsvector, 'C') || b.words
           || case when seq % ${rareEvery} = 0 then '${rareWord}'::tsvector else ''::tsvector end
           || array_to_tsvector(array_remove(array['/' || mark, '/' || mark || '/' || seq / 8192, '/' || mark || '/w' || seq / 65536,
+            '/a' || account, '/a' || account || '/' || floor(extract(epoch from at) / 86400), '/a' || account || '/w' || floor(extract(epoch from at) / 2764800),
             case direction when 'inbound' then '/in' else '/out' end, case when seq % 20 = 0 then '/files' end], null))
         from seed join seed_bodies b on b.n = seq % 2000,
-          (select left(encode(sha256(${idOf("inb", "0")}::bytea), 'hex'), 12) as mark) marks order by seq;
+          (select left(encode(sha256(${idOf("inb", "0")}::bytea), 'hex'), 12) as mark,
+            left(encode(sha256('${accountId}'::bytea), 'hex'), 12) as account) marks order by seq;
       create index message_search_words on message_search using gin (words);
       insert into inboxes (id, account_id, username, created_at, message_count, inbound_count, thread_count, unread_count,
           last_message_at, last_message_id)

@@ -50,8 +50,12 @@ export function plainQuestion(question: string): string | undefined {
 
 /** The searchable parts of a message. */
 export interface Searchable {
+  accountId: string;
   inboxId: string;
   seq: number;
+  messageId: string;
+  /** The instant of the message, in milliseconds. */
+  atMs: number;
   threadId: string;
   direction: "inbound" | "outbound";
   fromAddr: string;
@@ -74,6 +78,9 @@ const searchedBytes = { body: 100_000, addresses: 20_000, subject: 5_000 };
 export interface SearchRow {
   inboxId: string;
   seq: number;
+  messageId: string;
+  threadId: string;
+  atMs: number;
   subject: string;
   sender: string;
   recipients: string;
@@ -82,14 +89,26 @@ export interface SearchRow {
 }
 
 export function searchRow(message: Searchable): SearchRow {
-  const { inboxId, seq, threadId, fromAddr, fromName, toAddr, cc, subject, bodyText } = message;
+  const { accountId, inboxId, seq, messageId, threadId, atMs, fromAddr, fromName, toAddr, cc, subject, bodyText } =
+    message;
   // Each character has at least one octet, so only the first `bytes` characters of a text can fit. Cutting there first saves time.
   const plain = (text: string, bytes: number) => truncateUtf8(plainWords(text.slice(0, bytes)), bytes);
-  const blocks = (["near", "wide"] as const).map((size) => blockMark(inboxId, size, blockOf(size, seq)));
-  const marks = [inboxMark(inboxId), ...blocks, threadMark(threadId), directionMark(message.direction)];
+  const scopes: [SearchScope, number][] = [
+    [{ kind: "inbox", id: inboxId }, seq],
+    [{ kind: "account", id: accountId }, atMs],
+  ];
+  const marks = scopes.flatMap(([scope, number]) => [
+    scopeMark(scope),
+    blockMark(scope, "near", blockOf(scope, "near", number)),
+    blockMark(scope, "wide", blockOf(scope, "wide", number)),
+  ]);
+  marks.push(threadMark(threadId), directionMark(message.direction));
   return {
     inboxId,
     seq,
+    messageId,
+    threadId,
+    atMs,
     subject: plain(subject, searchedBytes.subject),
     sender: plain(`${fromAddr} ${fromName ?? ""}`, searchedBytes.addresses),
     recipients: plain([toAddr, ...cc].join(" "), searchedBytes.addresses),
@@ -108,27 +127,41 @@ export function withoutBody(row: SearchRow): SearchRow {
   return { ...row, body: "" };
 }
 
+/** Where a search looks. The messages of an inbox have numbers without gaps; those of an account are numbered by their milliseconds. */
+export interface SearchScope {
+  kind: "inbox" | "account";
+  id: string;
+}
+
 /*
- * Marks are words in the index for the inbox, the thread and properties of a message. They begin with a slash, which no plain word has.
- * Marks are short, so two inboxes may have the same one by chance; therefore a search also compares the inbox of the rows that it finds.
+ * Marks are words in the index for the account, the inbox, the thread and properties of a message. They begin with a slash, which no plain
+ * word has. Marks are short, so two inboxes may have the same one by chance; therefore a search also compares the inbox of the rows that it
+ * finds.
  */
-export function inboxMark(inboxId: string): string {
-  return `/${shortMark(inboxId)}`;
+export function scopeMark({ kind, id }: SearchScope): string {
+  return `/${kind === "account" ? "a" : ""}${shortMark(id)}`;
 }
 
-/**
- * The numbers of messages in a block. A block is a range of consecutive messages of an inbox. By its mark, a search reads only the newest
- * messages.
- */
-export const blockSizes = { near: 8_192, wide: 65_536 } as const;
-export type BlockSize = keyof typeof blockSizes;
+/** A block is a range of consecutive numbers of a scope. By its mark, a search reads only the newest messages. */
+export type BlockSize = "near" | "wide";
 
-export function blockOf(size: BlockSize, seq: number): number {
-  return Math.floor(seq / blockSizes[size]);
+const dayMs = 86_400_000;
+const blockSizes = {
+  inbox: { near: 8_192, wide: 65_536 },
+  account: { near: dayMs, wide: 32 * dayMs },
+};
+
+export function blockOf({ kind }: SearchScope, size: BlockSize, number: number): number {
+  return Math.floor(number / blockSizes[kind][size]);
 }
 
-export function blockMark(inboxId: string, size: BlockSize, block: number): string {
-  return `${inboxMark(inboxId)}/${size === "near" ? "" : "w"}${block}`;
+/** The first number of a block. */
+export function startOfBlock({ kind }: SearchScope, size: BlockSize, block: number): number {
+  return block * blockSizes[kind][size];
+}
+
+export function blockMark(scope: SearchScope, size: BlockSize, block: number): string {
+  return `${scopeMark(scope)}/${size === "near" ? "" : "w"}${block}`;
 }
 
 export function threadMark(threadId: string): string {

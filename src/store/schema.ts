@@ -369,11 +369,19 @@ export const messageNames = pgTable(
 
 /**
  * The search index. It is filled in the background in the order of `seq`, so an inbox is indexed up to its highest `seq` in this table.
- * `words` also has lexemes for the inbox and the block of numbers, so that a look-up finds only mail of one inbox (domain/search.ts).
+ * `words` also has lexemes for the inbox, the account and blocks of both, so that a look-up finds only mail of one of them (domain/search.ts).
  */
 export const messageSearch = pgTable(
   "message_search",
-  { inboxId: id().notNull(), seq: integer().notNull(), words: searchVector().notNull() },
+  {
+    inboxId: id().notNull(),
+    seq: integer().notNull(),
+    messageId: id().notNull(),
+    threadId: id().notNull(),
+    /** The instant of the message, by which the matches of several inboxes are sorted. */
+    atMs: bigint({ mode: "number" }).notNull(),
+    words: searchVector().notNull(),
+  },
   (table) => [
     primaryKey({ columns: [table.inboxId, table.seq] }),
     index("message_search_words").using("gin", table.words),

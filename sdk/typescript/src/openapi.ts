@@ -132,6 +132,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search messages
+         * @description The messages of all inboxes that the caller reaches, newest first, each with its `inboxId`. `cursor` continues after a page and neither skips nor repeats a message while mail arrives. The `total` is exact below 10,000; 10,000 means 10,000 or more. Bodies are cut as in the list of an inbox.
+         */
+        get: operations["searchMessages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/messages/{id}": {
         parameters: {
             query?: never;
@@ -6306,6 +6326,207 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    searchMessages: {
+        parameters: {
+            query?: {
+                /** @description How many to return */
+                limit?: number;
+                /** @description Searches subject, addresses and text. All words must match; `"a phrase"`, `or`, `-not`. Also `from:`, `to:`, `subject:`, `has:attachment`, `is:unread` (messages of unread threads), `before:` and `after:` with a day or an instant; a value with blanks stands in quotes */
+                q?: string;
+                /** @description Only messages of this inbox. Also accepted as `inboxId` */
+                inbox_id?: string;
+                /** @description Only mail that came in, or only mail that went out */
+                direction?: "inbound" | "outbound";
+                /** @description `nextCursor` of the previous page: continues after it, also if items arrived meanwhile */
+                cursor?: string;
+                /** @description Adds fields, as a comma list. `extracted`: `codes`, `links`, `extractedText` and `extractedHtml` of each message */
+                include?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of messages, and how many there are in all */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "msg_01km7xnw70ejr8hy7ppemk391e",
+                     *           "threadId": "thr_01km7xnw70ejr8hy7ppemk390m",
+                     *           "inboxId": "inb_01km57j4m0eh7awf6pjemv292z",
+                     *           "direction": "inbound",
+                     *           "status": "received",
+                     *           "fromAddr": "jane@example.com",
+                     *           "fromName": "Jane Doe",
+                     *           "toAddr": "ada@inbox.localhost",
+                     *           "cc": [
+                     *             "joe@example.com"
+                     *           ],
+                     *           "replyTo": null,
+                     *           "subject": "Your order",
+                     *           "bodyText": "Where is it?",
+                     *           "bodyHtml": "<p>Where is it?</p>",
+                     *           "attachments": [
+                     *             {
+                     *               "filename": "invoice.pdf",
+                     *               "contentType": "application/pdf",
+                     *               "sizeBytes": 48213,
+                     *               "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3",
+                     *               "id": "att_01km7xnw70ejr8hy7ppemk3951",
+                     *               "contentId": null,
+                     *               "inline": false,
+                     *               "expiresAt": "2026-03-21T10:20:00.000Z"
+                     *             }
+                     *           ],
+                     *           "rfcMessageId": "<CAF1@mail.example.com>",
+                     *           "providerMessageId": null,
+                     *           "failure": null,
+                     *           "mayHaveBeenSent": true,
+                     *           "createdAt": "2026-03-21T10:05:00.000Z",
+                     *           "envelopeFrom": "jane@example.com",
+                     *           "truncated": false,
+                     *           "automated": {
+                     *             "kind": "notification",
+                     *             "reasons": [
+                     *               "auto-submitted"
+                     *             ]
+                     *           },
+                     *           "to": [
+                     *             "ada@inbox.localhost"
+                     *           ],
+                     *           "bcc": [],
+                     *           "recipients": [],
+                     *           "metadata": {},
+                     *           "tag": null,
+                     *           "forwardOf": null,
+                     *           "state": null,
+                     *           "delivery": null,
+                     *           "codes": [
+                     *             {
+                     *               "code": "482913",
+                     *               "text": "482 913",
+                     *               "domain": null,
+                     *               "source": "text"
+                     *             }
+                     *           ],
+                     *           "links": [
+                     *             {
+                     *               "url": "https://example.com/verify?token=4f1c",
+                     *               "text": "Verify your address",
+                     *               "kind": "verify",
+                     *               "misleading": false
+                     *             }
+                     *           ],
+                     *           "extractedText": "Where is it?",
+                     *           "extractedHtml": "<p>Where is it?</p>"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "nextCursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MessagePage"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {

@@ -65,6 +65,11 @@ export interface Sent extends Readonly<Schemas["SendResult"]> {
 }
 
 export interface Messages {
+  /** Searches the messages of all inboxes. Newest first. */
+  search(
+    query?: QueryAt<"/v1/messages">,
+    options?: CallOptions,
+  ): List<Schemas["ListedMessage"], Schemas["MessagePage"]>;
   /** Newest first. */
   list(
     inboxId: string,
@@ -93,6 +98,8 @@ export interface Messages {
 }
 
 export const messages = (request: Requester): Messages => ({
+  search: (query = {}, options) =>
+    listByCursor((position) => request("GET", "/v1/messages", { query: { ...query, ...position }, ...options })),
   list: (id, query = {}, options) =>
     listByCursor((position) =>
       request("GET", "/v1/inboxes/{id}/messages", { path: { id }, query: { ...query, ...position }, ...options }),

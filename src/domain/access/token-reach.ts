@@ -22,7 +22,7 @@ export function readByToken(method: string, path: string): NamedThing | "all" | 
 
 const readingMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
-const shownInPart: ReadonlySet<string> = new Set(["account", "usage", "inboxes", "events", "ws"]);
+const shownInPart: ReadonlySet<string> = new Set(["account", "usage", "inboxes", "messages", "events", "ws"]);
 
 const alwaysNarrowed: ReadonlySet<string> = new Set(["/v1/events/stream"]);
 

@@ -5,14 +5,15 @@ import {
   type BlockSize,
   blockMark,
   blockOf,
-  blockSizes,
   directionMark,
-  inboxMark,
   markCharacters,
   type Searchable,
   type SearchRow,
+  type SearchScope,
+  scopeMark,
   searchedAddresses,
   searchedCharacters,
+  startOfBlock,
   threadMark,
 } from "../../domain/search.ts";
 import type { SearchCondition } from "../../domain/search-question.ts";
@@ -21,16 +22,18 @@ import { messages } from "../schema.ts";
 import { type ListedMessage, listedFields, shownRows } from "./message-pages.ts";
 
 export interface SearchPage {
-  inboxId: string;
+  scope: SearchScope;
   conditions: readonly SearchCondition[];
   /**
-   * Whether the inbox has few unread threads. Then the unread messages are found by the marks of these threads, as those of one thread are.
+   * Whether the scope has few unread threads. Then the unread messages are found by the marks of these threads, as those of one thread are.
    * Else the thread of each match is looked up: among many unread threads a page is soon full.
    */
   hasFewUnread: boolean;
   /** The range of numbers to search, both ends included. */
   first: number;
   last: number;
+  /** The id of a message with the number `last`. Of the messages with that number, only those with a lower id are searched. */
+  lastId?: string | undefined;
   limit: number;
   offset: number;
   /** The number up to which matches are counted. It is exceeded if the page needs more. */
@@ -41,60 +44,62 @@ export interface Found {
   messages: ListedMessage[];
   /** The number of matches that were counted. There may be more (`counted`). */
   total: number;
-  /** The number of the last indexed message. Messages after it are not found yet. */
+  /** The number of the last indexed message of an inbox. Messages after it are not found yet. For an account it is 0. */
   indexedSeq: number;
 }
 
 /**
- * Finds the newest matches. It searches the newest 8,192 to 16,384 messages first, then eight times as many if that gives too few
- * matches of a word that is not rare, and finally all others. So a common word costs as much as the newest messages, and a rare word
- * as much as its few matches, in an inbox of any size.
+ * Finds the newest matches. It searches the messages of the newest one or two near blocks first (in an inbox, 8,192 to 16,384 messages),
+ * then those of the newest wide blocks if that gives too few matches of a word that is not rare, and finally all others. So a common word
+ * costs as much as the newest messages, and a rare word as much as its few matches, in an inbox of any size.
  *
  * The query is built in a subselect, where the planner cannot see it: with its statistics of a common word it would scan the whole
  * table. For the same reason the inbox and the number are compared as expressions without an index (`|| ''`, `+ 0`): the query already has
  * the lexemes for them.
  */
 export async function searchMessages(db: Db, page: SearchPage): Promise<Found> {
-  const { inboxId, first, last, limit, offset } = page;
+  const { scope, first, last, limit, offset } = page;
   const needed = Math.max(page.counted, offset + limit);
   const terms = questionOf(page);
-  const near = Math.max(first, startBeforeLast("near", last));
-  const wide = Math.max(first, startBeforeLast("wide", last));
+  const near = Math.max(first, startBeforeLast(scope, "near", last));
+  const wide = Math.max(first, startBeforeLast(scope, "wide", last));
+  const { number, isWithin, indexedSeq } = inScope(scope);
+  const newestFirst = sql`order by number desc, message_id desc limit ${needed}`;
   const step = (marks: string[], from: number, to: SQL) => sql`
-    select s.seq from message_search s
+    select s.message_id, ${number} as number from message_search s
     where s.words @@ (select ${sql.join([anyOf(marks), ...terms], sql` && `)})
-      ${lookedUp(page)} and s.inbox_id || '' = ${inboxId} and s.seq + 0 between ${from} and ${to}`;
+      and ${isWithin} and ${number} + 0 between ${from} and ${to} ${below(page, number)} ${lookedUp(page)}`;
   const rows = await query<ListedMessage & { total: number; indexedSeq: number }>(
     db,
     sql`with newest as materialized (
-          ${step(lastBlocks(inboxId, "near", last), near, sql`${last}`)} order by seq desc limit ${needed}
+          ${step(lastBlocks(scope, "near", last), near, sql`${last}`)} ${newestFirst}
         ),
         known as materialized (
-          select count(*) as count, count(*) >= ${notRare}::int and ${wide}::int < ${near}::int as not_rare from newest
+          select count(*) as count, count(*) >= ${notRare}::int and ${wide}::int8 < ${near}::int8 as not_rare from newest
         ),
         nearer as materialized (
           select * from (
-            ${step(lastBlocks(inboxId, "wide", last), wide, sql`${near - 1}`)} order by seq desc limit ${needed}
+            ${step(lastBlocks(scope, "wide", last), wide, sql`${near - 1}`)} ${newestFirst}
           ) step
           where (select not_rare and count < ${needed} from known)
         ),
         rest as materialized (
           select * from (
-            ${step([inboxMark(inboxId)], first, sql`(select case when not_rare then ${wide - 1}::int else ${near - 1}::int end from known)`)}
-            order by seq desc limit ${needed}
+            ${step([scopeMark(scope)], first, sql`(select case when not_rare then ${wide - 1}::int8 else ${near - 1}::int8 end from known)`)}
+            ${newestFirst}
           ) step
           where (select count < ${needed} - (select count(*) from nearer) from known)
-            and ${first}::int < case when (select not_rare from known) then ${wide}::int else ${near}::int end
+            and ${first}::int8 < case when (select not_rare from known) then ${wide}::int8 else ${near}::int8 end
         ),
         hits as materialized (
-          select seq from (table newest union all table nearer union all table rest) hits order by seq desc limit ${needed}
+          select * from (table newest union all table nearer union all table rest) hits ${newestFirst}
         )
-        select (select count(*) from hits) as total,
-          (select coalesce(max(seq), 0) from message_search where inbox_id = ${inboxId}) as "indexedSeq", m.*
+        select (select count(*) from hits) as total, ${indexedSeq} as "indexedSeq", m.*
         from (select) one left join (
-          select m.seq as position, ${listedFields} from (select seq from hits order by seq desc limit ${limit} offset ${offset}) hit
-          join messages m on m.inbox_id = ${inboxId} and m.seq = hit.seq
-        ) m on true order by m.position desc`,
+          select hit.number as position, ${listedFields} from (
+            select * from hits order by number desc, message_id desc limit ${limit} offset ${offset}
+          ) hit join messages m on m.id = hit.message_id
+        ) m on true order by m.position desc, m.id desc`,
   );
   const [one] = rows;
   return {
@@ -104,18 +109,38 @@ export async function searchMessages(db: Db, page: SearchPage): Promise<Found> {
   };
 }
 
+/** The number of a row in a scope, whether a row is in it, and up to which number it is indexed. */
+function inScope({ kind, id }: SearchScope): { number: SQL; isWithin: SQL; indexedSeq: SQL } {
+  if (kind === "account") {
+    // Inside of a function the planner makes a hash of the inboxes. As a join it may compare each match with each inbox.
+    const isWithin = sql`coalesce(s.inbox_id in (${inboxesOf(id)}), false)`;
+    return { number: sql`s.at_ms`, isWithin, indexedSeq: sql`0` };
+  }
+  const indexedSeq = sql`(select coalesce(max(seq), 0) from message_search where inbox_id = ${id})`;
+  return { number: sql`s.seq`, isWithin: sql`s.inbox_id || '' = ${id}`, indexedSeq };
+}
+
+function inboxesOf(accountId: string): SQL {
+  return sql`select id from inboxes where account_id = ${accountId} and deleted_at is null`;
+}
+
+/** Leaves out the messages that have the number `last` and are not below `lastId`. */
+function below({ last, lastId }: SearchPage, number: SQL): SQL {
+  return lastId === undefined ? sql`` : sql`and (${number} + 0 < ${last} or s.message_id < ${lastId})`;
+}
+
 /** A search with at least this many matches among the newest messages may have too many matches to search all messages next. */
 const notRare = 64;
 
 /** The first number of the block before the one with `last`. */
-function startBeforeLast(size: BlockSize, last: number): number {
-  return (blockOf(size, last) - 1) * blockSizes[size];
+function startBeforeLast(scope: SearchScope, size: BlockSize, last: number): number {
+  return startOfBlock(scope, size, blockOf(scope, size, last) - 1);
 }
 
 /** The lexemes for the block of numbers with `last`, and for the block before it. */
-function lastBlocks(inboxId: string, size: BlockSize, last: number): string[] {
-  const block = blockOf(size, last);
-  return [blockMark(inboxId, size, block), blockMark(inboxId, size, Math.max(0, block - 1))];
+function lastBlocks(scope: SearchScope, size: BlockSize, last: number): string[] {
+  const block = blockOf(scope, size, last);
+  return [blockMark(scope, size, block), blockMark(scope, size, Math.max(0, block - 1))];
 }
 
 function anyOf(marks: readonly string[]): SQL {
@@ -149,9 +174,10 @@ function wordsOf({ field, question }: SearchCondition & { kind: "words" }): SQL 
 }
 
 /** A query for the marks of all unread threads. Without such threads it is a query for no message, since no mark is a slash alone. */
-function unread({ inboxId }: Pick<SearchPage, "inboxId">): SQL {
+function unread({ scope: { kind, id } }: SearchPage): SQL {
+  const inboxes = kind === "account" ? inboxesOf(id) : sql`${id}`;
   return sql`(select coalesce(string_agg('''' || ${threadMarkOf(sql.raw("t.id"))} || '''', ' | '), '''/''')::tsquery
-    from threads t where t.inbox_id = ${inboxId} and not t.is_read)`;
+    from threads t where t.inbox_id in (${inboxes}) and not t.is_read)`;
 }
 
 /** Compares the thread of each match, if there are too many unread threads for a query of their marks. */
@@ -160,8 +186,7 @@ function lookedUp({ conditions, hasFewUnread }: SearchPage): SQL {
     condition.kind === "unread" && !hasFewUnread ? [condition.is] : [],
   );
   // A subselect is run for each match. The planner might begin a join with all unread threads.
-  const isUnread = sql`(select not t.is_read from messages m join threads t on t.id = m.thread_id
-    where m.inbox_id = s.inbox_id and m.seq = s.seq limit 1)`;
+  const isUnread = sql`(select not t.is_read from threads t where t.id = s.thread_id limit 1)`;
   return sql.join(
     looked.map((is) => sql`and ${isUnread} = ${is}`),
     sql` `,
@@ -189,6 +214,28 @@ function threadMarkOf(id: SQL): SQL {
   return sql`'/t' || left(encode(sha256(convert_to(${id}, 'UTF8')), 'hex'), ${sql.raw(String(markCharacters))})`;
 }
 
+/** What a search of an account needs to know of its inboxes. */
+export interface AccountSearchFacts {
+  /** The instant of its newest message; null if it has none. */
+  newestAt: Date | null;
+  unreadThreads: number;
+  /** The inboxes that are not indexed to their end. */
+  behind: { inboxId: string; indexedSeq: number; messageCount: number }[];
+}
+
+export async function findAccountSearchFacts(db: Db, accountId: string): Promise<AccountSearchFacts> {
+  const [facts] = await query<Omit<AccountSearchFacts, "behind"> & { behind: AccountSearchFacts["behind"] | null }>(
+    db,
+    sql`select max(i.last_message_at) as "newestAt", coalesce(sum(i.unread_count), 0)::int8 as "unreadThreads",
+          json_agg(json_build_object('inboxId', i.id, 'indexedSeq', coalesce(s.seq, 0), 'messageCount', i.message_count))
+            filter (where coalesce(s.seq, 0) < i.message_count) as behind
+        from inboxes i
+        left join lateral (select seq from message_search where inbox_id = i.id order by seq desc limit 1) s on true
+        where i.account_id = ${accountId} and i.deleted_at is null`,
+  );
+  return { newestAt: facts?.newestAt ?? null, unreadThreads: facts?.unreadThreads ?? 0, behind: facts?.behind ?? [] };
+}
+
 export async function findIndexedSeq(db: Db, inboxId: string): Promise<number> {
   const [found] = await query<{ seq: number | null }>(
     db,
@@ -206,8 +253,11 @@ const searchedFields = selected(messages, "m", [
 export function listSearchables(db: Db, inboxId: string, afterSeq: number, limit: number): Promise<Searchable[]> {
   return query(
     db,
-    sql`select ${searchedFields}, m.cc[1:${searchedAddresses}] as cc, left(m.body_text, ${searchedCharacters}) as "bodyText"
-        from messages m where m.inbox_id = ${inboxId} and m.seq > ${afterSeq} order by m.seq limit ${limit}`,
+    sql`select ${searchedFields}, m.id as "messageId", (extract(epoch from m.created_at) * 1000)::int8 as "atMs",
+          i.account_id as "accountId",
+          m.cc[1:${searchedAddresses}] as cc, left(m.body_text, ${searchedCharacters}) as "bodyText"
+        from messages m join inboxes i on i.id = m.inbox_id
+        where m.inbox_id = ${inboxId} and m.seq > ${afterSeq} order by m.seq limit ${limit}`,
   );
 }
 
@@ -218,12 +268,12 @@ export function listSearchables(db: Db, inboxId: string, afterSeq: number, limit
 export async function insertSearchRows(db: Db, rows: readonly SearchRow[]): Promise<void> {
   await query(
     db,
-    sql`insert into message_search (inbox_id, seq, words)
-        select row."inboxId", row.seq, setweight(to_tsvector('simple', row.subject), 'A')
+    sql`insert into message_search (inbox_id, seq, message_id, thread_id, at_ms, words)
+        select row."inboxId", row.seq, row."messageId", row."threadId", row."atMs", setweight(to_tsvector('simple', row.subject), 'A')
           || setweight(to_tsvector('simple', row.sender), 'B') || setweight(to_tsvector('simple', row.recipients), 'C')
           || to_tsvector('simple', row.body) || array_to_tsvector(row.marks)
         from json_to_recordset(${JSON.stringify(rows)}::json)
-          as row("inboxId" text, seq int, subject text, sender text, recipients text, body text, marks text[])
+          as row("inboxId" text, seq int, "messageId" text, "threadId" text, "atMs" int8, subject text, sender text, recipients text, body text, marks text[])
         on conflict do nothing`,
   );
 }

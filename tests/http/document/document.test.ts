@@ -43,6 +43,7 @@ describe("The document of the service", () => {
       "Sending: cancelMessage",
       "Messages: listMessages",
       "Messages: waitForMail",
+      "Messages: searchMessages",
       "Messages: getMessage",
       "Messages: showMessage",
       "Messages: downloadRawMessage",

@@ -50,6 +50,7 @@ test("Every list has what is documented of it, field by field, and nothing else"
     "/v1/inboxes",
     "/v1/inboxes/{id}/messages",
     "/v1/inboxes/{id}/threads",
+    "/v1/messages",
     "/v1/outbox",
     "/v1/suppressions",
     "/v1/threads/{id}/messages",

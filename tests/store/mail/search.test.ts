@@ -6,7 +6,7 @@ import { plainQuestion, plainWords, type Searchable, searchRow } from "../../../
 import type { SearchCondition } from "../../../src/domain/search-question.ts";
 import { insertSearchRows, searchMessages } from "../../../src/store/mail/search.ts";
 import { insertRows } from "../../../src/store/rows.ts";
-import { messages, threads } from "../../../src/store/schema.ts";
+import { inboxes, messages, threads } from "../../../src/store/schema.ts";
 import { enginesHere } from "../../support/engines.ts";
 import { setUpEngine } from "../../support/set-up-engine.ts";
 
@@ -17,18 +17,29 @@ const numbers = [
   ...Array.from({ length: 150 }, (_, index) => 240_000 + index * 350),
   ...Array.from({ length: 200 }, (_, index) => 299_801 + index),
 ];
+const inboxA = { kind: "inbox", id: "inb_a" } as const;
+/** Ten minutes for each number: the numbers reach over years, and the messages of two inboxes with one number are of one instant. */
+const msOf = (seq: number) => 1_770_000_000_000 + seq * 600_000;
 const frequencies = { everywhere: 1, often: 2, seldom: 17, hardly: 160 };
 
 for (const engine of enginesHere()) {
   describe(`The search index on ${engine}`, () => {
     const under = setUpEngine(engine);
     beforeAll(async () => {
-      for (const inboxId of ["inb_a", "inb_b"]) {
+      for (const inboxId of ["inb_a", "inb_b", "inb_c"]) {
         const searchables = numbers.map((seq, index) => message(inboxId, seq, wordsOf(index)));
         await insertSearchRows(under.db.api, searchables.map(searchRow));
         await insertRows(under.db.api, messages, searchables.map(rowOf));
         await insertRows(under.db.api, threads, searchables.map(threadOf));
       }
+      await insertRows(
+        under.db.api,
+        inboxes,
+        ["acc", "acc", "other"].map((accountId, index) => {
+          const name = `inb_${"abc"[index]}`;
+          return { id: name, accountId, username: name, createdAt: new Date(0) };
+        }),
+      );
       await query(under.db.api, sql`analyze message_search`);
     }, 30_000);
 
@@ -50,7 +61,7 @@ for (const engine of enginesHere()) {
             .filter((seq, index) => wordsOf(index).includes(word) && seq >= first && seq <= last)
             .reverse();
           const conditions: SearchCondition[] = [{ kind: "words", field: "any", question: word }];
-          const page = { inboxId: "inb_a", hasFewUnread: true, conditions, first, last, limit, offset, counted };
+          const page = { scope: inboxA, hasFewUnread: true, conditions, first, last, limit, offset, counted };
           const found = await searchMessages(under.db.api, page);
           expect(found.messages.map(({ position }) => position)).toEqual(matches.slice(offset, offset + limit));
           expect(found.total).toBe(Math.min(matches.length, Math.max(counted, offset + limit)));
@@ -60,12 +71,53 @@ for (const engine of enginesHere()) {
       );
     }, 60_000);
 
+    test("gives the newest matches of all inboxes of an account, also those of one instant", async () => {
+      const asked = fc.record({
+        word: fc.constantFrom(...(Object.keys(frequencies) as (keyof typeof frequencies)[])),
+        bounds: fc.tuple(fc.integer({ min: 1, max: 300_000 }), fc.integer({ min: 1, max: 300_000 })),
+        limit: fc.integer({ min: 0, max: 120 }),
+        counted: fc.constantFrom(0, 100, 10_000),
+        behind: fc.constantFrom(undefined, "inb_a", "inb_b"),
+      });
+      await fc.assert(
+        fc.asyncProperty(asked, async ({ word, bounds, limit, counted, behind }) => {
+          const [first, last] = bounds.toSorted((a, b) => a - b) as [number, number];
+          const ids = numbers
+            .filter((seq, index) => wordsOf(index).includes(word) && seq >= first && seq <= last)
+            .toReversed()
+            .flatMap((seq) => [`inb_b_${seq}`, `inb_a_${seq}`]);
+          const lastId = behind && `${behind}_${last}`;
+          const matches = ids.filter((id) => lastId === undefined || !id.endsWith(`_${last}`) || id < lastId);
+          const found = await searchMessages(under.db.api, {
+            scope: { kind: "account", id: "acc" },
+            hasFewUnread: true,
+            conditions: [{ kind: "words", field: "any", question: word }],
+            first: msOf(first),
+            last: msOf(last),
+            lastId,
+            limit,
+            offset: 0,
+            counted,
+          });
+          expect(found.messages.map(({ id }) => id)).toEqual(matches.slice(0, limit));
+          expect(found.total).toBe(Math.min(matches.length, Math.max(counted, limit)));
+        }),
+        {
+          numRuns: 150,
+          examples: [
+            [{ word: "everywhere", bounds: [1, 300_000], limit: 50, counted: 100, behind: "inb_b" }],
+            [{ word: "hardly", bounds: [1, 300_000], limit: 120, counted: 10_000, behind: undefined }],
+          ],
+        },
+      );
+    }, 60_000);
+
     test.each([true, false])("gives the messages of unread threads, also if these are many (few: %p)", async (few) => {
       const unread = numbers.filter((_, index) => index % 5 === 0).toReversed();
       const read = numbers.filter((_, index) => index % 5 > 0).toReversed();
       const find = async (...conditions: SearchCondition[]) => {
         const page = { first: 1, last: 300_000, limit: 1_000, offset: 0, counted: 10_000 };
-        const found = await searchMessages(under.db.api, { inboxId: "inb_a", hasFewUnread: few, conditions, ...page });
+        const found = await searchMessages(under.db.api, { scope: inboxA, hasFewUnread: few, conditions, ...page });
         return found.messages.map(({ position }) => position);
       };
       expect(await find({ kind: "unread", is: true })).toEqual(unread);
@@ -103,8 +155,11 @@ for (const engine of enginesHere()) {
 
 function message(inboxId: string, seq: number, words: readonly string[]): Searchable {
   return {
+    accountId: "acc",
     inboxId,
     seq,
+    messageId: `${inboxId}_${seq}`,
+    atMs: msOf(seq),
     threadId: `thr_${inboxId}_${seq}`,
     direction: "inbound",
     fromAddr: "jane@example.com",
@@ -128,7 +183,7 @@ function rowOf(searchable: Searchable) {
     id: `${inboxId}_${seq}`,
     directionSeq: seq,
     status: "received" as const,
-    createdAt: new Date(1_770_000_000_000 + seq * 1000),
+    createdAt: new Date(msOf(seq)),
     rfcMessageId: `${seq}@example.com`,
     messageIdHash: "00000000-0000-0000-0000-000000000000",
   };
@@ -136,7 +191,7 @@ function rowOf(searchable: Searchable) {
 
 /** The thread of a message. Each fifth one is unread. */
 function threadOf({ inboxId, seq, threadId, subject }: Searchable, index: number) {
-  const createdAt = new Date(1_770_000_000_000 + seq * 1000);
+  const createdAt = new Date(msOf(seq));
   return {
     id: threadId,
     inboxId,

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { cursorAt } from "../../../domain/cursor.ts";
+import { cursorAt, cursorAtRow } from "../../../domain/cursor.ts";
 import { notFound, Refusal } from "../../../domain/errors.ts";
 import { isId } from "../../../domain/ids.ts";
 import { plainQuestion } from "../../../domain/search.ts";
@@ -11,6 +11,7 @@ import {
   type SearchField,
   type SearchQuestion,
 } from "../../../domain/search-question.ts";
+import { reachedInboxes } from "../../../flows/account/token-reach.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import type { AttachmentLinks } from "../../../flows/read/attachment-links.ts";
 import {
@@ -20,7 +21,7 @@ import {
   pageMessages,
   pageOfThread,
 } from "../../../flows/read/page-messages.ts";
-import { searchPage } from "../../../flows/read/search-messages.ts";
+import { searchAccount, searchPage } from "../../../flows/read/search-messages.ts";
 import { outgoingMailOf } from "../../../flows/send/outgoing-mail.ts";
 import { composedMail } from "../../../flows/send/ready-mail.ts";
 import { composeMail, mailSize } from "../../../mail/write/compose.ts";
@@ -30,6 +31,7 @@ import {
   findInboxTotals,
   findMessage,
   type InboxTotals,
+  type ShownMessage,
   type StoredMessage,
 } from "../../../store/mail/message-pages.ts";
 import { examples } from "../../document/examples.ts";
@@ -41,6 +43,7 @@ import { idPath, nextCursor, oneOf, pageQuery, text, totalCount } from "../../sh
 import { operation } from "../../shell/operation.ts";
 import {
   cursorParameter,
+  cursorRow,
   cursorSeq,
   includedWords,
   includeParameter,
@@ -57,11 +60,13 @@ export interface ReadingDeps extends Deps {
   links: AttachmentLinks;
 }
 
+const direction = Type.Optional(
+  oneOf(["inbound", "outbound"], { description: "Only mail that came in, or only mail that went out" }),
+);
+
 const MessagesParameters = Type.Object({
   ...pageQuery(),
-  direction: Type.Optional(
-    oneOf(["inbound", "outbound"], { description: "Only mail that came in, or only mail that went out" }),
-  ),
+  direction,
   q: Type.Optional(
     questionParameter(
       'Searches subject, addresses and text. All words must match; `"a phrase"`, `or`, `-not`. Also `from:`, `to:`, `subject:`, `has:attachment`, `is:unread` (messages of unread threads), `before:` and `after:` with a day or an instant; a value with blanks stands in quotes',
@@ -84,6 +89,30 @@ const MessagesParameters = Type.Object({
   include: Type.Optional(includeParameter(messageIncludes)),
 });
 
+const SearchParameters = Type.Object({
+  limit: MessagesParameters.properties.limit,
+  q: MessagesParameters.properties.q,
+  inbox_id: alsoNamed(
+    "inboxId",
+    Type.Optional(text({ description: "Only messages of this inbox", examples: [examples.inboxId] })),
+  ),
+  direction,
+  cursor: Type.Optional(cursorParameter()),
+  include: Type.Optional(includeParameter(messageIncludes)),
+});
+
+const MessagePage = named(
+  "MessagePage",
+  Type.Object(
+    {
+      data: Type.Array(ListedMessage, { description: "Messages, newest first" }),
+      total: totalCount("How many messages there are in all; for a search, 10,000 means 10,000 or more"),
+      nextCursor: nextCursor(),
+    },
+    { description: "A page of messages, and how many there are in all" },
+  ),
+);
+
 /** The caller's inbox with its totals. Throws `not_found` also for an inbox of another account. */
 export async function ownedTotals(deps: Deps, accountId: string, id: string): Promise<InboxTotals> {
   const totals = isId("inb", id) ? await findInboxTotals(deps.db.api, accountId, id) : undefined;
@@ -95,6 +124,27 @@ export interface MessagesDeps extends ReadingDeps, StoredBytesDeps {}
 
 export function messages(deps: MessagesDeps) {
   return api("/v1", "Messages")
+    .get(
+      "/messages",
+      async ({ account, query }) => {
+        const [inboxId] = reachedInboxes(account, query.inbox_id === undefined ? undefined : [query.inbox_id]) ?? [];
+        const page =
+          inboxId === undefined
+            ? await pageOfAccount(deps, account.id, query)
+            : await pageOfInbox(deps, account.id, inboxId, query);
+        const { messages, ...rest } = page;
+        const include = includedWords(query.include);
+        return { data: await toListedMessages(deps, account.id, { messages, include }), ...rest };
+      },
+      operation({
+        summary: "Search messages",
+        description:
+          "The messages of all inboxes that the caller reaches, newest first, each with its `inboxId`. `cursor` continues after a page and neither skips nor repeats a message while mail arrives. The `total` is exact below 10,000; 10,000 means 10,000 or more. Bodies are cut as in the list of an inbox.",
+        query: SearchParameters,
+        refuses: ["not_found"],
+        answers: { 200: MessagePage },
+      }),
+    )
     .get(
       "/messages/:id",
       async ({ account, params }) => {
@@ -134,23 +184,9 @@ export function messages(deps: MessagesDeps) {
     .get(
       "/inboxes/:id/messages",
       async ({ account, params, query }) => {
-        const question = questionOf(params.id, query);
-        const after = positionAfter(query, question);
-        if (after instanceof Refusal) {
-          await ownedTotals(deps, account.id, params.id);
-          throw after;
-        }
-        const { conditions, ...filters } = filtersOf(query);
-        const asked = { ...filters, accountId: account.id, inboxId: params.id, after };
-        const page = await askedPage(deps, asked, conditions);
-        return {
-          data: await toListedMessages(deps, account.id, {
-            messages: page.messages,
-            include: includedWords(query.include),
-          }),
-          total: page.total,
-          nextCursor: page.next === undefined ? null : cursorAt(page.next, question),
-        };
+        const { messages, ...rest } = await pageOfInbox(deps, account.id, params.id, query);
+        const include = includedWords(query.include);
+        return { data: await toListedMessages(deps, account.id, { messages, include }), ...rest };
       },
       operation({
         summary: "List messages",
@@ -160,23 +196,47 @@ export function messages(deps: MessagesDeps) {
         query: MessagesParameters,
         whenRefused: whetherThere((accountId, id) => ownedTotals(deps, accountId, id)),
         answers: {
-          200: named(
-            "MessagePage",
-            Type.Object(
-              {
-                data: Type.Array(ListedMessage, { description: "Messages, newest first" }),
-                total: totalCount("How many messages there are in all; for a search, 10,000 means 10,000 or more"),
-                nextCursor: nextCursor(),
-              },
-              { description: "A page of messages, and how many there are in all" },
-            ),
-          ),
+          200: MessagePage,
         },
       }),
     );
 }
 
-type Parameters = Static<typeof MessagesParameters>;
+type Parameters = Pick<Static<typeof MessagesParameters>, "limit" | "direction" | "cursor"> &
+  Partial<Static<typeof MessagesParameters>>;
+
+interface Page {
+  messages: readonly ShownMessage[];
+  total: number;
+  nextCursor: string | null;
+}
+
+async function pageOfInbox(deps: MessagesDeps, accountId: string, inboxId: string, query: Parameters): Promise<Page> {
+  const question = questionOf(inboxId, query);
+  const after = positionAfter(query, question);
+  if (after instanceof Refusal) {
+    await ownedTotals(deps, accountId, inboxId);
+    throw after;
+  }
+  const { conditions, ...filters } = filtersOf(query);
+  const { messages, total, next } = await askedPage(deps, { ...filters, accountId, inboxId, after }, conditions);
+  return { messages, total, nextCursor: next === undefined ? null : cursorAt(next, question) };
+}
+
+async function pageOfAccount(deps: MessagesDeps, accountId: string, query: Parameters): Promise<Page> {
+  const question = questionOf(accountId, query);
+  const after =
+    query.cursor === undefined ? undefined : cursorRow(query.cursor, question, "instant", "search messages");
+  if (after instanceof Refusal) throw after;
+  const { conditions, direction, ...filters } = filtersOf(query);
+  const asked = { ...filters, conditions: withDirection(conditions, direction), after };
+  const { messages, total, next } = await searchAccount({ db: deps.db.api, log: deps.log }, accountId, asked);
+  return { messages, total, nextCursor: next === undefined ? null : cursorAtRow(next, question) };
+}
+
+function withDirection(conditions: readonly SearchCondition[], direction: Parameters["direction"]): SearchCondition[] {
+  return direction === undefined ? [...conditions] : [...conditions, { kind: "direction", is: direction }];
+}
 
 async function rawAnswer(deps: MessagesDeps, message: StoredMessage, isHead: boolean): Promise<Response> {
   const headers = {
@@ -232,8 +292,7 @@ async function askedPage(
   const totals = await ownedTotals(deps, accountId, inboxId);
   // A thread with a further filter is a search too, because message numbers cannot find its pages.
   if (isSearch || (threadId !== undefined && (isBetween || direction !== undefined))) {
-    const all: SearchCondition[] = [...conditions];
-    if (direction !== undefined) all.push({ kind: "direction", is: direction });
+    const all = withDirection(conditions, direction);
     if (threadId !== undefined) all.push({ kind: "thread", id: threadId });
     return searchPage({ db, log: deps.log }, totals, all, asked);
   }
@@ -266,7 +325,7 @@ function filtersOf(query: Parameters): Filters {
       ...(query.has_attachment === undefined ? [] : [{ kind: "attachment" as const, is: query.has_attachment }]),
     ],
     limit: query.limit,
-    offset: query.offset,
+    offset: query.offset ?? 0,
   };
 }
 
@@ -284,7 +343,7 @@ function questionOf(inboxId: string, query: Parameters): unknown {
   return [inboxId, filters];
 }
 
-function positionAfter({ cursor, offset }: Parameters, question: unknown): number | Refusal | undefined {
+function positionAfter({ cursor, offset = 0 }: Parameters, question: unknown): number | Refusal | undefined {
   if (cursor === undefined) return undefined;
   if (offset > 0) return wrongParameter("offset", "must be left out with `cursor`", "list messages");
   return cursorSeq(cursor, question, "list messages");
