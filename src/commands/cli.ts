@@ -2,13 +2,17 @@ import type { Command } from "commander";
 import { realWorld } from "../service/time-and-chance.ts";
 import { lines, printed } from "./print.ts";
 import type { Calendar } from "./short-time.ts";
-import { jsonOf, print } from "./terminal.ts";
+import { jsonOf, print, printBytes } from "./terminal.ts";
 
 /** Adds the commands of one matter to the program. */
 export type Register = (program: Command) => void;
 
-/** Selects the part of a command's result that is printed for a person: fields, rows, or a text. */
-export type Shown<Given extends unknown[], Made> = (made: Made, calendar: Calendar, ...given: Given) => object | string;
+/** Selects the part of a command's result that is printed for a person: fields, rows, a text, or bytes as they are. */
+export type Shown<Given extends unknown[], Made> = (
+  made: Made,
+  calendar: Calendar,
+  ...given: Given
+) => object | string | Uint8Array;
 
 /** Adds an action that prints its result: with `--json` all of it, else the selection of `shown`. */
 export function reporting<Given extends unknown[], Made extends object>(
@@ -20,7 +24,8 @@ export function reporting<Given extends unknown[], Made extends object>(
     const { json = false } = command.opts<{ json?: boolean }>();
     const made = await work(...(given as Given));
     const seen = json ? made : shown(made, calendarHere(), ...(given as Given));
-    print(printed(seen, json, columnsHere()));
+    if (seen instanceof Uint8Array) await printBytes(seen);
+    else print(printed(seen, json, columnsHere()));
   });
 }
 

@@ -58,8 +58,15 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "inbox list": ["inboxd inbox list", "inboxd inbox list --limit 100 --offset 100"],
   "inbox get": ["inboxd inbox get ada"],
   "inbox delete": ["inboxd inbox delete bob"],
-  messages: ["inboxd messages ada", "inboxd messages ada@inbox.localhost --q invoice --limit 10"],
-  message: ["inboxd message msg_01jpw7z1x2e9a8r5k3m0t6vqhd", "inboxd message msg_01jpw7z1x2e9a8r5k3m0t6vqhd --json"],
+  messages: [
+    "inboxd messages ada --q invoice --limit 10",
+    "inboxd messages ada@inbox.localhost --direction outbound --to jane@example.com --since 2026-03-21",
+  ],
+  message: ["inboxd message msg_01jpw7z1x2e9a8r5k3m0t6vqhd", "inboxd message msg_01jpw7z1x2e9a8r5k3m0t6vqhd --headers"],
+  attachment: [
+    "inboxd attachment msg_01jpw7z1x2e9a8r5k3m0t6vqhd invoice.pdf",
+    "inboxd attachment msg_01jpw7z1x2e9a8r5k3m0t6vqhd invoice.pdf -",
+  ],
   wait: ["inboxd wait ada --from jane@example.com", "inboxd wait ada --subject invoice --timeout 300 --json"],
   threads: ["inboxd threads ada --unread"],
   thread: ["inboxd thread thr_01jpw7z1x2e9a8r5k3m0t6vqhe"],

@@ -6,6 +6,7 @@ import { realWorld } from "../service/time-and-chance.ts";
 import { reporting } from "./cli.ts";
 import { clientOf, inboxIdOf, ofServer, type ServerOptions } from "./client.ts";
 import { reasonOf, UsageError } from "./failure.ts";
+import { shownFailure } from "./read/status.ts";
 
 type NewEmail = Schemas["NewEmail"];
 type Failure = Schemas["Failure"];
@@ -206,10 +207,4 @@ function shownResult({ replayed, failure, ...sent }: Result): object {
     ...(failure && { failure: shownFailure(failure) }),
     ...(replayed && { replayed: "yes: an earlier call with this key sent it, this one sent nothing" }),
   };
-}
-
-/** The codes and the text of the server. Some texts begin with the codes. */
-function shownFailure({ code, enhancedCode, message }: Failure): string {
-  if (code === null || message.startsWith(String(code))) return message;
-  return enhancedCode === null ? `${code} ${message}` : `${code} ${enhancedCode} ${message}`;
 }

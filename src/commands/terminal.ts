@@ -20,6 +20,14 @@ export function printTaken(text: string, signal: AbortSignal): Promise<void> {
   });
 }
 
+/** Writes bytes to stdout as they are, for a file or another program; for a terminal as text without control characters. */
+export async function printBytes(bytes: Uint8Array): Promise<void> {
+  if (process.stdout.isTTY) return print(new TextDecoder().decode(bytes).replaceAll("\r\n", "\n"));
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  process.stdout.write(bytes, (error) => (error ? reject(error) : resolve()));
+  await promise;
+}
+
 function visible(text: string): string {
   return visibleText(text).replaceAll("\r", "\ufffd");
 }

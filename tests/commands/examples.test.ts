@@ -69,7 +69,23 @@ beforeAll(async () => {
   await inboxd.request("POST", "/v1/inboxes", { username: "ada" });
   await inboxd.request("PUT", "/v1/webhook", { url: receiver.url });
   const client = await inData(inboxd.smtpPort);
-  expect(await client.ask("From: jane@example.com\r\nSubject: Invoice\r\n\r\nHello\r\n.")).toStartWith("250");
+  const invoice = [
+    "From: jane@example.com",
+    "Subject: Invoice",
+    "Content-Type: multipart/mixed; boundary=b",
+    "",
+    "--b",
+    "",
+    "Hello",
+    "--b",
+    "Content-Type: application/pdf",
+    "Content-Disposition: attachment; filename=invoice.pdf",
+    "",
+    "%PDF-1.7",
+    "--b--",
+    ".",
+  ];
+  expect(await client.ask(invoice.join("\r\n"))).toStartWith("250");
   await client.ask("QUIT");
   const { event_id, thread_id, message } = JSON.parse((await receiver.request(1)).body);
   const key = JSON.parse((await runInboxd(["key", "create", "--json"], service())).stdout);

@@ -1,14 +1,28 @@
-import type { Command } from "commander";
+import { open } from "node:fs/promises";
+import { basename } from "node:path";
+import { type Command, Option } from "commander";
 import type { Schemas } from "../../../sdk/typescript/src/inboxd.ts";
 import { printMoreHint, reporting } from "../cli.ts";
 import { clientOf, inboxIdOf, ofServer, type ServerOptions, unchecked } from "../client.ts";
-import { lines } from "../print.ts";
+import { reasonOf } from "../failure.ts";
+import { lines, printed } from "../print.ts";
 import { type Calendar, fullTime, shortTime } from "../short-time.ts";
+import { fullStatusOf, statusesOfCopies, statusOf } from "./status.ts";
 
 interface MessagesOptions extends ServerOptions {
   limit: string;
   cursor?: string;
   q?: string;
+  from?: string;
+  to?: string;
+  since?: string;
+  direction?: "inbound" | "outbound";
+}
+
+interface MessageOptions extends ServerOptions {
+  raw?: boolean;
+  html?: boolean;
+  headers?: boolean;
 }
 
 export function messageCommands(program: Command): void {
@@ -17,11 +31,17 @@ export function messageCommands(program: Command): void {
       .description("list the messages of an inbox (its id or address), newest first")
       .option("--limit <number>", "the most messages to list, 1 to 100", "50")
       .option("--cursor <cursor>", "continue a list at this cursor")
-      .option("--q <words>", "list only messages with these words"),
-    async (inbox: string, { limit, cursor, q, ...server }: MessagesOptions) => {
+      .option("--q <words>", "list only messages with these words")
+      .option("--from <words>", "list only messages with these words in the sender")
+      .option("--to <words>", "list only messages with these words in the recipients")
+      .option("--since <time>", "list only messages since this day or instant, such as 2026-03-21")
+      .addOption(
+        new Option("--direction <direction>", "list only received or only sent mail").choices(["inbound", "outbound"]),
+      ),
+    async (inbox: string, { limit, cursor, q, from, to, since, direction, ...server }: MessagesOptions) => {
       const client = clientOf(server);
       const id = await inboxIdOf(client, inbox);
-      return client.messages.list(id, { limit: unchecked(limit), cursor, q }).page();
+      return client.messages.list(id, { limit: unchecked(limit), cursor, q, from, to, since, direction }).page();
     },
     ({ data, nextCursor }, calendar) => {
       if (nextCursor) printMoreHint(`--cursor ${nextCursor}`);
@@ -29,21 +49,80 @@ export function messageCommands(program: Command): void {
     },
   );
   reporting(
-    ofServer(program.command("message <id>")).description("print one message: its head, files and text"),
-    (id: string, server: ServerOptions) => clientOf(server).messages.get(id),
-    wholeMessage,
+    ofServer(program.command("message <id>"))
+      .description("print one message: its head, files and text, and what became of each copy")
+      .addOption(new Option("--raw", "print the mail itself, byte by byte").conflicts(["html", "headers", "json"]))
+      .addOption(new Option("--html", "print its HTML as a page that is safe to open").conflicts(["headers", "json"]))
+      .addOption(new Option("--headers", "print all header fields of the mail itself").conflicts("json")),
+    part,
+    (made, calendar) => (made instanceof Uint8Array ? made : wholeMessage(made, calendar)),
+  );
+  reporting(
+    ofServer(program.command("attachment <message> <name> [file]")).description(
+      "download a file of a message into a new file, by default with its own name, or to stdout (-)",
+    ),
+    download,
   );
 }
 
+/** The message, or the bytes of the part of it that is asked for. */
+async function part(
+  id: string,
+  { raw = false, html = false, headers = false, ...server }: MessageOptions,
+): Promise<Schemas["Message"] | Uint8Array> {
+  const { messages } = clientOf(server);
+  if (html) return new TextEncoder().encode(await messages.html(id));
+  if (!raw && !headers) return messages.get(id);
+  const mail = await messages.raw(id);
+  return raw ? mail : headOf(mail);
+}
+
+/** The header fields of a mail, up to the empty line. */
+function headOf(mail: Uint8Array<ArrayBuffer>): Uint8Array {
+  const bytes = Buffer.from(mail.buffer, mail.byteOffset, mail.byteLength);
+  const ends = ["\r\n\r\n", "\n\n"].flatMap((blank) => {
+    const at = bytes.indexOf(blank);
+    return at < 0 ? [] : [at + blank.length / 2];
+  });
+  return mail.subarray(0, Math.min(mail.length, ...ends));
+}
+
+async function download(
+  message: string,
+  name: string,
+  file: string | undefined,
+  server: ServerOptions,
+): Promise<Uint8Array | { file: string; sizeBytes: number }> {
+  const bytes = await clientOf(server).attachments.get(message, name);
+  if (file === "-") return bytes;
+  const path = file ?? ownName(name);
+  // Never overwrites a file: a stranger chose the name.
+  const made = await open(path, "wx").catch((error: unknown) => {
+    throw new Error(`Cannot write ${path}: ${reasonOf(error)}`);
+  });
+  try {
+    await made.writeFile(bytes);
+  } finally {
+    await made.close();
+  }
+  return { file: path, sizeBytes: bytes.length };
+}
+
+/** The name of an attachment as that of a file in this directory. */
+function ownName(name: string): string {
+  const own = basename(name);
+  return own === "" || own.startsWith(".") ? `attachment${own.replace(/^\.+$/, "")}` : own;
+}
+
 function row(message: Schemas["ListedMessage"], calendar: Calendar) {
-  const { createdAt, direction, status, fromAddr, toAddr, subject, id, threadId } = message;
+  const { createdAt, direction, fromAddr, toAddr, subject, id, threadId } = message;
   const other = direction === "inbound" ? fromAddr : toAddr;
-  return { time: shortTime(createdAt, calendar), status, with: other, subject, id, threadId };
+  return { time: shortTime(createdAt, calendar), status: statusOf(message), with: other, subject, id, threadId };
 }
 
 /** A message as text for a person. */
 export function wholeMessage(message: Schemas["Message"], calendar: Calendar): string {
-  const { fromAddr, fromName, toAddr, cc, createdAt, subject, status, failure, id, threadId, attachments } = message;
+  const { fromAddr, fromName, toAddr, cc, createdAt, subject, id, threadId, attachments, recipients } = message;
   const head = {
     time: fullTime(createdAt, calendar),
     from: fromName ? `${fromName} <${fromAddr}>` : fromAddr,
@@ -51,11 +130,13 @@ export function wholeMessage(message: Schemas["Message"], calendar: Calendar): s
     ...(cc.length > 0 && { cc: cc.join(", ") }),
     subject,
     ...(attachments.length > 0 && { files: filesOf(message) }),
-    status: failure ? `${status}: ${failure.message}` : status,
+    status: fullStatusOf(message),
     id,
     threadId,
   };
-  return `${lines(head)}\n${textOf(message)}\n`;
+  const copies =
+    recipients.length > 1 ? `\n${printed(statusesOfCopies(recipients), false, Number.POSITIVE_INFINITY)}` : "";
+  return `${lines(head)}${copies}\n${textOf(message)}\n`;
 }
 
 export function filesOf({ attachments }: Pick<Schemas["Message"], "attachments">): string {

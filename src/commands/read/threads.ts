@@ -5,6 +5,7 @@ import { printMoreByOffset, reporting } from "../cli.ts";
 import { clientOf, inboxIdOf, ofServer, type ServerOptions, unchecked } from "../client.ts";
 import { type Calendar, fullTime, shortTime } from "../short-time.ts";
 import { filesOf, textOf } from "./messages.ts";
+import { statusOf } from "./status.ts";
 
 interface PageOptions extends ServerOptions {
   limit: string;
@@ -94,8 +95,8 @@ function whole({ threadId, subject, isRead, total, data }: Schemas["ThreadMessag
 }
 
 function shownMessage(message: Schemas["ListedMessage"], calendar: Calendar): string {
-  const { id, createdAt, direction, status, fromAddr, toAddr, attachments } = message;
-  const sent = direction === "outbound" ? `, ${status}` : "";
+  const { id, createdAt, direction, fromAddr, toAddr, attachments } = message;
+  const sent = direction === "outbound" ? `, ${statusOf(message)}` : "";
   const files = attachments.length > 0 ? `files: ${oneLine(filesOf(message))}\n` : "";
   const head = oneLine(`${fromAddr} → ${toAddr}, ${fullTime(createdAt, calendar)}${sent}`);
   return `${head}\n${id}\n${files}\n${indented(textOf(message))}\n`;

@@ -13,6 +13,8 @@ interface WaitOptions extends ServerOptions {
   subject?: string;
   has?: string;
   after?: string;
+  since?: string;
+  thread?: string;
   timeout: string;
   code?: boolean;
   link?: boolean;
@@ -31,6 +33,13 @@ export function waitCommand(program: Command): void {
       .option("--subject <text>", "a part of the subject")
       .option("--has <words>", "code, link or attachment, separated by commas")
       .option("--after <cursor>", "id of a message, or the cursor of an earlier wait: take the first mail after it")
+      .addOption(
+        new Option(
+          "--since <time>",
+          "without --after: also take mail that came since this instant (default: a minute ago)",
+        ).conflicts("after"),
+      )
+      .option("--thread <id>", "only mail of this thread")
       .option("--timeout <seconds>", "how long to wait; 0 only checks the mail that is there", "30")
       .option("--code", "print only the code in the mail")
       .addOption(new Option("--link", "print only the link in the mail").conflicts("code")),
@@ -52,11 +61,12 @@ async function wait(inbox: string, options: WaitOptions): Promise<WaitAnswer> {
 }
 
 async function waitOnce(inbox: string, options: WaitOptions): Promise<WaitAnswer> {
-  const { from, to, subject, has, after, timeout, code = false, link = false, ...server } = options;
+  const { from, to, subject, has, after, since, thread, timeout, code = false, link = false, ...server } = options;
   if (!/^\d{1,6}$/.test(timeout)) throw new UsageError("Cannot wait: --timeout must be a whole number of seconds");
   const client = clientOf(server);
   const words = new Set([...(has?.split(",") ?? []), ...(code ? ["code"] : []), ...(link ? ["link"] : [])]);
-  const query = { from, to, subject, has: words.size === 0 ? undefined : [...words].join(","), after };
+  const all = words.size === 0 ? undefined : [...words].join(",");
+  const query = { from, to, subject, has: all, after, since, thread_id: thread };
   const waited = await waitFor(client, await inboxIdOf(client, inbox), query, Number(timeout));
   if (waited.message === null) {
     process.exitCode = 1;
@@ -65,17 +75,20 @@ async function waitOnce(inbox: string, options: WaitOptions): Promise<WaitAnswer
   return waited;
 }
 
-type WaitQuery = Partial<Record<"from" | "to" | "subject" | "has" | "after", string | undefined>>;
+type WaitQuery = Partial<
+  Record<"from" | "to" | "subject" | "has" | "after" | "since" | "thread_id", string | undefined>
+>;
 
 /** Repeats short waits until a mail comes or the time is over. A server that stops answers a wait early, and the wait is then repeated. */
 async function waitFor(client: Inboxd, id: string, query: WaitQuery, seconds: number): Promise<WaitAnswer> {
   const endMs = performance.now() + seconds * 1000;
-  for (let after = query.after; ; ) {
+  for (let { after, since } = query; ; ) {
     const left = Math.ceil((endMs - performance.now()) / 1000);
     const timeout = Math.max(0, Math.min(left, longestWaitSeconds));
-    const waited = await client.messages.wait(id, { ...query, has: unchecked(query.has), after, timeout });
+    const waited = await client.messages.wait(id, { ...query, has: unchecked(query.has), after, since, timeout });
     if (waited.message !== null || performance.now() >= endMs) return waited;
     after = waited.cursor;
+    since = undefined;
   }
 }
 

@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { runInboxd } from "../../support/inboxd.ts";
 import { mailOf } from "../../support/mail.ts";
+import { send } from "../../support/sends.ts";
+import { untilAnswered } from "../../support/until.ts";
 import { startWorld, type World, type WorldInbox } from "../../support/world.ts";
 
 /** The commands that read, each a process that knows the server by its address and a key alone. */
@@ -67,9 +72,11 @@ test("a message shows its files, its copies, and why it failed", async () => {
     fromName: null,
     toAddr: "bob@example.com",
     cc: ["c@example.com", "d@e.com"],
+    recipients: [],
+    delivery: null,
     createdAt: "2026-03-12T13:05:00.000Z",
     bodyText: "\r\n \n  Begun\n\n",
-    failure: { message: "No such user" },
+    failure: { code: null, enhancedCode: null, message: "No such user" },
     attachments: [
       { filename: "a.pdf", contentType: "application/pdf", sizeBytes: 48_213 },
       { filename: "b.bin", contentType: "application/octet-stream", sizeBytes: 2_500_000 },
@@ -84,6 +91,114 @@ test("a message shows its files, its copies, and why it failed", async () => {
   expect(stdout).toContain("\nfiles     a.pdf (application/pdf, 48 kB), b.bin (application/octet-stream, 2.5 MB)\n");
   expect(stdout).toContain("\nstatus    failed: No such user\n");
   expect(stdout).toEndWith("\n\n  Begun\n[…]\n");
+});
+
+test("a mail that was sent shows what became of it: bounced, delayed, complained, and each of its copies", async () => {
+  const box = await world.inbox("statuses");
+  async function sent(...to: string[]): Promise<{ id: string; threadId: string }> {
+    const { body } = await send(
+      world,
+      box.id,
+      { to: to.length === 1 ? to[0] : to, subject: to.join() },
+      { waits: true },
+    );
+    const path = `/v1/messages/${body.messageId}/reports`;
+    await untilAnswered(async () => ((await world.api(path)).body.data.length === to.length ? true : undefined));
+    return { id: body.messageId, threadId: body.threadId };
+  }
+  const bounced = await sent("bounce@sim.invalid");
+  const several = await sent("deliver@sim.invalid", "bounce+2@sim.invalid", "delay@sim.invalid");
+  const complained = await sent("complain@sim.invalid");
+  const failed = (await send(world, box.id, { to: "nobody@inbox.localhost" }, { waits: true })).body;
+
+  const { stdout } = await run("messages", "statuses");
+  const statuses = stdout.split("\n").map((line) => line.split(/ {2,}/)[1]);
+  expect(statuses).toEqual(["status", "failed", "complained", "bounced 1 of 3", "bounced", undefined]);
+  expect((await run("message", bounced.id)).stdout).toMatch(/^status +bounced: 550 5\.1\.1 .*[a-z]/m);
+  expect((await run("message", complained.id)).stdout).toMatch(/^status +complained: feedback-type: abuse$/m);
+  expect((await run("message", failed.messageId)).stdout).toMatch(/^status +failed: 550 5\.1\.1 /m);
+  expect((await run("thread", bounced.threadId)).stdout).toContain(", bounced\n");
+  const whole = (await run("message", several.id)).stdout;
+  expect(whole).toMatch(/^status +bounced 1 of 3: /m);
+  const [, copies = ""] = whole.split("\n\n");
+  expect(copies.split("\n").map((line) => line.split(/ {2,}/).slice(0, 3))).toEqual([
+    ["field", "recipient", "status"],
+    ["to", "deliver@sim.invalid", "delivered"],
+    ["to", "bounce+2@sim.invalid", "bounced"],
+    ["to", "delay@sim.invalid", "delayed"],
+  ]);
+  expect(copies).toMatch(/^to +bounce\+2@sim\.invalid +bounced +550 5\.1\.1 /m);
+});
+
+test("messages are filtered by sender, recipient, day and direction", async () => {
+  const box = await world.inbox("filters");
+  for (const from of ["Jane Doe <jane@example.com>", "bob@example.com"])
+    await world.deliver(mailOf({ messageId: `${from.length}@filters.example`, from, to: box.address }), box.address);
+  await send(world, box.id, { to: "carol@example.com" });
+  const found = async (...words: string[]) =>
+    (await listed("messages", "filters", ...words)).data.map((each: { fromAddr: string }) => each.fromAddr);
+  expect(await found("--from", "doe")).toEqual(["jane@example.com"]);
+  expect(await found("--to", "carol@example.com")).toEqual([box.address]);
+  expect(await found("--direction", "inbound")).toEqual(["bob@example.com", "jane@example.com"]);
+  expect(await found("--direction", "outbound", "--since", "2026-03-21")).toEqual([box.address]);
+  expect(await found("--since", "2026-03-22")).toEqual([]);
+  expect(await run("messages", "filters", "--since", "yesterday")).toMatchObject({ code: 2, stdout: "" });
+  expect(await run("messages", "filters", "--direction", "up")).toMatchObject({ code: 2, stdout: "" });
+});
+
+test("the mail itself, its head, its HTML and its files come out byte by byte", async () => {
+  const box = await world.inbox("parts");
+  const file = new Uint8Array(300_000).map((_, index) => index % 251);
+  const raw = [
+    "From: jane@example.com",
+    "Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=",
+    "X-Odd:  two\r\n  lines",
+    "MIME-Version: 1.0",
+    "Content-Type: multipart/mixed; boundary=b",
+    "",
+    "--b",
+    "Content-Type: text/html",
+    "",
+    "<p>Hello <b>Ada</b></p><script>evil()</script>",
+    "--b",
+    "Content-Type: application/octet-stream",
+    'Content-Disposition: attachment; filename="all bytes.bin"',
+    "Content-Transfer-Encoding: base64",
+    "",
+    ...(Buffer.from(file)
+      .toString("base64")
+      .match(/.{1,76}/g) ?? []),
+    "--b--",
+    "",
+  ].join("\r\n");
+  expect(await world.deliver(raw, box.address)).toStartWith("250");
+  const [{ id }] = (await listed("messages", "parts")).data;
+  expect((await run("message", id, "--raw")).stdout).toBe(raw);
+  expect((await run("message", id, "--headers")).stdout).toBe(raw.slice(0, raw.indexOf("\r\n\r\n") + 2));
+  const html = (await run("message", id, "--html")).stdout;
+  expect(html).toContain("<p>Hello <b>Ada</b></p>");
+  expect(html).not.toContain("evil");
+  expect(await run("message", id, "--raw", "--json")).toMatchObject({ code: 2, stdout: "" });
+
+  const cwd = mkdtempSync(join(tmpdir(), "ibx-attachment-"));
+  try {
+    const inCwd = (...words: string[]) => runInboxd(["attachment", id, "all bytes.bin", ...words], { cwd, env: env() });
+    const named = await inCwd();
+    expect([named.code, named.stdout]).toEqual([0, "file       all bytes.bin\nsizeBytes  300000\n"]);
+    expect(Bun.deepEquals(readFileSync(join(cwd, "all bytes.bin")), Buffer.from(file))).toBe(true);
+    // A file is never overwritten.
+    expect(await inCwd()).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringContaining("Cannot write all bytes.bin"),
+    });
+    expect((await inCwd("other.bin")).code).toBe(0);
+    expect((await inCwd("-")).stdout).toBe(new TextDecoder().decode(file));
+    expect(readdirSync(cwd).toSorted()).toEqual(["all bytes.bin", "other.bin"]);
+    expect((await runInboxd(["attachment", id, "none.txt"], { cwd, env: env() })).code).not.toBe(0);
+  } finally {
+    rmSync(cwd, { recursive: true });
+  }
 });
 
 test("threads are listed with their participants, and filtered by read and unread", async () => {

@@ -43,6 +43,26 @@ test("without a mail it ends with 1, and prints the option for the next wait", a
   expect(JSON.parse(none.stdout).message).toBeNull();
 });
 
+test("it takes older mail since an instant, and mail of one thread alone", async () => {
+  const inbox = await world.inbox("since");
+  const before = world.clock.now().toISOString();
+  await world.deliver(mailOf({ subject: "Early", messageId: "early@example.com" }), inbox.address);
+  world.clock.pass(3_600_000);
+  expect((await run("since", "--timeout", "0")).code).toBe(1);
+  const early = JSON.parse((await run("since", "--timeout", "0", "--since", before, "--json")).stdout);
+  expect(early.message.subject).toBe("Early");
+  await world.deliver(mailOf({ subject: "Other", messageId: "other@example.com" }), inbox.address);
+  const answer = { subject: "Re: Early", messageId: "answer@example.com", inReplyTo: "early@example.com" };
+  await world.deliver(mailOf(answer), inbox.address);
+  await world.deliver(mailOf({ subject: "Last", messageId: "last@example.com" }), inbox.address);
+  const ofThread = JSON.parse(
+    (await run("since", "--timeout", "0", "--thread", early.message.threadId, "--json")).stdout,
+  );
+  expect(ofThread.message.subject).toBe("Re: Early");
+  const both = await run("since", "--timeout", "0", "--since", before, "--after", early.cursor);
+  expect([both.code, both.stdout]).toEqual([2, ""]);
+});
+
 test("any other failure ends it with 2, so that a script does not repeat it in vain", async () => {
   const inbox = await world.inbox("ended");
   const unknown = await run("nobody@inbox.localhost", "--timeout", "0");
