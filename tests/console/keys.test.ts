@@ -61,6 +61,26 @@ describeInBrowser("In the list of an inbox,", () => {
     await title("Second");
     await page.context().close();
   });
+
+  test("c writes from its inbox, also while a thread or a message of it is open", async () => {
+    // Not the newest inbox, which the form offers without a choice.
+    await setup.world.inbox("other");
+    const { body } = await setup.world.api(`/v1/inboxes/${ada.id}/messages?limit=1`);
+    const [{ id, threadId }] = body.data;
+    const { page } = await signedIn(setup, listOf());
+    for (const [path, sign] of [
+      [listOf(), "[data-thread]"],
+      [`threads/${threadId}`, "[data-thread]"],
+      [`messages/${id}`, ".step"],
+    ] as const) {
+      await goTo(page, path);
+      await page.locator(sign).first().waitFor();
+      await page.keyboard.press("c");
+      await page.locator("#from").waitFor();
+      expect([path, await page.inputValue("#from")]).toEqual([path, ada.id]);
+    }
+    await page.context().close();
+  });
 });
 
 /** Presses each key at the focused element, one task after another. Enter clicks a link, as in a browser. */

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect } from "preact/hooks";
-import { go, href, route } from "../address.ts";
+import { go, href } from "../address.ts";
 import { may } from "../session.ts";
 import { isHelpOpen } from "./help.tsx";
 import { hasShortcuts } from "./theme.ts";
@@ -18,6 +18,15 @@ export function useKeys(keys: Readonly<Record<string, Action>>): void {
     const added = new Map(Object.entries(keys));
     screenKeys.add(added);
     return () => void screenKeys.delete(added);
+  });
+}
+
+/** `c` writes from this inbox while the component is mounted. */
+export function useWriteFrom(inbox: string | undefined): void {
+  useKeys({
+    c: () => {
+      if (may("send")) go(href("compose", { inbox }));
+    },
   });
 }
 
@@ -54,7 +63,7 @@ function actionOf(key: string): Action | undefined {
 
 const globalKeys: Readonly<Record<string, Action | undefined>> = {
   c: () => {
-    if (may("send")) go(href("compose", { inbox: currentInbox() }));
+    if (may("send")) go(href("compose"));
   },
   "?": () => {
     isHelpOpen.value = true;
@@ -64,11 +73,6 @@ const globalKeys: Readonly<Record<string, Action | undefined>> = {
 function goTo(key: string): Action | undefined {
   const path = goToPaths[key];
   return path === undefined ? undefined : () => go(href(path));
-}
-
-function currentInbox(): string | undefined {
-  const [kind, id] = route.value.path.split("/");
-  return kind === "inboxes" ? id : undefined;
 }
 
 function isField(target: EventTarget | null): boolean {

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { route } from "../address.ts";
 import { inboxd, isNotFound, type Schemas } from "../api.ts";
+import { useWriteFrom } from "../frame/keyboard.ts";
 import { Empty } from "../parts/empty.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Conversation } from "./conversation.tsx";
@@ -14,6 +15,7 @@ export function Mail() {
   const [inboxId, setInboxId] = useState<string | undefined>(undefined);
   const shownInbox = kind === "inboxes" ? id : inboxId;
   useEffect(() => setInboxId(shownInbox), [shownInbox]);
+  useWriteFrom(shownInbox);
   const inbox = useLoaded(() => (shownInbox === undefined ? nothing : inboxd.inboxes.get(shownInbox)), [shownInbox]);
 
   if (isNotFound(inbox.error)) {

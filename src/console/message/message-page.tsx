@@ -2,6 +2,7 @@ import { href, route } from "../address.ts";
 import { inboxd, isNotFound, type Schemas } from "../api.ts";
 import { looks } from "../events/event-look.ts";
 import { formatFullTime } from "../format.ts";
+import { useWriteFrom } from "../frame/keyboard.ts";
 import { useReloadOn } from "../live.ts";
 import { toOf } from "../mail/message-view.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -17,6 +18,7 @@ export function MessagePage() {
   const id = route.value.path.split("/")[1] ?? "";
   const found = useLoaded(() => findMessage(id), [id]);
   useReloadOn((event) => event.startsWith("message."), found.reload);
+  useWriteFrom(found.value?.message.inboxId);
   if (isNotFound(found.error)) {
     return (
       <Page title="Message">
