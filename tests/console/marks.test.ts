@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { untilAnswered } from "../support/until.ts";
 import { arrive, describeInBrowser, setUpConsole, signedIn } from "./support.ts";
 
 describeInBrowser("A thread marked in the console", () => {
@@ -45,11 +46,33 @@ describeInBrowser("A thread marked in the console", () => {
     await page.getByLabel("Select Answered").check();
     await arrive(setup.world, ada, { subject: "Re: Answered", head: ["In-Reply-To: <1@answered>"] });
     await page.getByRole("button", { name: "Mark read" }).click();
-    await page.getByText("The thread stays unread because newer mail has arrived").waitFor();
+    await page.getByText("1 thread marked read. 1 thread stays unread because newer mail has arrived").waitFor();
     await page.locator(".selection").waitFor({ state: "detached" });
     const { body } = await setup.world.api(`/v1/inboxes/${ada.id}/threads`);
     const isRead = Object.fromEntries(body.data.map((thread: Listed) => [thread.id, thread.isRead]));
     expect(isRead).toEqual({ [seen]: true, [answered]: false });
+  });
+
+  test("is unmarked by Undo, but not a thread that had the flag before", async () => {
+    const ada = await setup.world.inbox("undo");
+    const ids = [];
+    for (const subject of ["One", "Two", "Three"]) ids.push(await arrive(setup.world, ada, { subject }));
+    await setup.world.api(`/v1/threads/${ids[1]}`, { method: "PATCH", body: { is_read: true } });
+    const { page } = await signedIn(setup, `inboxes/${ada.id}`);
+    for (const subject of ["One", "Two", "Three"]) await page.getByLabel(`Select ${subject}`).check();
+    await page.getByRole("button", { name: "Mark read" }).click();
+    await page.getByText("2 threads marked read").waitFor();
+    await page.locator(".selection").waitFor({ state: "detached" });
+    expect(await page.locator(".thread.is-unread").count()).toBe(0);
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.locator(".thread.is-unread").nth(1).waitFor();
+    const isUnread = async () => {
+      const { body } = await setup.world.api(`/v1/inboxes/${ada.id}/threads?is_read=false`);
+      return body.data.map(({ subject }: { subject: string }) => subject).toSorted();
+    };
+    await untilAnswered(async () => ((await isUnread()).length === 2 ? true : undefined));
+    expect(await isUnread()).toEqual(["One", "Three"]);
+    await page.context().close();
   });
 });
 

@@ -1,6 +1,8 @@
 import { signal } from "@preact/signals";
 import { errorText, inboxd } from "../api.ts";
+import { formatCount } from "../format.ts";
 import { notify } from "../frame/notice.tsx";
+import { mapAtMost } from "../parts/loaded.ts";
 
 interface Mark {
   isRead: boolean;
@@ -24,13 +26,33 @@ export function nextStep(): number {
 /** A thread from the service, with the number of its load. */
 export type AsOf<Thread> = Thread & { asOf: number };
 
+/** The flag of a thread as the screens show it. It is remembered, so that undoing a mark leaves a thread that had it already. */
 export function isReadNow(thread: AsOf<{ id: string; isRead: boolean }>): boolean {
   const mark = marked.value.get(thread.id);
-  return mark !== undefined && mark.asOf > thread.asOf ? mark.isRead : thread.isRead;
+  const isRead = mark !== undefined && mark.asOf > thread.asOf ? mark.isRead : thread.isRead;
+  shown.set(thread.id, isRead);
+  return isRead;
 }
 
-/** Marks a thread. The mark is shown at once, and undone if the service refuses it. `upTo` is the last message seen. */
+const shown = new Map<string, boolean>();
+
+/**
+ * Marks a thread. The mark is shown at once, and dropped if the service refuses it. `upTo` is the last message seen. A notice offers to
+ * undo it, together with marks at the same time.
+ */
 export async function mark(id: string, isRead: boolean, upTo?: string): Promise<void> {
+  const isChange = shown.get(id) !== isRead;
+  const answer = await markAs(id, isRead, upTo);
+  if (answer?.reason === "newer_inbound") stays += 1;
+  else if (!isChange || answer === undefined) return;
+  // A mark that takes back an earlier one leaves nothing to undo.
+  else if (done.get(id)?.isRead === !isRead) done.delete(id);
+  else done.set(id, { isRead, upTo });
+  clearTimeout(telling);
+  telling = setTimeout(() => tell(isRead), togetherMs);
+}
+
+async function markAs(id: string, isRead: boolean, upTo: string | undefined) {
   const before = marked.value.get(id);
   set(id, { isRead, asOf: Number.POSITIVE_INFINITY });
   try {
@@ -39,11 +61,34 @@ export async function mark(id: string, isRead: boolean, upTo?: string): Promise<
       ...(isRead && upTo !== undefined && { up_to_message_id: upTo }),
     });
     set(id, { isRead: answer.isRead, asOf: nextStep() });
-    if (answer.reason === "newer_inbound") notify("The thread stays unread because newer mail has arrived");
+    return answer;
   } catch (error) {
     set(id, before);
     notify(errorText(error), "bad");
+    return undefined;
   }
+}
+
+/** The marks that the next notice can undo, by thread. */
+let done = new Map<string, { isRead: boolean; upTo: string | undefined }>();
+/** The threads that stay unread because of newer mail. */
+let stays = 0;
+let telling: ReturnType<typeof setTimeout> | undefined;
+/** Marks that are answered within this time of each other share a notice. */
+const togetherMs = 300;
+
+function tell(isRead: boolean): void {
+  const marks = [...done];
+  const texts = [
+    ...(marks.length > 0 ? [`${formatCount(marks.length, "thread")} marked ${isRead ? "read" : "unread"}`] : []),
+    ...(stays > 0
+      ? [`${formatCount(stays, "thread stays", "threads stay")} unread because newer mail has arrived`]
+      : []),
+  ];
+  done = new Map();
+  stays = 0;
+  const undo = () => void mapAtMost(marks, ([id, { isRead, upTo }]) => markAs(id, !isRead, upTo), 4);
+  if (texts.length > 0) notify(texts.join(". "), "good", marks.length > 0 ? { verb: "Undo", run: undo } : undefined);
 }
 
 function set(id: string, mark: Mark | undefined): void {
