@@ -49,6 +49,7 @@ const followed = [
     "streams",
     "deliverability",
     "errors",
+    "tenants",
   ].map(guideOf),
 ];
 
@@ -123,6 +124,8 @@ async function startForReaders() {
   const own = { DATA_DIR: dataDir, SEND_WAIT_MS: "30000", RELAY_NOTICES: "generic:a-token-that-only-we-know" };
   const env = { ...own, ...(database && { DATABASE_URL: database.url }) };
   const running = await startInboxd({ env });
+  // For the commands that use the database of the service.
+  const operator = { DATA_DIR: dataDir, ...(database && { DATABASE_URL: database.url }) };
   const instead = {
     "http://127.0.0.1:3000": running.api.replace(/\/$/, ""),
     "smtp://127.0.0.1:2525": `smtp://127.0.0.1:${running.smtpPort}`,
@@ -131,7 +134,7 @@ async function startForReaders() {
   return {
     async paste(page: string, shell = "bash") {
       const blocks = blocksOf(inWords(textOf(page), instead));
-      const env = { INBOXD_API_KEY: running.apiKey ?? "", INBOXD_URL: running.api };
+      const env = { INBOXD_API_KEY: running.apiKey ?? "", INBOXD_URL: running.api, ...operator };
       return pasteBlocks(blocks, { shell: shells[shell] ?? [], env, inboxd: inboxdHere });
     },
     printed: running.printed,

@@ -10,11 +10,14 @@ import performance from "../../../docs/performance.md" with { type: "text" };
 import quickstart from "../../../docs/quickstart.md" with { type: "text" };
 import receivers from "../../../docs/receivers.md" with { type: "text" };
 import receiving from "../../../docs/receiving.md" with { type: "text" };
+import relays from "../../../docs/relays.md" with { type: "text" };
 import sdk from "../../../docs/sdk.md" with { type: "text" };
 import sending from "../../../docs/sending.md" with { type: "text" };
 import streams from "../../../docs/streams.md" with { type: "text" };
+import tenants from "../../../docs/tenants.md" with { type: "text" };
 import testing from "../../../docs/testing.md" with { type: "text" };
 import threads from "../../../docs/threads.md" with { type: "text" };
+import vps from "../../../docs/vps.md" with { type: "text" };
 import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 import { decisions } from "./decisions.ts";
 import { namedAfter, type ThisServer } from "./this-server.ts";
@@ -57,6 +60,9 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
   }),
   ...inGroup("Tasks", {
     testing: { about: "take the code of a sign-up mail in CI, with Playwright or the client", text: testing },
+    tenants: { about: "accounts, keys, tokens and your own ids: which is for what", text: tenants },
+    vps: { about: "a server of your own, step by step: DNS, Caddy, certificates, systemd", text: vps },
+    relays: { about: "Amazon SES, Postmark and Mailgun, each from nothing to a reported bounce", text: relays },
     receivers: { about: "receive events in Next.js, Express, Hono and FastAPI", text: receivers },
   }),
   ...inGroup("Operation", {

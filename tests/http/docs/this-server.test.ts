@@ -27,7 +27,8 @@ test("no guide names another server", () => {
   const all = Object.values(guidesOf(server));
   expect(all.length).toBe(Object.keys(guidePages).length);
   const left = all.flatMap(
-    ({ text }) => text.match(/127\.0\.0\.1:(?:3000|2525)|inbox\.(?:localhost|example\.\w+)|YOUR-\w+/g) ?? [],
+    ({ text }) =>
+      text.match(/(?:\/\/127\.0\.0\.1:3000|127\.0\.0\.1:2525)|inbox\.(?:localhost|example\.\w+)|YOUR-\w+/g) ?? [],
   );
   expect(left).toEqual([]);
   const names = all.map(({ text }) => text).join("\n");
@@ -52,7 +53,7 @@ test("the page names the server that serves it, in guides and in examples", asyn
     expect(text).toContain("https://post.acme.example/v1/inboxes");
     expect(text).toContain(`smtp://127.0.0.1:${world.service.smtp.port}`);
     expect(text).toContain("grace@acme.example");
-    expect(text.match(/127\.0\.0\.1:(?:3000|2525)|inbox\.(?:localhost|example\.com)/g)).toBeNull();
+    expect(text.match(/(?:\/\/127\.0\.0\.1:3000|127\.0\.0\.1:2525)|inbox\.(?:localhost|example\.com)/g)).toBeNull();
   }
   expect(await (await world.fetch("/docs", { apiKey: null })).text()).toContain("ada@acme.example");
 });
