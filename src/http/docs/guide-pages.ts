@@ -5,6 +5,7 @@ import deliverability from "../../../docs/deliverability.md" with { type: "text"
 import errors from "../../../docs/errors.md" with { type: "text" };
 import events from "../../../docs/events.md" with { type: "text" };
 import mcp from "../../../docs/mcp.md" with { type: "text" };
+import migrating from "../../../docs/migrating.md" with { type: "text" };
 import operations from "../../../docs/operations.md" with { type: "text" };
 import performance from "../../../docs/performance.md" with { type: "text" };
 import quickstart from "../../../docs/quickstart.md" with { type: "text" };
@@ -64,6 +65,7 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
     vps: { about: "a server of your own, step by step: DNS, Caddy, certificates, systemd", text: vps },
     relays: { about: "Amazon SES, Postmark and Mailgun, each from nothing to a reported bounce", text: relays },
     receivers: { about: "receive events in Next.js, Express, Hono and FastAPI", text: receivers },
+    migrating: { about: "the names of Resend, AgentMail, OpenMail and Mailpit beside ours", text: migrating },
   }),
   ...inGroup("Operation", {
     operations: {
