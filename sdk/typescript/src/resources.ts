@@ -36,6 +36,8 @@ export interface Inboxes {
   list(query?: QueryAt<"/v1/inboxes">, options?: CallOptions): List<Schemas["Inbox"], Schemas["InboxPage"]>;
   create(inbox?: Body<"NewInbox">, options?: CallOptions): Promise<Schemas["Inbox"]>;
   get(id: string, options?: CallOptions): Promise<Schemas["Inbox"]>;
+  /** Gives the inbox another `externalId`. */
+  change(id: string, change: Body<"InboxChange">, options?: CallOptions): Promise<Schemas["Inbox"]>;
   /** The inbox with this address or username; undefined if the account has none. */
   find(address: string, options?: CallOptions): Promise<Schemas["Inbox"] | undefined>;
   delete(id: string, options?: CallOptions): Promise<void>;
@@ -46,6 +48,7 @@ export const inboxes = (request: Requester): Inboxes => ({
     listByOffset((position) => request("GET", "/v1/inboxes", { query: { ...query, ...position }, ...options }), query),
   create: (body = {}, options) => request("POST", "/v1/inboxes", { body, ...keyed(options) }),
   get: (id, options) => request("GET", "/v1/inboxes/{id}", { path: { id }, ...options }),
+  change: (id, body, options) => request("PATCH", "/v1/inboxes/{id}", { path: { id }, body, ...options }),
   async find(address, options) {
     const { data } = await request("GET", "/v1/inboxes", { query: { address, limit: 1 }, ...options });
     return data[0];

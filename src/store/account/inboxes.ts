@@ -110,6 +110,20 @@ export function insertInbox(tx: Db, inbox: Inbox): Promise<void> {
   return insertRows(tx, inboxes, [inbox]);
 }
 
+/** Gives an inbox another `externalId`, and returns it; undefined if it does not exist any more. */
+export async function markInboxChanged(
+  db: Db,
+  { id, accountId }: Pick<Inbox, "id" | "accountId">,
+  externalId: string | null,
+): Promise<Inbox | undefined> {
+  const [changed] = await query<Inbox>(
+    db,
+    sql`update inboxes i set external_id = ${externalId}, revision = revision + 1
+        where i.id = ${id} and i.account_id = ${accountId} and i.deleted_at is null returning ${inboxFields}`,
+  );
+  return changed;
+}
+
 /** Marks an inbox as deleted. Returns false if it does not exist or is already deleted. */
 export async function markInboxDeleted(tx: Db, accountId: string, id: string, deletedAt: Date): Promise<boolean> {
   const deleted = await query(

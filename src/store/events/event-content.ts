@@ -19,13 +19,14 @@ const ofMessage = selected(messages, "m", [
   "metadata",
 ]);
 
-/** The `externalId` of the inbox of an event `e`. An event about a deleted inbox has it in its data. */
+/** The `externalId` of the inbox of an event `e`, as it is now. An event about an inbox that is gone has it in its data. */
 export const externalIdOfEvent = sql.raw(
-  "coalesce((select i.external_id from inboxes i where i.id = e.inbox_id), e.data->>'externalId')",
+  `(select case when i.id is null then e.data->>'externalId' else i.external_id end
+    from (select) one left join inboxes i on i.id = e.inbox_id)`,
 );
 
 /** The select list of `EventContent`. It leaves out the event's id, to which each statement gives its own name. */
-export const contentFields = sql`${ofEvent}, coalesce(i.external_id, e.data->>'externalId') as "externalId",
+export const contentFields = sql`${ofEvent}, case when i.id is null then e.data->>'externalId' else i.external_id end as "externalId",
   m.id as "messageId", ${ofMessage}, m.created_at as "receivedAt", octet_length(m.body_html) as "htmlBytes", ${eventBody}`;
 
 /** Joins the event's inbox `i`, unless the inbox is deleted, and the event's message `m`. */

@@ -38,6 +38,7 @@ describe("The document of the service", () => {
       "Inboxes: createInbox",
       "Inboxes: listInboxes",
       "Inboxes: getInbox",
+      "Inboxes: changeInbox",
       "Inboxes: deleteInbox",
       "Sending: sendEmail",
       "Sending: cancelMessage",

@@ -85,6 +85,7 @@ function goodDraft(operation: ShownOperation, known: Known, apiKey: string, chan
 /** Rules between two parameters are in no schema either. */
 function agreeingQuery(query: [string, string][], { operationId }: ShownOperation, known: Known): [string, string][] {
   if (operationId === "listEvents") return agreeingDirection(query);
+  if (operationId === "getUsage") return agreeingDays(query);
   return operationId === "waitForMail" ? agreeingWait(query, known) : query;
 }
 
@@ -92,6 +93,12 @@ function agreeingQuery(query: [string, string][], { operationId }: ShownOperatio
 function agreeingDirection(query: [string, string][]): [string, string][] {
   const isDescending = query.some(([name, value]) => name === "order" && value === "desc");
   return query.filter(([name]) => name !== (isDescending ? "after" : "before"));
+}
+
+/** Days in order, and not too many of them. */
+function agreeingDays(query: [string, string][]): [string, string][] {
+  const others = query.filter(([name]) => name !== "from" && name !== "to");
+  return others.length === query.length ? query : [...others, ["from", "2026-03-20"], ["to", "2026-03-21"]];
 }
 
 /** A wait begins after a message or at an instant, and returns at once here, so that it delays no other request. */

@@ -14,6 +14,7 @@ const calls: Readonly<Record<string, ClientCall>> = {
   listInboxes: { name: "inboxes.list", takes: "query", isEach: true },
   createInbox: { name: "inboxes.create", takes: "body" },
   getInbox: { name: "inboxes.get" },
+  changeInbox: { name: "inboxes.change", takes: "body" },
   deleteInbox: { name: "inboxes.delete" },
   listMessages: { name: "messages.list", takes: "query", isEach: true },
   sendEmail: { name: "messages.send", takes: "body" },

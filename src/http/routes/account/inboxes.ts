@@ -5,7 +5,7 @@ import type { Plan } from "../../../domain/limits.ts";
 import { createInbox } from "../../../flows/account/create-inbox.ts";
 import { deleteInbox } from "../../../flows/account/delete-inbox.ts";
 import type { Deps } from "../../../flows/deps.ts";
-import { countInboxes, findInbox, type Inbox, listInboxes } from "../../../store/account/inboxes.ts";
+import { countInboxes, findInbox, type Inbox, listInboxes, markInboxChanged } from "../../../store/account/inboxes.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import { alsoNamed } from "../../judging/known-fields.ts";
@@ -34,6 +34,8 @@ const InboxShape = named(
   ),
 );
 
+const externalId = { min: 1, max: 255, examples: [examples.externalId] };
+
 const NewInbox = named(
   "NewInbox",
   Type.Object(
@@ -42,10 +44,8 @@ const NewInbox = named(
         "external_id",
         Type.Optional(
           text({
-            min: 1,
-            max: 255,
+            ...externalId,
             description: "Your own id for its owner, repeated in events as `external_id`; need not be unique",
-            examples: [examples.externalId],
           }),
         ),
       ),
@@ -67,6 +67,25 @@ const NewInbox = named(
   ),
 );
 
+const InboxChange = named(
+  "InboxChange",
+  Type.Object(
+    {
+      externalId: alsoNamed(
+        "external_id",
+        Type.Optional(
+          nullable(text(externalId), {
+            description: "Your own id for its owner; null for none. Earlier events of the inbox show it too",
+            error: "must be null or a string of 1 to 255 characters",
+            examples: [examples.externalId],
+          }),
+        ),
+      ),
+    },
+    { description: "The changes. Missing fields stay as they are" },
+  ),
+);
+
 const InboxPage = named(
   "InboxPage",
   Type.Object(
@@ -82,14 +101,7 @@ const InboxQuery = Type.Object({
   ...pageQuery(),
   externalId: alsoNamed(
     "external_id",
-    Type.Optional(
-      text({
-        min: 1,
-        max: 255,
-        description: "Only inboxes with this `externalId`",
-        examples: [examples.externalId],
-      }),
-    ),
+    Type.Optional(text({ ...externalId, description: "Only inboxes with this `externalId`" })),
   ),
   address: Type.Optional(
     text({
@@ -114,6 +126,13 @@ export async function ownedInbox(deps: Deps, accountId: string, id: string): Pro
   const inbox = isId("inb", id) ? await findInbox(deps.db.api, accountId, id) : undefined;
   if (inbox === undefined) throw notFound("inbox");
   return inbox;
+}
+
+/** Writes the new `externalId`. Throws `not_found` if the inbox was deleted meanwhile. */
+async function changeInbox({ db }: Deps, inbox: Inbox, externalId: string | null): Promise<Inbox> {
+  const changed = await markInboxChanged(db.api, inbox, externalId);
+  if (changed === undefined) throw notFound("inbox");
+  return changed;
 }
 
 export function inboxes(deps: Deps) {
@@ -185,6 +204,24 @@ export function inboxes(deps: Deps) {
         description: "One inbox of the account.",
         path: inboxPath,
         whenRefused: whetherThere((accountId, id) => ownedInbox(deps, accountId, id)),
+        answers: { 200: InboxShape },
+      }),
+    )
+    .patch(
+      "/:id",
+      async ({ account, params, body }) => {
+        const inbox = await ownedInbox(deps, account.id, params.id);
+        return toInbox(
+          body.externalId === undefined ? inbox : await changeInbox(deps, inbox, body.externalId),
+          mailDomain,
+        );
+      },
+      operation({
+        summary: "Change inbox",
+        description: "Gives the inbox another `externalId`, for example because another tenant takes it over.",
+        path: inboxPath,
+        whenRefused: whetherThere((accountId, id) => ownedInbox(deps, accountId, id)),
+        body: InboxChange,
         answers: { 200: InboxShape },
       }),
     )
