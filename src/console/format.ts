@@ -1,11 +1,12 @@
 const day = 86_400_000;
 
-const time = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
-const withSeconds = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const weekday = new Intl.DateTimeFormat("en-GB", { weekday: "short" });
-const dayAndMonth = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
-const wholeDate = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
-const whole = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "medium" });
+// Dates and times are those of the reader's own locale.
+const time = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const withSeconds = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short" });
+const dayAndMonth = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const wholeDate = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
+const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
 const number = new Intl.NumberFormat("en");
 
 /** The time if `at` is today, the weekday if it is one of the six days before, else the date. */
@@ -15,8 +16,13 @@ export function formatShortTime(at: Date, now: Date): string {
   return at.getFullYear() === now.getFullYear() ? dayAndMonth.format(at) : wholeDate.format(at);
 }
 
-/** For example "just now", "4 min ago" or "in 30 s"; from a day on, the date and the time. */
+/** A time that is over, such as "just now" or "4 min ago". One that seems to come is now: a clock here is behind that of the service. */
 export function formatAgo(at: Date, now: Date): string {
+  return formatDue(at < now ? at : now, now);
+}
+
+/** A time that may still come, such as "in 30 s" or "4 min ago"; from a day on, the date and the time. */
+export function formatDue(at: Date, now: Date): string {
   const seconds = Math.round((at.getTime() - now.getTime()) / 1000);
   const away = Math.abs(seconds);
   if (away < 5) return "just now";

@@ -51,6 +51,7 @@ export interface Letter {
   text?: string;
   html?: string;
   from?: string;
+  name?: string;
   /** Further header lines. */
   head?: readonly string[];
 }
@@ -59,12 +60,12 @@ export interface Letter {
 export async function arrive(
   world: World,
   inbox: WorldInbox,
-  { subject, text = "Hello", html, from = "jane@example.com", head: further = [] }: Letter,
+  { subject, text = "Hello", html, from = "jane@example.com", name = "Jane Doe", head: further = [] }: Letter,
 ): Promise<string> {
   const type = html === undefined ? "text/plain" : "text/html";
   const head = [
     ...further,
-    `From: Jane Doe <${from}>`,
+    `From: =?utf-8?b?${Buffer.from(name).toString("base64")}?= <${from}>`,
     `Subject: ${subject}`,
     "MIME-Version: 1.0",
     `Content-Type: ${type}; charset=utf-8`,

@@ -19,6 +19,10 @@ export interface Look {
   width?: number;
   height?: number;
   colorScheme?: "light" | "dark";
+  /** The language of the reader, which decides how dates are written. */
+  locale?: string;
+  /** A finger instead of a mouse. */
+  hasTouch?: boolean;
   /** Ignores the pages' content security policy, to test the protection behind it. */
   bypassCSP?: boolean;
 }
@@ -47,8 +51,18 @@ export async function startBrowser(): Promise<Browser> {
     timeout: 0,
   });
   return {
-    async open(url, { width = 1400, height = 900, colorScheme = "light", bypassCSP = false } = {}) {
-      const context = await browser.newContext({ viewport: { width, height }, colorScheme, bypassCSP });
+    async open(
+      url,
+      { width = 1400, height = 900, colorScheme = "light", bypassCSP = false, locale = "en-US", hasTouch = false } = {},
+    ) {
+      const context = await browser.newContext({
+        viewport: { width, height },
+        colorScheme,
+        bypassCSP,
+        locale,
+        hasTouch,
+        isMobile: hasTouch,
+      });
       // Shorter than the runner's time-out, so that the error names what was waited for.
       context.setDefaultTimeout(60_000);
       const watched = await watchedPage(context);

@@ -1,3 +1,4 @@
+import { Fragment } from "preact";
 import { href } from "../address.ts";
 import type { Schemas } from "../api.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -22,7 +23,8 @@ interface ThreadRowProps extends RowProps {
 
 export function ThreadRow({ thread, own, isOpen, isCurrent, isSelected, onSelect, onFocus }: ThreadRowProps) {
   const isRead = isReadNow(thread);
-  const others = thread.participants.filter((address) => address !== own);
+  const others = thread.people.filter(({ address }) => address !== own);
+  const people = others.length === 0 ? thread.people : others;
   const classes = ["thread", isRead ? "" : "is-unread", isOpen ? "is-open" : "", isSelected ? "is-selected" : ""];
   return (
     <div class={classes.filter(Boolean).join(" ")}>
@@ -43,9 +45,15 @@ export function ThreadRow({ thread, own, isOpen, isCurrent, isSelected, onSelect
         aria-current={isOpen ? "true" : undefined}
         onFocus={onFocus}
       >
-        <span class="thread-who">
+        <span class="thread-who" title={people.map(({ address }) => address).join(", ")}>
           {!isRead && <span class="unseen">Unread. </span>}
-          {others.length === 0 ? own : others.join(", ")}
+          {people.map(({ address, name }, index) => (
+            <Fragment key={address}>
+              {index > 0 && ", "}
+              {/* Isolated, since a name may have letters that turn the text around it. */}
+              <bdi>{name ?? address}</bdi>
+            </Fragment>
+          ))}
           {thread.messageCount > 1 && <span class="thread-count">{thread.messageCount}</span>}
         </span>
         <span class="thread-when">
@@ -79,7 +87,9 @@ export function FoundRow({ message, isOpen, isCurrent, onFocus }: RowProps & { m
         aria-current={isOpen ? "true" : undefined}
         onFocus={onFocus}
       >
-        <span class="thread-who">{direction === "inbound" ? (fromName ?? fromAddr) : `to ${toAddr}`}</span>
+        <span class="thread-who" title={direction === "inbound" ? fromAddr : toAddr}>
+          {direction === "inbound" ? <bdi>{fromName ?? fromAddr}</bdi> : `to ${toAddr}`}
+        </span>
         <span class="thread-when">
           {message.attachments.length > 0 && <Icon name="attachment" />}
           <Time at={message.createdAt} as="short" />

@@ -37,7 +37,7 @@ export function OutboxRow({ item, selection, onRetry, onCancel }: OutboxRowProps
           {attempt > 0 && `attempt ${attempt} · `}
           {state === "waiting" ? (
             <>
-              due <Time at={dueAt} />
+              due <Time at={dueAt} as="due" />
             </>
           ) : messageId ? (
             "mail"

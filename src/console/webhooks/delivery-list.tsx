@@ -113,7 +113,7 @@ function DeliveryRow({ delivery, selection }: { delivery: Delivery; selection: S
         )}
         {nextAttemptAt !== null && (
           <span class="quiet-text">
-            next <Time at={nextAttemptAt} />
+            next <Time at={nextAttemptAt} as="due" />
           </span>
         )}
       </div>
