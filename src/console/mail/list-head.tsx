@@ -1,4 +1,5 @@
 import type { RefObject } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { go, href } from "../address.ts";
 import type { Schemas } from "../api.ts";
 import { CopyButton } from "../parts/command.tsx";
@@ -11,16 +12,20 @@ interface ListHeadProps {
   inbox: Schemas["Inbox"];
   view: View;
   searchText: string;
+  searchesAll: boolean;
   searchField: RefObject<HTMLInputElement | null>;
 }
 
 /** The head of a list: the address of its inbox, the search and the views. */
-export function ListHead({ inbox, view, searchText, searchField }: ListHeadProps) {
+export function ListHead({ inbox, view, searchText, searchesAll, searchField }: ListHeadProps) {
   const viewHref = (shown: View) => href(`inboxes/${inbox.id}`, shown === "all" ? {} : { view: shown });
-  function find(event: SubmitEvent) {
-    event.preventDefault();
+  const [isEverywhere, setEverywhere] = useState(searchesAll);
+  useEffect(() => setEverywhere(searchesAll), [searchesAll]);
+  const resultsHref = (text: string, isAll: boolean) =>
+    href(`inboxes/${inbox.id}`, { view: "search", q: text, ...(isAll && { in: "all" }) });
+  function find(isAll: boolean) {
     const text = searchField.current?.value.trim() ?? "";
-    go(href(`inboxes/${inbox.id}`, text === "" ? {} : { view: "search", q: text }));
+    go(text === "" ? viewHref("all") : resultsHref(text, isAll));
   }
   return (
     <header class="list-head">
@@ -39,7 +44,13 @@ export function ListHead({ inbox, view, searchText, searchField }: ListHeadProps
         )}
       </div>
       <search>
-        <form class="list-search" onSubmit={find}>
+        <form
+          class="list-search"
+          onSubmit={(event) => {
+            event.preventDefault();
+            find(isEverywhere);
+          }}
+        >
           <Icon name="search" />
           <input
             key={searchText}
@@ -47,12 +58,25 @@ export function ListHead({ inbox, view, searchText, searchField }: ListHeadProps
             type="search"
             name="q"
             defaultValue={searchText}
-            aria-label="Search this inbox"
+            aria-label="Search"
             placeholder="Search"
+            title="Words, and from: to: subject: has:attachment is:unread before:2026-03-21 after:"
             onKeyDown={(event) => {
               if (event.key === "Escape") event.currentTarget.blur();
             }}
           />
+          <select
+            aria-label="Where to search"
+            value={isEverywhere ? "all" : "this"}
+            onChange={(event) => {
+              const isAll = event.currentTarget.value === "all";
+              setEverywhere(isAll);
+              if (view === "search") find(isAll);
+            }}
+          >
+            <option value="this">This inbox</option>
+            <option value="all">All inboxes</option>
+          </select>
         </form>
       </search>
       <nav class="tabs" aria-label="View">
@@ -63,7 +87,7 @@ export function ListHead({ inbox, view, searchText, searchField }: ListHeadProps
           Unread
         </a>
         {view === "search" && (
-          <a href={href(`inboxes/${inbox.id}`, { view, q: searchText })} aria-current="page">
+          <a href={resultsHref(searchText, searchesAll)} aria-current="page">
             Results
           </a>
         )}

@@ -3,6 +3,7 @@ import { href } from "../address.ts";
 import type { Schemas } from "../api.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Time } from "../parts/time.tsx";
+import { excerptOf, type Hits, Marked } from "./found.tsx";
 import { type AsOf, isReadNow } from "./marking.ts";
 
 interface RowProps {
@@ -74,9 +75,17 @@ export function ThreadRow({ thread, own, isOpen, isCurrent, isSelected, onSelect
   );
 }
 
+interface FoundRowProps extends RowProps {
+  message: Schemas["ListedMessage"];
+  hits: Hits;
+  /** Whether messages of other inboxes are found too, so that each row names its own. */
+  namesInbox: boolean;
+}
+
 /** A message in the results of a search. */
-export function FoundRow({ message, isOpen, isCurrent, onFocus }: RowProps & { message: Schemas["ListedMessage"] }) {
+export function FoundRow({ message, hits, namesInbox, isOpen, isCurrent, onFocus }: FoundRowProps) {
   const { direction, fromName, fromAddr, toAddr } = message;
+  const isInbound = direction === "inbound";
   return (
     <div class={isOpen ? "thread is-found is-open" : "thread is-found"}>
       <a
@@ -87,16 +96,24 @@ export function FoundRow({ message, isOpen, isCurrent, onFocus }: RowProps & { m
         aria-current={isOpen ? "true" : undefined}
         onFocus={onFocus}
       >
-        <span class="thread-who" title={direction === "inbound" ? fromAddr : toAddr}>
-          {direction === "inbound" ? <bdi>{fromName ?? fromAddr}</bdi> : `to ${toAddr}`}
+        <span class="thread-who" title={isInbound ? fromAddr : toAddr}>
+          {!isInbound && "to "}
+          <bdi>
+            <Marked text={isInbound ? (fromName ?? fromAddr) : toAddr} hits={hits.who} />
+          </bdi>
+          {namesInbox && <span class="thread-inbox">{isInbound ? toAddr : fromAddr}</span>}
         </span>
         <span class="thread-when">
           {message.attachments.length > 0 && <Icon name="attachment" />}
           <Time at={message.createdAt} as="short" />
         </span>
         <span class="thread-what">
-          <span class="thread-subject">{message.subject || "(no subject)"}</span>
-          <span class="thread-preview">{message.bodyText.slice(0, 200)}</span>
+          <span class="thread-subject">
+            <Marked text={message.subject || "(no subject)"} hits={hits.subject} />
+          </span>
+          <span class="thread-preview">
+            <Marked text={excerptOf(message.bodyText, hits.text)} hits={hits.text} />
+          </span>
         </span>
       </a>
     </div>

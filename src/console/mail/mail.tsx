@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { route } from "../address.ts";
 import { inboxd, isNotFound, type Schemas } from "../api.ts";
 import { useWriteFrom } from "../frame/keyboard.ts";
@@ -16,6 +16,10 @@ export function Mail() {
   const shownInbox = kind === "inboxes" ? id : inboxId;
   useEffect(() => setInboxId(shownInbox), [shownInbox]);
   useWriteFrom(shownInbox);
+  const listsAll = useRef(false);
+  const showInboxOf = (found: string) => {
+    if (!listsAll.current) setInboxId(found);
+  };
   const inbox = useLoaded(() => (shownInbox === undefined ? nothing : inboxd.inboxes.get(shownInbox)), [shownInbox]);
 
   if (isNotFound(inbox.error)) {
@@ -30,7 +34,14 @@ export function Mail() {
   return (
     <div class={threadId === undefined ? "mail" : "mail has-thread"}>
       {inbox.value ? (
-        <ThreadList key={inbox.value.id} inbox={inbox.value} openId={threadId} />
+        <ThreadList
+          key={inbox.value.id}
+          inbox={inbox.value}
+          openId={threadId}
+          onScope={(isAll) => {
+            listsAll.current = isAll;
+          }}
+        />
       ) : (
         <div class="threads" />
       )}
@@ -38,7 +49,7 @@ export function Mail() {
         {threadId === undefined ? (
           <p class="nothing-open">Select a thread to read it here</p>
         ) : (
-          <Conversation key={threadId} threadId={threadId} onFound={setInboxId} />
+          <Conversation key={threadId} threadId={threadId} onFound={showInboxOf} />
         )}
       </section>
     </div>

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { route } from "../address.ts";
 import { inboxd, type Schemas } from "../api.ts";
 import { useEvents, useReloadOn } from "../live.ts";
@@ -11,6 +11,7 @@ import { type Rows, useRows } from "../parts/rows.ts";
 import { SelectionBar } from "../parts/selection.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
 import { may } from "../session.ts";
+import { byOffset, hitsOf } from "./found.tsx";
 import { ListHead, type View } from "./list-head.tsx";
 import { type Selected, toggled, useListKeys } from "./list-keys.ts";
 import { FoundRow, ThreadRow } from "./list-rows.tsx";
@@ -30,16 +31,24 @@ const scrollTops = new Map<string, number>();
 interface ThreadListProps {
   inbox: Schemas["Inbox"];
   openId: string | undefined;
+  /** Tells whether the list has messages of all inboxes. Then it stays while a thread of another inbox opens. */
+  onScope(isAll: boolean): void;
 }
 
-export function ThreadList({ inbox, openId }: ThreadListProps) {
+export function ThreadList({ inbox, openId, onScope }: ThreadListProps) {
   const [asked, setAsked] = useState(currentView);
   useEffect(() => {
     // The address of an open thread does not name a view, so the list keeps its own.
     if (openId === undefined) setAsked(currentView());
   }, [route.value]);
-  const { view, search: searchText } = asked;
-  const name = `${inbox.id} ${view} ${searchText}`;
+  const { view, search: searchText, isAll } = asked;
+  const name = `${inbox.id} ${view} ${isAll ? "all" : "one"} ${searchText}`;
+  const hits = useMemo(() => hitsOf(searchText), [searchText]);
+  const searchAll = useMemo(
+    () => byOffset((page) => inboxd.messages.search({ ...page, q: searchText }).page()),
+    [name],
+  );
+  useEffect(() => onScope(isAll), [isAll]);
   const threads = useRows<AsOf<Schemas["Thread"]>>({
     name,
     load: (range) =>
@@ -50,10 +59,10 @@ export function ThreadList({ inbox, openId }: ThreadListProps) {
   });
   const found = useRows<Schemas["ListedMessage"]>({
     name,
-    load: (range) =>
-      view === "search" && searchText !== ""
-        ? inboxd.messages.list(inbox.id, { ...range, q: searchText }).page()
-        : nothing,
+    load: (range) => {
+      if (view !== "search" || searchText === "") return nothing;
+      return isAll ? searchAll(range) : inboxd.messages.list(inbox.id, { ...range, q: searchText }).page();
+    },
   });
   const rows: Rows<AsOf<Schemas["Thread"]> | Schemas["ListedMessage"]> = view === "search" ? found : threads;
   const [current, setCurrent] = useState(-1);
@@ -121,7 +130,14 @@ export function ThreadList({ inbox, openId }: ThreadListProps) {
       const message = found.at(index);
       if (message === undefined) return <div class="thread-coming" />;
       return (
-        <FoundRow message={message} isOpen={message.threadId === openId} isCurrent={isCurrent} onFocus={onFocus} />
+        <FoundRow
+          message={message}
+          hits={hits}
+          namesInbox={isAll}
+          isOpen={message.threadId === openId}
+          isCurrent={isCurrent}
+          onFocus={onFocus}
+        />
       );
     }
     const thread = threads.at(index);
@@ -142,7 +158,7 @@ export function ThreadList({ inbox, openId }: ThreadListProps) {
   const { total } = rows;
   return (
     <section class="threads" aria-label="Threads">
-      <ListHead inbox={inbox} view={view} searchText={searchText} searchField={searchField} />
+      <ListHead inbox={inbox} view={view} searchText={searchText} searchesAll={isAll} searchField={searchField} />
       {selected.size > 0 ? (
         <SelectedThreads selected={selected} onClear={() => setSelected(new Map())} />
       ) : (
@@ -150,7 +166,7 @@ export function ThreadList({ inbox, openId }: ThreadListProps) {
       )}
       {rows.error !== undefined && <Fault error={rows.error} onRetry={rows.reload} />}
       {total === 0 ? (
-        <EmptyList inbox={inbox} view={view} searchText={searchText} />
+        <EmptyList inbox={inbox} view={view} searchText={searchText} searchesAll={isAll} />
       ) : (
         <VirtualList
           key={name}
@@ -183,11 +199,12 @@ async function asOfNow(loading: Promise<{ data: Schemas["Thread"][]; total: numb
   return { data: data.map((thread) => ({ ...thread, asOf })), total };
 }
 
-function currentView(): { view: View; search: string } {
+function currentView(): { view: View; search: string; isAll: boolean } {
   const { query } = route.value;
   const view = query.get("view");
   const search = query.get("q") ?? "";
-  return { view: view === "unread" || view === "search" ? view : "all", search };
+  const isAll = view === "search" && query.get("in") === "all";
+  return { view: view === "unread" || view === "search" ? view : "all", search, isAll };
 }
 
 function SelectedThreads({ selected, onClear }: { selected: Selected; onClear: () => void }) {
@@ -223,11 +240,22 @@ function NewMailButton({ count, onPress }: { count: number; onPress: () => void 
   );
 }
 
-function EmptyList({ inbox, view, searchText }: { inbox: Schemas["Inbox"]; view: View; searchText: string }) {
+interface EmptyListProps {
+  inbox: Schemas["Inbox"];
+  view: View;
+  searchText: string;
+  searchesAll: boolean;
+}
+
+function EmptyList({ inbox, view, searchText, searchesAll }: EmptyListProps) {
   if (view === "search") {
     return (
       <Empty icon="search" title={searchText === "" ? "Enter words to search for" : `No results for “${searchText}”`}>
-        <p>Searches the subjects, texts, names and addresses in this inbox for whole words.</p>
+        <p>
+          Searches the subjects, texts, names and addresses in {searchesAll ? "all inboxes" : "this inbox"} for whole
+          words. Also: <code>from:</code> <code>to:</code> <code>subject:</code> <code>has:attachment</code>{" "}
+          <code>is:unread</code> <code>before:2026-03-21</code> <code>after:</code>
+        </p>
       </Empty>
     );
   }
