@@ -12,7 +12,19 @@ describe("Control characters of strangers never reach a terminal", () => {
   let env: Record<string, string>;
 
   beforeAll(() => {
-    const message = { id: "msg_1", threadId: "thr_1", direction: "inbound", status: "received", createdAt: "now" };
+    const failure = { code: null, enhancedCode: null, message: hostile };
+    const delivery = { state: "bounced", code: null, enhancedCode: hostile, diagnostic: hostile };
+    const copy = { address: hostile, type: "to", status: "sent", failure: null, delivery };
+    const message = {
+      id: "msg_1",
+      threadId: "thr_1",
+      direction: "inbound",
+      status: "received",
+      createdAt: "now",
+      failure,
+      delivery: null,
+      recipients: [copy, { ...copy, failure, delivery: null }],
+    };
     const file = { filename: hostile, contentType: hostile, sizeBytes: 1 };
     const whole = {
       ...message,
@@ -23,7 +35,6 @@ describe("Control characters of strangers never reach a terminal", () => {
       subject: hostile,
       bodyText: hostile,
       attachments: [file],
-      failure: { message: hostile },
       truncated: false,
     };
     const thread = { id: "thr_1", subject: hostile, isRead: false, messageCount: 1, lastMessageAt: hostile };
