@@ -8,6 +8,7 @@ const dayAndMonth = new Intl.DateTimeFormat(undefined, { day: "numeric", month: 
 const wholeDate = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
 const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
 const number = new Intl.NumberFormat("en");
+const rate = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 
 /** The time if `at` is today, the weekday if it is one of the six days before, else the date. */
 export function formatShortTime(at: Date, now: Date): string {
@@ -27,15 +28,16 @@ export function formatDue(at: Date, now: Date): string {
   const away = Math.abs(seconds);
   if (away < 5) return "just now";
   if (away >= 86_400) return `${formatShortTime(at, now)}, ${time.format(at)}`;
-  const words =
-    away < 60
-      ? `${away} s`
-      : away < 3_600
-        ? `${Math.round(away / 60)} min`
-        : away === 3_600
-          ? "1 hour"
-          : `${Math.floor(away / 3_600)} h ${Math.floor((away % 3_600) / 60)} min`;
-  return seconds < 0 ? `${words} ago` : `in ${words}`;
+  return seconds < 0 ? `${formatSpan(away)} ago` : `in ${formatSpan(away)}`;
+}
+
+/** A time span, such as "40 s", "4 min", "2 h 5 min" or, from two days on, "3 days". */
+export function formatSpan(seconds: number): string {
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  if (seconds < 3_600) return `${Math.round(seconds / 60)} min`;
+  if (seconds === 3_600) return "1 hour";
+  if (seconds >= 2 * 86_400) return `${Math.floor(seconds / 86_400)} days`;
+  return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`;
 }
 
 export const formatClock = (at: Date): string => withSeconds.format(at);
@@ -51,6 +53,11 @@ export function startOfDay(at: Date): Date {
 /** "1 inbox", "12 inboxes". */
 export function formatCount(count: number, one: string, many = `${one}s`): string {
   return `${number.format(count)} ${count === 1 ? one : many}`;
+}
+
+/** A small number with one decimal, such as "0.3"; from 10 on a whole one. */
+export function formatRate(value: number): string {
+  return value === 0 || value >= 10 ? number.format(Math.round(value)) : rate.format(Math.max(0.1, value));
 }
 
 export function formatSize(bytes: number): string {

@@ -40,10 +40,15 @@ interface Pace {
   waitMs?: number;
   /** The shortest time between two calls. */
   pauseMs?: number;
+  /** Each further event begins the wait again, but for at most this time. */
+  longestMs?: number;
 }
 
 /** The pace of a screen that loads much: a burst of events costs it two loads. */
 export const unhurried: Pace = { pauseMs: 5_000 };
+
+/** The pace of a screen that shows sums: it loads once a burst of events is over, and every 10 s while it goes on. */
+export const afterBurst: Pace = { waitMs: 1_000, longestMs: 10_000 };
 
 /**
  * Calls `reload` after a matching event, once for all events that follow while it waits. A hidden tab waits until it is
@@ -52,9 +57,10 @@ export const unhurried: Pace = { pauseMs: 5_000 };
 export function useReloadOn(
   matches: (type: string, event: InboxdEvent) => boolean,
   reload: () => void,
-  { waitMs = 400, pauseMs = waitMs }: Pace = {},
+  { waitMs = 400, pauseMs = waitMs, longestMs = 0 }: Pace = {},
 ): void {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const firstAt = useRef(0);
   const lastAt = useRef(0);
   const current = useRef(reload);
   current.current = reload;
@@ -76,7 +82,11 @@ export function useReloadOn(
   }, []);
   useEvents((event) => {
     if (!matches(event.event, event)) return;
-    const pauseLeftMs = Math.min(pauseMs, lastAt.current + pauseMs - now().getTime());
-    timer.current ??= setTimeout(run, Math.max(waitMs, pauseLeftMs));
+    const nowMs = now().getTime();
+    if (timer.current === undefined) firstAt.current = nowMs;
+    else if (nowMs + waitMs > firstAt.current + longestMs) return;
+    clearTimeout(timer.current);
+    const pauseLeftMs = Math.min(pauseMs, lastAt.current + pauseMs - nowMs);
+    timer.current = setTimeout(run, Math.max(waitMs, pauseLeftMs));
   });
 }

@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import { service } from "./address.ts";
 import { InboxdError, inboxd, isSignedOut, type Schemas } from "./api.ts";
+import { now } from "./machine.ts";
 
 /** The account of the session; undefined until it is loaded. */
 export const account = signal<Schemas["Account"] | undefined>(undefined);
@@ -27,9 +28,25 @@ export function takeLinkToken(): string | undefined {
   return token;
 }
 
+/** When the account was loaded last, in milliseconds. */
+let foundAtMs = 0;
+/** An account that was loaded less long ago counts as current, so that opening a page loads it once. */
+const currentMs = 2_000;
+
+/** The account with its current counts. */
+export async function currentAccount(): Promise<Schemas["Account"]> {
+  if (account.value === undefined || now().getTime() - foundAtMs > currentMs) await loadAccount();
+  return account.value as Schemas["Account"];
+}
+
+async function loadAccount(): Promise<void> {
+  account.value = await inboxd.account.get();
+  foundAtMs = now().getTime();
+}
+
 export async function findAccount(): Promise<void> {
   try {
-    account.value = await inboxd.account.get();
+    await loadAccount();
     isSignedOut.value = false;
   } catch (error) {
     if (error instanceof InboxdError && error.status === 401) return;

@@ -67,7 +67,7 @@ describeInBrowser("While mail comes in", () => {
     await arriveInOrder(inbox, ["Before"]);
     const { page, requested } = await signedIn(setup);
     await page.route("**/v1/events/stream*", () => undefined);
-    const isSearched = page.waitForResponse((response) => response.url().includes("order=desc"));
+    const isSearched = page.waitForResponse((response) => response.url().includes("types=*&order=desc"));
     await page.goto(consoleOf(setup.world, `inboxes/${inbox.id}`).href);
     await page.locator("[data-thread]").waitFor();
     await isSearched;

@@ -1,70 +1,36 @@
-import { useState } from "preact/hooks";
-import { inboxd, type Schemas } from "../api.ts";
-import { formatDay, formatNumber, formatWeekday, startOfDay } from "../format.ts";
-import { useReloadOn } from "../live.ts";
-import { clock, now } from "../machine.ts";
-import { mapAtMost, useLoaded } from "../parts/loaded.ts";
+import type { Schemas } from "../api.ts";
+import { formatDay, formatNumber, formatWeekday } from "../format.ts";
+import { now } from "../machine.ts";
 
 const days = 14;
-/** Each inbox costs two requests for each day of the chart, so only this many are counted together. */
-const maxTogether = 3;
+const dayMs = 86_400_000;
 
-/** The number of mails received and sent each day, from the totals of the message lists. */
-export function MailByDay({ inboxes, total }: { inboxes: readonly Schemas["Inbox"][]; total: number }) {
-  const isAllPossible = total <= maxTogether;
-  const [chosen, setChosen] = useState<string | undefined>(undefined);
-  const only = chosen ?? (isAllPossible ? "" : inboxes[0]?.id);
-  const ids = only === "" ? inboxes.map(({ id }) => id) : [only ?? ""];
-  const today = startOfDay(clock.value).getTime();
-  const counts = useLoaded(() => countByDay(ids, startOfDay(now())), [ids.join(), today]);
-  useReloadOn((event) => event === "message.received" || event === "message.sent", counts.reload);
+/** The day in UTC, as `2026-03-21`. */
+export function dayOf(at: Date): string {
+  return at.toISOString().slice(0, 10);
+}
+
+/** The number of mails received and sent each day, in all inboxes. Until it is loaded, the chart is empty. */
+export function MailByDay({ usage }: { usage: Schemas["Usage"] | undefined }) {
+  const counts = usage?.data.slice(-days) ?? emptyDays();
   return (
-    <section class="card wide-card" aria-labelledby="by-day">
+    <section class="card" aria-labelledby="by-day">
       <header>
         <h2 id="by-day">Mail by day</h2>
-        {inboxes.length > 1 && (
-          <select aria-label="Inbox" value={only} onChange={(event) => setChosen(event.currentTarget.value)}>
-            {isAllPossible && <option value="">All inboxes</option>}
-            {inboxes.map(({ id, address }) => (
-              <option key={id} value={id}>
-                {address}
-              </option>
-            ))}
-          </select>
-        )}
+        <span class="quiet-text">UTC</span>
       </header>
-      <DaysChart days={counts.value ?? emptyDays()} />
+      {/* Midnight of this browser, so that the name of the day is that of the day in UTC. */}
+      <DaysChart days={counts.map(({ day, ...count }) => ({ at: new Date(`${day}T00:00`), ...count }))} />
     </section>
   );
 }
 
-function dayStarts(today: Date): Date[] {
-  return Array.from({ length: days }, (_, index) => {
-    const at = new Date(today);
-    at.setDate(at.getDate() - (days - 1 - index));
-    return at;
-  });
-}
-
-function emptyDays(): DayCount[] {
-  return dayStarts(startOfDay(now())).map((at) => ({ at, received: 0, sent: 0 }));
-}
-
-async function countByDay(ids: readonly string[], today: Date): Promise<DayCount[]> {
-  const starts = dayStarts(today);
-  const queries = starts.flatMap((at) =>
-    ids.flatMap((id) => (["inbound", "outbound"] as const).map((direction) => ({ at, id, direction }))),
-  );
-  const counts = await mapAtMost(queries, async ({ at, id, direction }) => {
-    const end = new Date(at);
-    end.setDate(end.getDate() + 1);
-    const query = { direction, since: at.toISOString(), until: end.toISOString(), limit: 1 };
-    const { total } = await inboxd.messages.list(id, query).page();
-    return { at, direction, total };
-  });
-  const sum = (at: Date, wanted: string) =>
-    counts.reduce((all, count) => all + (count.at === at && count.direction === wanted ? count.total : 0), 0);
-  return starts.map((at) => ({ at, received: sum(at, "inbound"), sent: sum(at, "outbound") }));
+function emptyDays(): Schemas["Usage"]["data"] {
+  return Array.from({ length: days }, (_, index) => ({
+    day: dayOf(new Date(now().getTime() - (days - 1 - index) * dayMs)),
+    received: 0,
+    sent: 0,
+  }));
 }
 
 interface DayCount {

@@ -1,16 +1,20 @@
+import { useEffect, useRef } from "preact/hooks";
 import { href } from "../address.ts";
 import { inboxd } from "../api.ts";
+import { formatCount } from "../format.ts";
 import { newInboxCommand } from "../inboxes/inbox-list.tsx";
 import { NewInbox } from "../inboxes/new-inbox.tsx";
-import { useReloadOn } from "../live.ts";
+import { afterBurst, useReloadOn } from "../live.ts";
+import { clock } from "../machine.ts";
 import { Empty } from "../parts/empty.tsx";
 import { LoadState } from "../parts/load-state.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
-import { account, may } from "../session.ts";
-import { Figures } from "./figures.tsx";
-import { LastMail } from "./last-mail.tsx";
-import { MailByDay } from "./mail-by-day.tsx";
+import { account, currentAccount, may } from "../session.ts";
+import { LatestMail } from "./latest-mail.tsx";
+import { dayOf, MailByDay } from "./mail-by-day.tsx";
+import { Needs } from "./needs.tsx";
+import { Strip } from "./strip.tsx";
 
 const outboundTexts = {
   sandbox: "Sandbox: outgoing mail is stored here and not delivered",
@@ -18,50 +22,77 @@ const outboundTexts = {
   direct: "Mail is sent directly to the recipients' servers",
 } as const;
 
-/** The first screen: is there new mail, does mail go out, is anything broken? */
+/**
+ * The first screen: what needs somebody, how mail flows, and the last of it. It opens with four requests beside those for
+ * the account and the stream. A burst of events costs two, and each tick of the clock two.
+ */
 export function Overview() {
-  const inboxes = useLoaded(() => inboxd.inboxes.list({ limit: 100 }).page(), []);
-  useReloadOn((event) => event.startsWith("inbox.") || event === "message.received", inboxes.reload);
-  const listed = inboxes.value?.data ?? [];
-  const outbound = account.value?.outbound ?? "sandbox";
+  const shown = useLoaded(currentAccount, []);
+  const usage = useLoaded(() => inboxd.account.usage(), [dayOf(clock.value)]);
+  const stats = useLoaded(() => inboxd.account.stats(), []);
+  const webhooks = useLoaded(() => inboxd.webhooks.list(), []);
+  useReloadOn(
+    (event) => event.startsWith("inbox.") || event.startsWith("message."),
+    () => {
+      shown.reload();
+      usage.reload();
+    },
+    afterBurst,
+  );
+  useTick(() => {
+    stats.reload();
+    webhooks.reload();
+  });
+  const counts = shown.value?.counts;
+  const outbound = outboundTexts[account.value?.outbound ?? "sandbox"];
+  if (counts?.inboxes === 0) {
+    return (
+      <Page title="Overview" about={outbound}>
+        {may("manage") && <NewInbox onCreated={shown.reload} />}
+        <Empty icon="inboxes" title="Create your first inbox" command={newInboxCommand()}>
+          <p>
+            An inbox is a real address. It can receive and send at once, and notifies your programs by{" "}
+            <a href={href("webhooks")}>webhook</a>. Enter a name above, or use a shell:
+          </p>
+        </Empty>
+      </Page>
+    );
+  }
   return (
-    <Page title="Overview" about={outboundTexts[outbound]}>
-      <LoadState of={inboxes} lines={6} />
-      {inboxes.value && listed.length === 0 && (
+    <Page
+      title="Overview"
+      about={
         <>
-          {may("manage") && <NewInbox onCreated={inboxes.reload} />}
-          <Empty icon="inboxes" title="Create your first inbox" command={newInboxCommand()}>
-            <p>
-              An inbox is a real address. It can receive and send at once, and notifies your programs by{" "}
-              <a href={href("webhooks")}>webhook</a>. Enter a name above, or use a shell:
-            </p>
-          </Empty>
+          {counts && (
+            <>
+              <a href={href("inboxes")}>{formatCount(counts.inboxes, "inbox", "inboxes")}</a>
+              {" · "}
+            </>
+          )}
+          {outbound}
         </>
-      )}
-      {inboxes.value && listed.length > 0 && (
+      }
+    >
+      <LoadState of={shown} lines={6} />
+      {counts && (
         <>
-          <Figures inboxes={listed} total={inboxes.value.total} />
-          <div class="halves">
-            <MailByDay inboxes={listed} total={inboxes.value.total} />
-            <LastMail
-              inboxes={listed}
-              direction="outbound"
-              title={outbound === "sandbox" ? "Sent to the sandbox" : "Sent"}
-              nothing={
-                outbound === "sandbox"
-                  ? "Nothing has been sent yet. In the sandbox, sent mail appears here and is not delivered."
-                  : "Nothing has been sent yet."
-              }
-            />
-            <LastMail
-              inboxes={listed}
-              direction="inbound"
-              title="Received"
-              nothing={`Nothing has been received yet. Send a mail to ${listed[0]?.address}.`}
-            />
+          <Needs counts={counts} stats={stats.value} endpoints={webhooks.value?.data} />
+          <Strip stats={stats.value} />
+          <div class="overview-cards">
+            <MailByDay usage={usage.value} />
+            <LatestMail />
           </div>
         </>
       )}
     </Page>
   );
+}
+
+/** Calls `work` at each tick of the clock while the tab is shown. */
+function useTick(work: () => void): void {
+  const isFirst = useRef(true);
+  useEffect(() => {
+    if (!isFirst.current && !document.hidden) work();
+    isFirst.current = false;
+  }, [clock.value]);
 }
