@@ -193,7 +193,7 @@ async function appOf(
         events({ ...deps, links }),
         eventStream({ ...deps, streaming, open: streams, ...long }),
         socketRoute(),
-        account({ ...deps, outbound: config.outbound.kind }),
+        account({ ...deps, outbound: config.outbound.kind, sendMaxBytes: config.sendMaxBytes }),
         stats(deps),
         usage(deps),
         ...suppressions({ ...deps, bounceSuppressionDays: config.bounceSuppressionDays }),

@@ -1323,6 +1323,11 @@ export interface components {
              * @example 0
              */
             inboxBytes: number;
+            /**
+             * @description Bytes of a mail that is sent, as its relay sees it: a file takes 37 % more than its size
+             * @example 26214400
+             */
+            mailBytes: number;
         };
         /** @description The existing suppression, or the result of adding a list */
         AddedOrThere: components["schemas"]["Suppression"] | components["schemas"]["AddedSuppressions"];
@@ -12539,7 +12544,8 @@ export interface operations {
                      *         "domains": 0,
                      *         "keys": 0,
                      *         "storageBytes": 0,
-                     *         "inboxBytes": 0
+                     *         "inboxBytes": 0,
+                     *         "mailBytes": 26214400
                      *       },
                      *       "suspended": null,
                      *       "retentionDays": null,

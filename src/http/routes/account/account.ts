@@ -13,6 +13,7 @@ import { operation } from "../../shell/operation.ts";
 
 export interface AccountDeps extends Deps {
   outbound: Outbound["kind"];
+  sendMaxBytes: number;
 }
 
 const most = (description: string, example: number) =>
@@ -31,6 +32,10 @@ const Limits = named(
       keys: most("Keys that are not revoked", 0),
       storageBytes: most("Bytes that all mail of the account takes", 0),
       inboxBytes: most("Bytes that the mail of one inbox takes", 0),
+      mailBytes: Type.Integer({
+        description: "Bytes of a mail that is sent, as its relay sees it: a file takes 37 % more than its size",
+        examples: [26_214_400],
+      }),
     },
     { description: "The limits of the account" },
   ),
@@ -138,6 +143,7 @@ export function account(deps: AccountDeps) {
           keys: 0,
           storageBytes: 0,
           inboxBytes: 0,
+          mailBytes: deps.sendMaxBytes,
         },
         suspended: null,
         retentionDays: null,

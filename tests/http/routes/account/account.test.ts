@@ -28,6 +28,7 @@ describe("The account", () => {
         keys: 0,
         storageBytes: 0,
         inboxBytes: 0,
+        mailBytes: 26_214_400,
       },
       suspended: null,
       retentionDays: null,
