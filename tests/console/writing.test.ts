@@ -51,7 +51,7 @@ describeInBrowser("A draft in the console", () => {
     // A refusal in between does not change what is known of the first mail.
     await page.fill("#to", "joe");
     await page.press(".compose-body", "Control+Enter");
-    await page.getByText("to must be").waitFor();
+    await page.getByText("“joe” is no email address").waitFor();
     await page.fill("#to", "joe@example.com");
     await page.fill(".compose-body", "Second");
     for (const _ of ["once", "and again"]) {
@@ -118,7 +118,7 @@ describeInBrowser("A draft in the console", () => {
     await typeAtOnce(page, ".compose-body", `${text}b`);
     await page.getByText("100,001 / 100,000").waitFor();
     await page.press(".compose-body", "Control+Enter");
-    await page.getByText("body must be a string of 1 to 100000 characters").waitFor();
+    await page.getByText("The text is longer than 100,000 characters").waitFor();
     expect((await page.inputValue(".compose-body")).length).toBe(text.length + 1);
     expect(await sentBodies(setup.world, ada)).toEqual([]);
   });
@@ -157,6 +157,84 @@ describeInBrowser("A draft in the console", () => {
     await page.getByText("the response with its secret was lost").waitFor();
     expect(await addresses()).toEqual(["http://127.0.0.1:65000/first", "http://127.0.0.1:65000/second"]);
   });
+});
+
+describeInBrowser("The form for a mail", () => {
+  const setup = setUpConsole({ env: { SENDS_PER_MINUTE: "0", SEND_MAX_BYTES: "100000" } });
+  const fileOf = (name: string, sizeBytes: number) => ({
+    name,
+    mimeType: "application/octet-stream",
+    buffer: Buffer.alloc(sizeBytes),
+  });
+
+  test("shows each fault beside its field, until the field changes", async () => {
+    const ada = await setup.world.inbox("faults");
+    const { page } = await signedIn(setup, `compose?inbox=${ada.id}`);
+    const submit = () => page.getByRole("button", { name: "Send" }).click();
+    await page.locator(".compose").waitFor();
+    await submit();
+    await page.locator("#to-fault", { hasText: "Enter an address" }).waitFor();
+    expect(await page.locator("#subject-fault").textContent()).toBe("Enter a subject");
+    expect(await page.locator("#body-fault").textContent()).toBe("Write a text");
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe("to");
+    await page.fill("#to", "jane@example.com, joe");
+    expect(await page.locator("#to-fault").textContent()).toBe("");
+    await page.fill(".compose-body", "Hello");
+    await page.getByRole("button", { name: "Cc, Bcc" }).click();
+    await page.fill("#bcc", "nobody");
+    // With a file the mail is sent as a form.
+    for (const files of [[], [fileOf("note.bin", 10)]]) {
+      await page.setInputFiles("input[type=file]", files);
+      await page.fill("#to", `jane@example.com, joe${files.length}`);
+      await submit();
+      await page.locator("#to-fault", { hasText: `“joe${files.length}” is no email address` }).waitFor();
+      expect(await page.locator("#bcc-fault").textContent()).toBe("“nobody” is no email address");
+      expect(await page.locator("#send-fault p").textContent()).toBe("Not sent: see the marked fields");
+    }
+    await page.context().close();
+  }, 60_000);
+
+  test("refuses a file that is too large when it is chosen, and takes files that are dropped on any part", async () => {
+    const ada = await setup.world.inbox("files");
+    const { page } = await signedIn(setup, `compose?inbox=${ada.id}`);
+    await page.setInputFiles("input[type=file]", [fileOf("small.bin", 40_000), fileOf("large.bin", 40_000)]);
+    await page.locator("#files-fault", { hasText: "Not attached: large.bin (40 kB)" }).waitFor();
+    const names = () => page.locator(".file .attachment-name").allTextContents();
+    expect(await names()).toEqual(["small.bin"]);
+    const dataTransfer = await page.evaluateHandle(() => {
+      const dropped = new DataTransfer();
+      dropped.items.add(new File(["x"], "dropped.txt"));
+      return dropped;
+    });
+    await page.dispatchEvent(".compose-body", "drop", { dataTransfer });
+    await page.locator(".file", { hasText: "dropped.txt" }).waitFor();
+    expect(await page.locator("#files-fault").textContent()).toBe("");
+    await page.fill("#to", "jane@example.com");
+    await page.fill("#subject", "Two files");
+    await page.fill(".compose-body", "Hello");
+    await page.press(".compose-body", "Control+Enter");
+    await page.locator(".attachments").waitFor();
+    expect(await page.locator(".attachments .attachment-name").allTextContents()).toEqual(["small.bin", "dropped.txt"]);
+    await page.context().close();
+  }, 60_000);
+
+  test("offers to remove the suppression of a recipient, and then sends the mail", async () => {
+    const ada = await setup.world.inbox("suppressed");
+    const suppression = { address: "gone@example.com" };
+    await setup.world.api("/v1/suppressions", { method: "POST", body: suppression });
+    const { page } = await signedIn(setup, `compose?inbox=${ada.id}`);
+    await page.fill("#to", "gone@example.com");
+    await page.fill("#subject", "Are you back?");
+    await page.fill(".compose-body", "Hello");
+    await page.press(".compose-body", "Control+Enter");
+    const fault = page.locator("#send-fault");
+    await fault.getByText("The recipient is suppressed (manual)").waitFor();
+    expect(await fault.getByRole("link", { name: "Suppressions" }).getAttribute("href")).toBe("/console/suppressions");
+    await fault.getByRole("button", { name: "Remove the suppression and send" }).click();
+    await page.locator(".conversation-title h2", { hasText: "Are you back?" }).waitFor();
+    expect((await setup.world.api("/v1/suppressions")).body.data).toEqual([]);
+    await page.context().close();
+  }, 60_000);
 });
 
 /** Passes the page's request to the service, without passing the response back. */

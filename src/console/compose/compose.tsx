@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { go, href, route } from "../address.ts";
 import { inboxd, type Schemas } from "../api.ts";
 import { notify } from "../frame/notice.tsx";
@@ -9,8 +9,9 @@ import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
 import { may } from "../session.ts";
 import { clearDraft, useDraft } from "./draft.ts";
-import { FilePicker } from "./file-picker.tsx";
-import { RecipientFields } from "./recipient-fields.tsx";
+import type { Faults, Field, Written } from "./faults.ts";
+import { FilePicker, withFiles } from "./file-picker.tsx";
+import { FieldFault, RecipientFields } from "./recipient-fields.tsx";
 import { sendMail } from "./send-mail.ts";
 import { BodyCount, SendButton, SendProblem, useSending } from "./sending.tsx";
 
@@ -77,12 +78,22 @@ function ComposeForm({ name, purpose }: { name: string; purpose: Purpose }) {
   const [body, setBody] = useDraft(draft("body"));
   const [isMarkdown, setIsMarkdown] = useState(false);
   const [files, setFiles] = useState<readonly File[]>([]);
+  const [fileFault, setFileFault] = useState<string | undefined>(undefined);
+  const [isDropping, setIsDropping] = useState(false);
   const sending = useSending(`compose ${name}`);
-  const { isBusy } = sending;
+  const { isBusy, problem } = sending;
+  const mail = { from, to, cc, bcc, subject, body, isMarkdown, files, answered, forwarded, toAll };
+  // A fault is shown until its field changes.
+  const left = Object.entries(problem?.faults ?? {}).filter(([field]) =>
+    isSame(field as Field, mail, problem?.written),
+  );
+  const faults: Faults = Object.fromEntries(left);
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), [problem]);
 
   function send() {
-    const mail = { from, to, cc, bcc, subject, body, isMarkdown, files, answered, forwarded, toAll };
     void sending.send(
+      mail,
       (key) => sendMail(mail, key),
       (outcome) => {
         if (outcome.kind !== "sent") return;
@@ -94,15 +105,32 @@ function ComposeForm({ name, purpose }: { name: string; purpose: Purpose }) {
     );
   }
 
-  function sendAnother() {
-    sending.beginAnother();
-    send();
+  function addFiles(added: FileList) {
+    const { files: fitting, fault } = withFiles(files, added);
+    setFiles(fitting);
+    setFileFault(fault);
   }
 
   return (
     <form
-      class="compose"
+      ref={form}
+      class={isDropping ? "compose is-dropping" : "compose"}
       noValidate
+      onDragOver={(event) => {
+        if (isBusy || !event.dataTransfer?.types.includes("Files")) return;
+        event.preventDefault();
+        setIsDropping(true);
+      }}
+      onDragLeave={(event) => {
+        const to = event.relatedTarget;
+        if (!(to instanceof Node) || !event.currentTarget.contains(to)) setIsDropping(false);
+      }}
+      onDrop={(event) => {
+        setIsDropping(false);
+        if (isBusy || !event.dataTransfer?.files.length) return;
+        event.preventDefault();
+        addFiles(event.dataTransfer.files);
+      }}
       onSubmit={(event) => {
         event.preventDefault();
         send();
@@ -129,6 +157,7 @@ function ComposeForm({ name, purpose }: { name: string; purpose: Purpose }) {
       <RecipientFields
         toAll={toAll}
         isReadOnly={isBusy}
+        faults={faults}
         to={to}
         setTo={setTo}
         cc={cc}
@@ -143,20 +172,34 @@ function ComposeForm({ name, purpose }: { name: string; purpose: Purpose }) {
           value={subject}
           readOnly={isBusy}
           placeholder={defaultSubject(purpose)}
+          aria-invalid={faults.subject !== undefined}
+          aria-describedby="subject-fault"
           onInput={(event) => setSubject(event.currentTarget.value)}
         />
       </div>
+      <FieldFault id="subject" text={faults.subject} />
       <textarea
         class="compose-body"
         aria-label="Text"
         rows={14}
         readOnly={isBusy}
         value={body}
-        aria-describedby="send-fault"
+        aria-invalid={faults.body !== undefined}
+        aria-describedby="body-fault"
         onInput={(event) => setBody(event.currentTarget.value)}
       />
-      <FilePicker files={files} isDisabled={isBusy} onChange={setFiles} />
-      <SendProblem sending={sending} onSendAnother={sendAnother} />
+      <FieldFault id="body" text={faults.body} />
+      <FilePicker
+        files={files}
+        isDisabled={isBusy}
+        onAdd={addFiles}
+        onRemove={(left) => {
+          setFiles(left);
+          setFileFault(undefined);
+        }}
+      />
+      <FieldFault id="files" text={fileFault ?? faults.files} />
+      <SendProblem sending={sending} besideFields="Not sent: see the marked fields" onSend={send} />
       <div class="compose-foot">
         <label class="check">
           <input
@@ -172,6 +215,10 @@ function ComposeForm({ name, purpose }: { name: string; purpose: Purpose }) {
       </div>
     </form>
   );
+}
+
+function isSame(field: Field, mail: Written, refused: Written | undefined): boolean {
+  return mail[field] === refused?.[field];
 }
 
 function answerTo({ answered }: Purpose): string {

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import type { Faults } from "./faults.ts";
 
 interface RecipientFieldsProps {
   to: string;
@@ -7,12 +8,23 @@ interface RecipientFieldsProps {
   /** Whether the mail is a reply to all. The service then chooses the recipients. */
   toAll: boolean;
   isReadOnly: boolean;
+  faults: Faults;
   setTo(text: string): void;
   setCc(text: string): void;
   setBcc(text: string): void;
 }
 
-export function RecipientFields({ to, cc, bcc, toAll, isReadOnly, setTo, setCc, setBcc }: RecipientFieldsProps) {
+export function RecipientFields({
+  to,
+  cc,
+  bcc,
+  toAll,
+  isReadOnly,
+  faults,
+  setTo,
+  setCc,
+  setBcc,
+}: RecipientFieldsProps) {
   const [isWide, setIsWide] = useState(cc !== "" || bcc !== "");
   return (
     <>
@@ -26,6 +38,7 @@ export function RecipientFields({ to, cc, bcc, toAll, isReadOnly, setTo, setCc, 
             value={to}
             onChange={setTo}
             isReadOnly={isReadOnly}
+            fault={faults.to}
             placeholder="jane@example.com, joe@example.com"
           />
         )}
@@ -35,16 +48,19 @@ export function RecipientFields({ to, cc, bcc, toAll, isReadOnly, setTo, setCc, 
           </button>
         )}
       </div>
+      <FieldFault id="to" text={faults.to} />
       {isWide && (
         <>
           <div class="line">
             <label for="cc">Cc</label>
-            <AddressField id="cc" value={cc} onChange={setCc} isReadOnly={isReadOnly} />
+            <AddressField id="cc" value={cc} onChange={setCc} isReadOnly={isReadOnly} fault={faults.cc} />
           </div>
+          <FieldFault id="cc" text={faults.cc} />
           <div class="line">
             <label for="bcc">Bcc</label>
-            <AddressField id="bcc" value={bcc} onChange={setBcc} isReadOnly={isReadOnly} />
+            <AddressField id="bcc" value={bcc} onChange={setBcc} isReadOnly={isReadOnly} fault={faults.bcc} />
           </div>
+          <FieldFault id="bcc" text={faults.bcc} />
         </>
       )}
     </>
@@ -56,10 +72,11 @@ interface AddressFieldProps {
   value: string;
   placeholder?: string;
   isReadOnly: boolean;
+  fault: string | undefined;
   onChange(text: string): void;
 }
 
-function AddressField({ id, value, placeholder = "", isReadOnly, onChange }: AddressFieldProps) {
+function AddressField({ id, value, placeholder = "", isReadOnly, fault, onChange }: AddressFieldProps) {
   return (
     <input
       id={id}
@@ -70,7 +87,18 @@ function AddressField({ id, value, placeholder = "", isReadOnly, onChange }: Add
       autocapitalize="none"
       autocomplete="off"
       spellcheck={false}
+      aria-invalid={fault !== undefined}
+      aria-describedby={`${id}-fault`}
       onInput={(event) => onChange(event.currentTarget.value)}
     />
+  );
+}
+
+/** The fault of a field, below it. */
+export function FieldFault({ id, text }: { id: string; text: string | undefined }) {
+  return (
+    <p id={`${id}-fault`} class="field-fault" role="alert">
+      {text}
+    </p>
   );
 }

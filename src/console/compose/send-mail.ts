@@ -42,7 +42,7 @@ function emailOf(mail: Mail): Schemas["NewEmail"] {
 }
 
 /** Splits addresses at commas, semicolons and spaces. Takes the address out of `Jane <jane@example.com>`. */
-function addressesIn(text: string): string[] {
+export function addressesIn(text: string): string[] {
   const parts = text.split(/[,;\n]+/).map((part) => part.trim());
   return parts.flatMap((part) => {
     if (part === "") return [];

@@ -1,13 +1,23 @@
 import { useState } from "preact/hooks";
-import { errorText, InboxdError, type Schemas } from "../api.ts";
+import { href } from "../address.ts";
+import { errorText, InboxdError, inboxd, type Schemas } from "../api.ts";
 import { formatNumber } from "../format.ts";
+import { notify } from "../frame/notice.tsx";
 import { useBusy } from "../parts/busy.ts";
+import { may } from "../session.ts";
 import { useDraftKey } from "./draft.ts";
+import { type Faults, faultsIn, maxBodyLength, type Written } from "./faults.ts";
 
 interface Problem {
-  text: string;
+  /** Undefined if all is said beside the fields. */
+  text: string | undefined;
+  /** What was written when the mail was refused, and its faults by field. */
+  written: Written;
+  faults: Faults;
   /** A different mail was already sent with the key of this draft. */
   isSentBefore: boolean;
+  /** The suppressions for which the mail was refused. */
+  suppressionIds: readonly string[];
 }
 
 /** `unknown`: no response says whether the service has accepted the mail. */
@@ -17,7 +27,11 @@ export interface Sending {
   isBusy: boolean;
   problem: Problem | undefined;
   /** Calls `post` with the idempotency key of the draft, and then `onEnd` with the outcome. */
-  send(post: (key: string) => Promise<Schemas["SendResult"]>, onEnd: (outcome: Outcome) => void): Promise<void>;
+  send(
+    written: Written,
+    post: (key: string) => Promise<Schemas["SendResult"]>,
+    onEnd: (outcome: Outcome) => void,
+  ): Promise<void>;
   /** Changes the idempotency key, so that the next `send` is a new mail. */
   beginAnother(): void;
 }
@@ -30,14 +44,14 @@ export function useSending(draft: string): Sending {
   const { isBusy, unlessBusy } = useBusy();
   const [problem, setProblem] = useState<Problem | undefined>(undefined);
   const key = useDraftKey(draft);
-  const send: Sending["send"] = (post, onEnd) =>
+  const send: Sending["send"] = (written, post, onEnd) =>
     unlessBusy(async () => {
       const outcome = await post(key.keep()).then(
         (sent) => ({ kind: "sent", sent }) as const,
         (error: unknown) => ({ kind: isUnknown(error) ? "unknown" : "refused", error }) as const,
       );
       if (outcome.kind === "sent") key.change();
-      setProblem(outcome.kind === "sent" ? undefined : problemOf(outcome.error));
+      setProblem(outcome.kind === "sent" ? undefined : problemOf(outcome.error, written));
       onEnd(outcome);
     });
   return { isBusy, problem, send, beginAnother: key.change };
@@ -48,12 +62,21 @@ function isUnknown(error: unknown): boolean {
   return error.status === 0 || error.status >= 500 || error.code === "idempotency_in_progress";
 }
 
-function problemOf(error: unknown): Problem {
-  const { status = 0, code = "" } = error instanceof InboxdError ? error : {};
-  if (code === "idempotency_key_reused") return { text: sentBefore, isSentBefore: true };
-  if (!isUnknown(error)) return { text: errorText(error), isSentBefore: false };
-  const answer = status === 0 ? "does not answer" : `answered ${status}`;
-  return { text: `The service ${answer}, so ${perhapsSent}`, isSentBefore: false };
+function problemOf(error: unknown, written: Written): Problem {
+  const { status = 0, code = "", problem = {} } = error instanceof InboxdError ? error : {};
+  const about = { written, faults: {}, isSentBefore: false, suppressionIds: [] };
+  if (code === "idempotency_key_reused") return { ...about, text: sentBefore, isSentBefore: true };
+  if (isUnknown(error)) {
+    const answer = status === 0 ? "does not answer" : `answered ${status}`;
+    return { ...about, text: `The service ${answer}, so ${perhapsSent}` };
+  }
+  if (code === "recipient_suppressed") {
+    const all = [problem, ...(Array.isArray(problem.recipients) ? problem.recipients : [])];
+    const ids = new Set(all.map(({ suppression_id: id }) => String(id)));
+    return { ...about, text: errorText(error), suppressionIds: [...ids] };
+  }
+  const faults = faultsIn(error, written);
+  return faults === undefined ? { ...about, text: errorText(error) } : { ...about, text: undefined, faults };
 }
 
 const perhapsSent = "it is not known whether the mail was sent. Send it again: it will be sent only once";
@@ -62,19 +85,50 @@ const sentBefore =
 
 interface SendProblemProps {
   sending: Sending;
-  onSendAnother(): void;
+  /** The text if all faults stand beside their fields. Without it, they stand here. */
+  besideFields?: string;
+  onSend(): void;
 }
 
-/** The reason why the mail was not sent, with a button to send a changed draft as a second mail. */
-export function SendProblem({ sending: { problem, isBusy }, onSendAnother }: SendProblemProps) {
+/** The reason why the mail was not sent, with a way out: to send a changed draft as a second mail, or to remove a suppression. */
+export function SendProblem({ sending, besideFields, onSend }: SendProblemProps) {
+  const { problem, isBusy, beginAnother } = sending;
   if (problem === undefined) return null;
+  const { text, faults, isSentBefore, suppressionIds } = problem;
+
+  async function sendUnsuppressed() {
+    try {
+      for (const id of suppressionIds) await inboxd.suppressions.delete(id);
+      onSend();
+    } catch (error) {
+      notify(errorText(error), "bad");
+    }
+  }
+
   return (
     <div id="send-fault" class="fault" role="alert">
-      <p>{problem.text}</p>
-      {problem.isSentBefore && (
-        <button type="button" disabled={isBusy} onClick={onSendAnother}>
+      <p>{text ?? besideFields ?? Object.values(faults).join(". ")}</p>
+      {isSentBefore && (
+        <button
+          type="button"
+          disabled={isBusy}
+          onClick={() => {
+            beginAnother();
+            onSend();
+          }}
+        >
           Send this as another mail
         </button>
+      )}
+      {suppressionIds.length > 0 && (
+        <div class="actions">
+          {may("read") && <a href={href("suppressions")}>Suppressions</a>}
+          {may("manage") && (
+            <button type="button" disabled={isBusy} onClick={() => void sendUnsuppressed()}>
+              Remove the suppression and send
+            </button>
+          )}
+        </div>
       )}
     </div>
   );
@@ -91,8 +145,6 @@ export function SendButton({ isDisabled }: { isDisabled: boolean }) {
     </button>
   );
 }
-
-const maxBodyLength = 100_000;
 
 /** The length of a body, counted in code points as the service does. The service refuses a longer one; nothing is cut. */
 export function BodyCount({ body }: { body: string }) {

@@ -28,6 +28,7 @@ export function QuickReply({ threadId, messages, onSent }: QuickReplyProps) {
     if (body.trim() === "") return;
     setTried(JSON.stringify(email));
     void sending.send(
+      { to, body },
       (idempotencyKey) => inboxd.messages.send(inboxId, email, { idempotencyKey }),
       (outcome) => {
         if (outcome.kind !== "unknown") setTried("");
@@ -42,11 +43,6 @@ export function QuickReply({ threadId, messages, onSent }: QuickReplyProps) {
         onSent();
       },
     );
-  }
-
-  function sendAnother() {
-    sending.beginAnother();
-    send();
   }
 
   return (
@@ -72,7 +68,7 @@ export function QuickReply({ threadId, messages, onSent }: QuickReplyProps) {
           if (event.key === "Escape") event.currentTarget.blur();
         }}
       />
-      <SendProblem sending={sending} onSendAnother={sendAnother} />
+      <SendProblem sending={sending} onSend={send} />
       <div class="quick-reply-foot">
         <a href={href("compose", { thread: threadId, message: answered.id })}>More: attachments, other recipients</a>
         <BodyCount body={body} />
