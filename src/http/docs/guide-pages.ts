@@ -4,6 +4,7 @@ import contract from "../../../docs/contract.md" with { type: "text" };
 import deliverability from "../../../docs/deliverability.md" with { type: "text" };
 import errors from "../../../docs/errors.md" with { type: "text" };
 import events from "../../../docs/events.md" with { type: "text" };
+import frameworks from "../../../docs/frameworks.md" with { type: "text" };
 import mcp from "../../../docs/mcp.md" with { type: "text" };
 import migrating from "../../../docs/migrating.md" with { type: "text" };
 import operations from "../../../docs/operations.md" with { type: "text" };
@@ -58,6 +59,10 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
   ...inGroup("Agents", {
     agents: { about: "wait for a mail, and get its codes and links", text: agents },
     mcp: { about: "tools for language models: how to set them up, what they do, how mail is marked", text: mcp },
+    frameworks: {
+      about: "the tools in the AI SDK, in LangChain and in others; start an agent when mail comes",
+      text: frameworks,
+    },
   }),
   ...inGroup("Tasks", {
     testing: { about: "take the code of a sign-up mail in CI, with Playwright or the client", text: testing },
