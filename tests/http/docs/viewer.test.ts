@@ -210,7 +210,17 @@ describe.skipIf(chromiumPath === undefined)("In a browser the page", () => {
 
   test.each([360, 900, 1400])("fits a screen of %d pixels, and its contents lead to each part", async (width) => {
     const { page, faults } = await browser.open(docs(shared), { width });
-    for (const id of ["start", "quickstart", "errors", "performance", "sendEmail", "listEvents", "schemas"]) {
+    for (const id of [
+      "start",
+      "quickstart",
+      "errors",
+      "migrating",
+      "vps",
+      "performance",
+      "sendEmail",
+      "listEvents",
+      "schemas",
+    ]) {
       await view(page, id);
       const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
       expect([id, content]).toEqual([id, Math.min(content ?? 0, screen ?? 0)]);

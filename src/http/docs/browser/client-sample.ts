@@ -17,6 +17,7 @@ const calls: Readonly<Record<string, ClientCall>> = {
   changeInbox: { name: "inboxes.change", takes: "body" },
   deleteInbox: { name: "inboxes.delete" },
   listMessages: { name: "messages.list", takes: "query", isEach: true },
+  searchMessages: { name: "messages.search", takes: "query", isEach: true },
   sendEmail: { name: "messages.send", takes: "body" },
   waitForMail: { name: "messages.wait", takes: "query" },
   getMessage: { name: "messages.get" },
@@ -68,26 +69,30 @@ const calls: Readonly<Record<string, ClientCall>> = {
 export function clientSample(draft: Draft): string {
   const { base, needsKey, operationId, query } = draft;
   const token = query.find(({ name }) => name === "token");
-  const key = needsKey ? ', apiKey: process.env.INBOXD_API_KEY ?? ""' : "";
-  const credential = token === undefined ? key : `, token: ${JSON.stringify(token.value)}`;
+  const key = needsKey ? ['  apiKey: process.env.INBOXD_API_KEY ?? "",'] : [];
+  const credential = token === undefined ? key : [`  token: ${JSON.stringify(token.value)},`];
   const call = calls[operationId] ?? { name: "request", takes: "body" as const };
   const others = { ...draft, query: query.filter((parameter) => parameter !== token) };
   const made = `inboxd.${call.name}(${argumentsOf(others, call).join(", ")})`;
   return [
     'import { Inboxd } from "inboxd";',
     "",
-    `const inboxd = new Inboxd({ baseUrl: ${JSON.stringify(base)}${credential} });`,
+    "const inboxd = new Inboxd({",
+    `  baseUrl: ${JSON.stringify(base)},`,
+    ...credential,
+    "});",
     call.isEach ? `for await (const each of ${made}) {\n  console.log(each);\n}` : `console.log(await ${made});`,
   ].join("\n");
 }
 
 function argumentsOf(draft: Draft, { name, takes, isEach }: ClientCall): string[] {
   const { method, path, pathValues, query, body } = draft;
-  const values = Object.values(pathValues).map((value) => JSON.stringify(value));
+  const named = Object.entries(pathValues).map(([name, value]) => [name, value || `<${name}>`] as const);
+  const values = named.map(([, value]) => JSON.stringify(value));
   const options = optionsOf(draft);
   if (name === "request") {
     const fields = [
-      ...(values.length > 0 ? [`path: ${JSON.stringify(pathValues)}`] : []),
+      ...(values.length > 0 ? [`path: ${JSON.stringify(Object.fromEntries(named))}`] : []),
       ...(query.length > 0 ? [`query: ${fieldsOf(query)}`] : []),
       ...(body === undefined ? [] : [`body: ${bodyOf(draft)}`]),
       ...options,

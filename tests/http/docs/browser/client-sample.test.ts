@@ -79,6 +79,12 @@ test("Each operation has a sample with the client that a strict compiler takes",
   expect(await project.compiled()).toContain("wrong.ts");
 }, 120_000);
 
+test("A parameter of the path that is not filled in yet has its name in the sample", () => {
+  const operation = operations.find(({ operationId }) => operationId === "getMessage") ?? expect.unreachable();
+  const draft = { ...draftOf(operation, "http://x", () => false), pathValues: { id: "" } };
+  expect(sampleOf("typescript", draft)).toContain('inboxd.messages.get("<id>")');
+});
+
 test("Only operations outside of the API, and that of a relay, are called by their path", () => {
   const byPath = operations.filter((operation) =>
     sampleOf(
