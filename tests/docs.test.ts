@@ -317,13 +317,21 @@ test("the service carries every page for its users, and an index of them for lan
   expect((await world.fetch("/docs/viewer.js", { apiKey: null })).status).toBe(200);
 });
 
-test.each(["queued", "deferred", "subscribe", "retry", "retried", "status", "bounced", "rate limit", "sandbox"])(
-  "the word %s, which people search for, is in a guide",
-  (word) => {
-    const having = guides.filter((name) => textOf(`docs/${name}`).toLowerCase().includes(word));
-    expect(having.filter((name) => !/^(?:contract|decisions|performance)/.test(name))).not.toBeEmpty();
-  },
-);
+test.each([
+  "queued",
+  "deferred",
+  "subscribe",
+  "retry",
+  "retried",
+  "status",
+  "bounced",
+  "rate limit",
+  "sandbox",
+  "tenant",
+])("the word %s, which people search for, is in a guide", (word) => {
+  const having = guides.filter((name) => textOf(`docs/${name}`).toLowerCase().includes(word));
+  expect(having.filter((name) => !/^(?:contract|decisions|performance)/.test(name))).not.toBeEmpty();
+});
 
 test("the guide to events has a row for each type of event", () => {
   const rows = textOf(guideOf("events"))
