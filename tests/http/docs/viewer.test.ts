@@ -31,6 +31,10 @@ describe.skipIf(chromiumPath === undefined)("In a browser the page", () => {
     expect(inbox.address).toEndWith("@inbox.localhost");
     expect(await tried(page, "sendEmail", 200)).toMatchObject({ status: "sent" });
     const list = await tried(page, "listMessages", 200);
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.locator("#listMessages output .copy").click();
+    await page.locator("#listMessages output .copy", { hasText: "Copied" }).waitFor();
+    expect(JSON.parse(await page.evaluate(() => navigator.clipboard.readText()))).toEqual(list);
     expect(list.data.map(({ direction }: { direction: string }) => direction).toSorted()).toEqual([
       "inbound",
       "outbound",

@@ -1,3 +1,4 @@
+import { copyButton } from "./copy.ts";
 import { element } from "./elements.ts";
 import { highlight } from "./highlight.ts";
 
@@ -49,7 +50,9 @@ export function show(output: HTMLElement, { status, statusText, headers, ms, tex
       element("span", { class: "status", "data-hundred": String(Math.floor(status / 100)) }, `${status} ${statusText}`),
       ` in ${Math.round(ms)} ms`,
     ),
-    text === "" ? element("p", {}, "No body.") : element("pre", { tabindex: "0" }, code),
+    text === ""
+      ? element("p", {}, "No body.")
+      : element("div", { class: "block" }, element("pre", { tabindex: "0" }, code), copyButton(code)),
     element(
       "details",
       {},
