@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
 import { takeIn } from "../../../support/arrivals.ts";
 import { enginesHere } from "../../../support/engines.ts";
 import { newAccount, send } from "../../../support/sends.ts";
@@ -113,6 +114,31 @@ for (const engine of enginesHere()) {
         expect((await search({ q: "every" })).body.total).toBe(round);
       }
     });
+
+    test("answers any search, however strange, with its messages or with what is wrong", async () => {
+      const { ada, search } = await account();
+      await take(ada, "Invoice one");
+      const words = "or OR a invoice ß 会議 \u202e 😀 - -- \" ' \\ :* & | ! <-> ( ) /in $1 % '::tsquery";
+      const filters =
+        'from: to: subject: has: has:attachment is: is:unread -is:unread before: after: from:or from:-a from:"';
+      const instants = "2026-03-21 9999-99-99 before:2026-03-21T10:00:00Z";
+      const piece = fc.constantFrom(...`${words} ${filters} ${instants}`.split(" "));
+      const strange = fc.array(fc.tuple(piece, fc.constantFrom("", " ")), { minLength: 1, maxLength: 60 });
+      const statuses = new Set<number>();
+      await fc.assert(
+        fc.asyncProperty(strange, async (pieces) => {
+          const q = pieces.flat().join("");
+          const { status, body } = await search({ q });
+          expect([q, status === 200 || body.code === "invalid_query"]).toEqual([q, true]);
+          const inInbox = await search({ q, inbox_id: ada.id });
+          expect([q, inInbox.status]).toEqual([q, status]);
+          if (status === 200) expect([q, inInbox.body.total]).toEqual([q, body.total]);
+          statuses.add(status);
+        }),
+        { numRuns: 300 },
+      );
+      expect(statuses).toEqual(new Set([200, 400]));
+    }, 60_000);
 
     test("has nothing of another account, and nothing of an inbox that was deleted", async () => {
       const mine = await account();
