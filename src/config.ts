@@ -23,6 +23,7 @@ import { checkWebhookUrl } from "./domain/events/webhook-url.ts";
 import { type LimitName, type Plan, type PlanLimits, parsePlanLimit, perPlan, plans } from "./domain/limits.ts";
 import type { Outbound } from "./domain/outbound.ts";
 import type { NoticeSource } from "./domain/reports/notice-source.ts";
+import { returnPathKinds } from "./domain/reports/return-path.ts";
 import type { NamingSetting } from "./domain/send/wire-name.ts";
 import type { ListenerLimits } from "./flows/listeners.ts";
 import type { NameServer } from "./standards/name-server.ts";
@@ -119,7 +120,6 @@ export class ConfigError extends Error {
   }
 }
 
-const returnPathKinds = ["verp", "inbox"] as const;
 const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
 const day = 86_400;
 

@@ -27,6 +27,7 @@ import { systemdCommand } from "./commands/systemd.ts";
 import { tailCommand } from "./commands/tail.ts";
 import { print } from "./commands/terminal.ts";
 import { tokenCommand } from "./commands/token.ts";
+import { triggerCommand } from "./commands/trigger.ts";
 import { upkeepCommands } from "./commands/upkeep.ts";
 import { webhookCommands } from "./commands/webhook/endpoints.ts";
 import { ConfigError } from "./config.ts";
@@ -39,7 +40,7 @@ const exitCodes = { done: 0, failed: 1, usage: 2, inUse: 3 } as const;
 const groups: readonly [heading: string, commands: readonly Register[]][] = [
   ["Service:", [serveCommand, upkeepCommands, healthcheckCommand, doctorCommand, dnsCommand, systemdCommand]],
   ["Accounts and keys:", [accountCommands, tokenCommand, consoleCommand]],
-  ["Mail:", [inboxCommands, sendCommand, messageCommands, waitCommand, threadCommands]],
+  ["Mail:", [inboxCommands, sendCommand, messageCommands, waitCommand, threadCommands, triggerCommand]],
   ["Events:", [eventCommands, tailCommand, listenCommand, webhookCommands]],
   ["Outgoing mail:", [outboxCommands, suppressionCommands]],
   ["Data:", [portableCommands]],

@@ -134,7 +134,8 @@ async function startForReaders() {
   return {
     async paste(page: string, shell = "bash") {
       const blocks = blocksOf(inWords(textOf(page), instead));
-      const env = { INBOXD_API_KEY: running.apiKey ?? "", INBOXD_URL: running.api, ...operator };
+      const client = { INBOXD_API_KEY: running.apiKey ?? "", INBOXD_URL: running.api };
+      const env = { ...client, INBOXD_SMTP: `127.0.0.1:${running.smtpPort}`, ...operator };
       return pasteBlocks(blocks, { shell: shells[shell] ?? [], env, inboxd: inboxdHere });
     },
     printed: running.printed,

@@ -105,6 +105,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   export: ["inboxd export everything.jsonl"],
   import: ["inboxd import everything.jsonl"],
   demo: ["inboxd demo"],
+  trigger: ["inboxd trigger code ada", "inboxd trigger bounce ada"],
   healthcheck: ["inboxd healthcheck"],
   doctor: ["inboxd doctor", "inboxd doctor --json"],
   dns: ["inboxd dns --ip 192.0.2.25", "MAIL_DOMAIN=mail.example.com inboxd dns --ip 192.0.2.25 --ip 2001:db8::25"],

@@ -1,5 +1,6 @@
 import { notFound, Refusal } from "../domain/errors.ts";
 import { type Plan, plans } from "../domain/limits.ts";
+import type { EnvelopeFrom } from "../domain/reports/return-path.ts";
 import { accountNamed, createAccount, createKey, revokeKey } from "../flows/account/manage-accounts.ts";
 import { type SignInDeps, signInLinkOfAccount } from "../flows/account/sign-in.ts";
 import type { Deps } from "../flows/deps.ts";
@@ -11,6 +12,7 @@ import { listAccounts, listApiKeys } from "../store/account/accounts.ts";
 import { findEndpoint } from "../store/events/endpoints.ts";
 import { findEvent } from "../store/events/events.ts";
 import { listDeliveries } from "../store/outbox/deliveries.ts";
+import { listSentMessages } from "../store/send/send-facts.ts";
 import { findSetting, serviceIdSetting } from "../store/upkeep/settings.ts";
 import type { WebhookClient } from "../webhook/client.ts";
 
@@ -19,6 +21,7 @@ export interface AdminDeps extends Deps {
   webhooks: WebhookClient;
   /** What sign-in links need. Undefined if the console is off (CONSOLE=0). */
   console: Pick<SignInDeps, "tokens" | "baseUrl"> | undefined;
+  envelopeFrom: EnvelopeFrom;
 }
 
 type Arguments = Readonly<Record<string, string | undefined>>;
@@ -104,6 +107,12 @@ const operations = {
     }
     const { id } = await accountNamed(deps, account);
     return { secret: await rotateWebhookSecret(deps, { accountId: id, isDefault: true }, seconds) };
+  },
+  /** The address to which a server reports about a mail of ours. `from` is the address of its inbox. */
+  async "return path"(deps: AdminDeps, { message = "", from = "" }: Arguments) {
+    const [sent] = await listSentMessages(deps.db.api, [message]);
+    if (sent === undefined) throw notFound("message");
+    return { address: await deps.envelopeFrom(sent.id, from) };
   },
   /** The id of this database's service. `inboxd doctor` compares it with the id of the service that listens at the port. */
   async "service id"(deps: Deps) {

@@ -1,4 +1,4 @@
-import { returnPaths } from "../domain/reports/return-path.ts";
+import { envelopeSenders, returnPaths } from "../domain/reports/return-path.ts";
 import { type MailDoor, mailDoor } from "../flows/receive/accept-mail.ts";
 import { type ApplyReports, reportApplier } from "../flows/receive/apply-reports.ts";
 import { noticeProof } from "../flows/receive/prove-notices.ts";
@@ -51,7 +51,7 @@ export async function openReceiving({ config, deps, watch, opened }: Opening, si
       operatorInbox: config.operatorInbox,
     }),
     applyReports,
-    envelopeFrom: async (messageId, from) => (returnPath === "verp" ? paths.make(messageId) : from),
+    envelopeFrom: envelopeSenders(returnPath, paths),
     htmlOfMarkdown: parser.htmlOfMarkdown,
     receiveUnparsed: (mail, claim, signal) => receiveUnparsed(receiving, mail, claim, signal),
   };

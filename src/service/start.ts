@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { Fetch } from "../../sdk/typescript/src/options.ts";
 import type { Config } from "../config.ts";
+import type { AdminDeps } from "../control/administer.ts";
 import { serveControl } from "../control/server.ts";
 import { type Database, openDatabase } from "../database/db.ts";
 import { idMaker } from "../domain/ids.ts";
@@ -22,7 +23,6 @@ import { alignEventLog } from "../store/events/event-log.ts";
 import { migrate, migrations } from "../store/migrate.ts";
 import { findOrInsertSetting, serviceIdSetting } from "../store/upkeep/settings.ts";
 import { version } from "../version.ts";
-import type { WebhookClient } from "../webhook/client.ts";
 import { startDatabaseClock } from "../workers/database-clock.ts";
 import type { Workers } from "../workers/scheduler.ts";
 import { openApi } from "./api.ts";
@@ -153,7 +153,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   smtpPort = smtp.port;
   numbers.listener(smtp);
   const signingIn = { tokens, baseUrl: () => baseUrl };
-  openControl(opening, webhooks, signingIn);
+  openControl(opening, { webhooks, envelopeFrom: receiving.envelopeFrom }, signingIn);
   const signIn = await signInOf(firstStart, opening, signingIn);
   doors.areOpen = true;
 
@@ -183,11 +183,15 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
 type SigningIn = Pick<Parameters<typeof signInLink>[0], "tokens" | "baseUrl">;
 
 /** Serves the operator's commands. Only for an embedded database, which no other process can open. */
-function openControl({ config, deps, opened }: Opening, webhooks: WebhookClient, signingIn: SigningIn): void {
+function openControl(
+  { config, deps, opened }: Opening,
+  parts: Pick<AdminDeps, "webhooks" | "envelopeFrom">,
+  signingIn: SigningIn,
+): void {
   if (deps.db.engine !== "embedded") return;
   const { dataDir, allowPrivateWebhooks } = config;
   const console = config.console ? signingIn : undefined;
-  opened.push(serveControl({ ...deps, webhooks, dataDir, allowPrivateWebhooks, version, console }).close);
+  opened.push(serveControl({ ...deps, ...parts, dataDir, allowPrivateWebhooks, version, console }).close);
 }
 
 /** Makes a link that signs a browser in, if this start made the first key and the console is on. */

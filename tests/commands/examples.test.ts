@@ -118,7 +118,11 @@ afterAll(async () => {
 function service() {
   const { port } = new URL(inboxd.api);
   const env = { DATABASE_URL: database?.url, PORT: port, SMTP_PORT: String(inboxd.smtpPort) };
-  const scripts = { INBOXD_URL: new URL(inboxd.api).origin, INBOXD_API_KEY: inboxd.apiKey };
+  const scripts = {
+    INBOXD_URL: new URL(inboxd.api).origin,
+    INBOXD_API_KEY: inboxd.apiKey,
+    INBOXD_SMTP: `${inboxd.smtpPort}`,
+  };
   return { cwd: directory, env: { ...env, ...scripts } };
 }
 

@@ -4,11 +4,13 @@ import { type AdminRequest, administer } from "../../control/administer.ts";
 import { askService, NobodyListens } from "../../control/client.ts";
 import { DataDirectoryInUse, openDatabase } from "../../database/db.ts";
 import { idMaker } from "../../domain/ids.ts";
+import { type EnvelopeFrom, envelopeSenders, returnPaths } from "../../domain/reports/return-path.ts";
 import { accessTokens } from "../../flows/account/access-tokens.ts";
 import { signingKeyOf } from "../../flows/account/signing-key.ts";
 import { localChanges } from "../../flows/changes.ts";
 import type { Deps } from "../../flows/deps.ts";
 import { realWorld } from "../../service/time-and-chance.ts";
+import { returnPathKey } from "../../standards/signature.ts";
 import { migrate } from "../../store/migrate.ts";
 import { version } from "../../version.ts";
 import { webhookClient } from "../../webhook/client.ts";
@@ -54,11 +56,22 @@ async function here(request: AdminRequest): Promise<object> {
       changes: localChanges(),
     };
     const console = config.console ? await consoleHere(deps, config) : undefined;
-    return await administer({ ...deps, console }, request);
+    return await administer({ ...deps, console, envelopeFrom: envelopeFromHere(deps, config) }, request);
   } finally {
     webhooks.close();
     await db.close();
   }
+}
+
+/** Makes the envelope senders that a service with these settings makes. */
+function envelopeFromHere(
+  deps: Pick<Deps, "db" | "randomBytes">,
+  { signingKey, returnPath, mailDomain }: Config,
+): EnvelopeFrom {
+  return async (messageId, from) => {
+    const key = await returnPathKey(await signingKeyOf(deps, signingKey));
+    return envelopeSenders(returnPath, returnPaths(key, mailDomain))(messageId, from);
+  };
 }
 
 /** The facts for a sign-in link to the server with these settings: the key of its tokens, and its address. */

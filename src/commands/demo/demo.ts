@@ -8,6 +8,7 @@ import { realWorld } from "../../service/time-and-chance.ts";
 import { oneLine } from "../../standards/text.ts";
 import { clientOf, type ServerOptions } from "../client.ts";
 import { messageOf, UsageError } from "../failure.ts";
+import { smtpServer } from "../smtp.ts";
 import { jsonOf, print } from "../terminal.ts";
 import { type Conversation, type DemoServer, runStory, type Step } from "./story.ts";
 
@@ -66,15 +67,7 @@ class StepFailed extends Error {}
 
 function running({ smtp, ...server }: DemoOptions): DemoServer {
   const client = clientOf(server);
-  const { hostname } = new URL(client.baseUrl);
-  const [, host = hostname, port = "2525"] = /^(?:(.+):)?(\d+)$/.exec(smtp ?? "2525") ?? [];
-  if (smtp !== undefined && (!/^(?:.+:)?\d{1,5}$/.test(smtp) || Number(port) > 65_535))
-    throw new UsageError("Cannot read --smtp: it must be HOST:PORT, with a port up to 65535");
-  return {
-    client,
-    smtp: { host: host.replace(/^\[|\]$/g, ""), port: Number(port) },
-    isOurs: false,
-  };
+  return { client, smtp: smtpServer(smtp, client.baseUrl), isOurs: false };
 }
 
 /** Runs on a new server in a temporary directory and on free ports. Ignores the settings of the environment. */

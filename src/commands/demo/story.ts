@@ -1,14 +1,13 @@
 import type { Inboxd, Schemas } from "../../../sdk/typescript/src/inboxd.ts";
 import { composeMail } from "../../mail/write/compose.ts";
-import { smtpRelay } from "../../relay/relay.ts";
-import { bytesBody } from "../../relay/relayed-mail.ts";
 import type { TimeAndChance } from "../../service/time-and-chance.ts";
+import { handIn, type SmtpServer } from "../smtp.ts";
 import type { ReceivedEvent } from "./receiver.ts";
 import { type Subscription, subscribe } from "./webhook.ts";
 
 export interface DemoServer {
   client: Inboxd;
-  smtp: { host: string; port: number };
+  smtp: SmtpServer;
   /** Whether the server ends with the demo. On any other server the demo deletes its inboxes. */
   isOurs: boolean;
 }
@@ -113,8 +112,6 @@ async function removeInboxes(client: Inboxd, inboxes: readonly Inbox[]): Promise
 }
 
 async function writeBySmtp({ smtp }: DemoServer, from: Inbox, to: Inbox, world: TimeAndChance): Promise<string> {
-  const way = { kind: "smtp", ...smtp, tls: "opportunistic", login: undefined } as const;
-  const relay = smtpRelay(way, { hostname: "demo.localhost" });
   const raw = composeMail({
     messageId: `${world.randomBytes(16).toHex()}@demo.localhost`,
     date: world.now(),
@@ -131,19 +128,7 @@ async function writeBySmtp({ smtp }: DemoServer, from: Inbox, to: Inbox, world: 
     headers: [],
     attachments: [],
   });
-  try {
-    const recipients = [{ address: to.address }];
-    const [outcome] = await relay.send({
-      envelopeFrom: from.address,
-      recipients,
-      body: bytesBody(raw),
-      smtpUtf8: false,
-    });
-    if (outcome?.kind === "sent") return outcome.reply;
-    throw new Error(`Cannot send mail to ${smtp.host}:${smtp.port}: ${outcome?.failure.message}`);
-  } finally {
-    await relay.close();
-  }
+  return handIn(smtp, { envelopeFrom: from.address, to: to.address, raw });
 }
 
 async function send(client: Inboxd, from: Inbox, email: Schemas["NewEmail"], world: TimeAndChance): Promise<string> {

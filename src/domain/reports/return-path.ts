@@ -34,6 +34,16 @@ export function returnPaths(key: CryptoKey, mailDomain: string): ReturnPaths {
   };
 }
 
+/** Makes the envelope sender of a message. `from` is the address of its inbox. */
+export type EnvelopeFrom = (messageId: string, from: string) => Promise<string>;
+
+export const returnPathKinds = ["verp", "inbox"] as const;
+
+/** The envelope senders: a return path of each message, or with `inbox` the address of its inbox. */
+export function envelopeSenders(kind: (typeof returnPathKinds)[number], paths: ReturnPaths): EnvelopeFrom {
+  return async (messageId, from) => (kind === "verp" ? paths.make(messageId) : from);
+}
+
 /** An address of the form of a return path that belongs to no message. */
 export function returnPathLike(mailDomain: string): string {
   return `${returnPathUser}+${"0".repeat(26)}-${"0".repeat(12)}@${mailDomain}`;
