@@ -2,6 +2,7 @@ import { effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { href, route } from "../address.ts";
 import { Icon, Mark } from "../parts/icon.tsx";
+import { GoTo } from "./go-to.tsx";
 import { Help } from "./help.tsx";
 import { useShortcuts } from "./keyboard.ts";
 import { Navigation } from "./navigation.tsx";
@@ -58,6 +59,7 @@ export function Frame() {
       </main>
       <Notice />
       <Help />
+      <GoTo />
     </div>
   );
 }

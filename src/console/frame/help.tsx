@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { hasShortcuts } from "./theme.ts";
+import { hasShortcuts, isMac } from "./theme.ts";
 
 export const isHelpOpen = signal(false);
 
@@ -13,6 +13,7 @@ const shortcuts: readonly (readonly [keys: string, what: string])[] = [
   ["m", "Mark as read or unread"],
   ["x", "Select"],
   ["/", "Search"],
+  [isMac ? "⌘ K" : "Ctrl K", "Go to an inbox, a mail or anything with an id"],
   ["g i", "Go to the inboxes"],
   ["g o", "Go to the outbox"],
   ["g e", "Go to the events"],

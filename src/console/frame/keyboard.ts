@@ -1,8 +1,9 @@
 import { useEffect, useLayoutEffect } from "preact/hooks";
 import { go, href } from "../address.ts";
 import { may } from "../session.ts";
+import { openGoTo } from "./go-to.tsx";
 import { isHelpOpen } from "./help.tsx";
-import { hasShortcuts } from "./theme.ts";
+import { hasShortcuts, isMac } from "./theme.ts";
 
 type Action = () => void;
 
@@ -41,6 +42,11 @@ export function useShortcuts(): void {
   useEffect(() => {
     let isGoing = false;
     const pressed = (event: KeyboardEvent) => {
+      if (isGoToKey(event) && document.querySelector("dialog[open]") === null) {
+        event.preventDefault();
+        openGoTo();
+        return;
+      }
       if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return;
       if (isField(event.target) || document.querySelector("dialog[open]") !== null) return;
       if (event.key === "Enter" && isPressable(event.target)) return;
@@ -54,6 +60,11 @@ export function useShortcuts(): void {
     document.addEventListener("keydown", pressed);
     return () => document.removeEventListener("keydown", pressed);
   }, []);
+}
+
+/** Ctrl K, on a Mac ⌘ K: there Ctrl K deletes to the end of a field. */
+function isGoToKey({ key, metaKey, ctrlKey, altKey, shiftKey }: KeyboardEvent): boolean {
+  return key.toLowerCase() === "k" && (isMac ? metaKey && !ctrlKey : ctrlKey && !metaKey) && !altKey && !shiftKey;
 }
 
 function actionOf(key: string): Action | undefined {

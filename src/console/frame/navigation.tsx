@@ -2,8 +2,9 @@ import { href, route } from "../address.ts";
 import { connection } from "../api.ts";
 import { Icon, type IconName, Mark } from "../parts/icon.tsx";
 import { account, may, signOut } from "../session.ts";
+import { openGoTo } from "./go-to.tsx";
 import { isHelpOpen } from "./help.tsx";
-import { changeTheme, theme } from "./theme.ts";
+import { changeTheme, isMac, theme } from "./theme.ts";
 
 interface Entry {
   path: string;
@@ -66,6 +67,17 @@ export function Navigation() {
           <span>{account.value?.mailDomain}</span>
         </p>
         <div class="tools">
+          {may("read") && (
+            <button
+              type="button"
+              class="quiet"
+              aria-label="Go to"
+              title={isMac ? "Go to (⌘ K)" : "Go to (Ctrl K)"}
+              onClick={openGoTo}
+            >
+              <Icon name="search" />
+            </button>
+          )}
           <button
             type="button"
             class="quiet"

@@ -1,5 +1,7 @@
 import { effect, signal } from "@preact/signals";
 
+export const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
+
 export type Theme = "system" | "light" | "dark";
 
 const next: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
