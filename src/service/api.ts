@@ -36,6 +36,7 @@ import { type WaitingDeps, waiting } from "../http/routes/mail/wait.ts";
 import { mcp } from "../http/routes/mcp.ts";
 import { type MetricsDeps, metrics, metricsPort } from "../http/routes/metrics.ts";
 import { cancel, outbox } from "../http/routes/outbox/outbox.ts";
+import { markdown } from "../http/routes/send/markdown.ts";
 import { type RelayNoticesDeps, relayNotices } from "../http/routes/send/relay-notices.ts";
 import { send } from "../http/routes/send/send.ts";
 import { suppressions } from "../http/routes/send/suppressions.ts";
@@ -182,6 +183,7 @@ async function appOf(
       guarded: [
         inboxes(deps),
         send({ ...filing, sendEmail, settled: workers.settled, sendWaitMs: config.sendWaitMs }),
+        markdown({ htmlOfMarkdown }),
         uploads(filing),
         messages(reading),
         messagePage(reading),

@@ -94,6 +94,8 @@ export interface Messages {
   raw(id: string, options?: CallOptions): Promise<Uint8Array<ArrayBuffer>>;
   /** The HTML of the mail as a page that is safe to show. */
   html(id: string, query?: QueryAt<"/v1/messages/{id}/html">, options?: CallOptions): Promise<string>;
+  /** The HTML that a mail with this Markdown would have. Sends nothing. */
+  markdown(text: Body<"MarkdownText">, options?: CallOptions): Promise<Schemas["ConvertedMarkdown"]>;
   /** What other servers reported about a mail that was sent: bounces, delays, complaints. */
   reports(id: string, options?: CallOptions): Promise<Schemas["ReportList"]>;
   /** The bytes of the mail that brought a report. */
@@ -134,6 +136,7 @@ export const messages = (request: Requester): Messages => ({
   cancel: (id, options) => request("POST", "/v1/messages/{id}/cancel", { path: { id }, ...options }),
   raw: (id, options) => request("GET", "/v1/messages/{id}/raw", { path: { id }, ...options }),
   html: (id, query = {}, options) => request("GET", "/v1/messages/{id}/html", { path: { id }, query, ...options }),
+  markdown: (body, options) => request("POST", "/v1/markdown", { body, ...options }),
   reports: (id, options) => request("GET", "/v1/messages/{id}/reports", { path: { id }, ...options }),
   rawReport: (id, report_id, options) =>
     request("GET", "/v1/messages/{id}/reports/{report_id}/raw", { path: { id, report_id }, ...options }),

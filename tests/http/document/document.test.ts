@@ -41,6 +41,7 @@ describe("The document of the service", () => {
       "Inboxes: changeInbox",
       "Inboxes: deleteInbox",
       "Sending: sendEmail",
+      "Sending: convertMarkdown",
       "Sending: cancelMessage",
       "Messages: listMessages",
       "Messages: waitForMail",

@@ -19,6 +19,7 @@ const calls: Readonly<Record<string, ClientCall>> = {
   listMessages: { name: "messages.list", takes: "query", isEach: true },
   searchMessages: { name: "messages.search", takes: "query", isEach: true },
   sendEmail: { name: "messages.send", takes: "body" },
+  convertMarkdown: { name: "messages.markdown", takes: "body" },
   waitForMail: { name: "messages.wait", takes: "query" },
   getMessage: { name: "messages.get" },
   cancelMessage: { name: "messages.cancel" },
