@@ -51,7 +51,7 @@ describeInBrowser("A draft in the console", () => {
     // A refusal in between does not change what is known of the first mail.
     await page.fill("#to", "joe");
     await page.press(".compose-body", "Control+Enter");
-    await page.getByText("“joe” is no email address").waitFor();
+    await page.getByText("“joe” is not an email address").waitFor();
     await page.fill("#to", "joe@example.com");
     await page.fill(".compose-body", "Second");
     for (const _ of ["once", "and again"]) {
@@ -187,8 +187,8 @@ describeInBrowser("The form for a mail", () => {
       await page.setInputFiles("input[type=file]", files);
       await page.fill("#to", `jane@example.com, joe${files.length}`);
       await submit();
-      await page.locator("#to-fault", { hasText: `“joe${files.length}” is no email address` }).waitFor();
-      expect(await page.locator("#bcc-fault").textContent()).toBe("“nobody” is no email address");
+      await page.locator("#to-fault", { hasText: `“joe${files.length}” is not an email address` }).waitFor();
+      expect(await page.locator("#bcc-fault").textContent()).toBe("“nobody” is not an email address");
       expect(await page.locator("#send-fault p").textContent()).toBe("Not sent: see the marked fields");
     }
     await page.context().close();
@@ -215,6 +215,30 @@ describeInBrowser("The form for a mail", () => {
     await page.press(".compose-body", "Control+Enter");
     await page.locator(".attachments").waitFor();
     expect(await page.locator(".attachments .attachment-name").allTextContents()).toEqual(["small.bin", "dropped.txt"]);
+    await page.context().close();
+  }, 60_000);
+
+  test("previews Markdown as the service converts it, with its links and without its HTML", async () => {
+    const ada = await setup.world.inbox("preview");
+    const { page, faults } = await signedIn(setup, `compose?inbox=${ada.id}`);
+    const text =
+      "# Lunch & more\n\nShall we have **lunch**?\n\n- [where](https://example.com/?a=1&b=2)\n- <b>raw</b>\n\n![the map](https://example.com/map.png)\n\n| a | b |\n|---|---|\n| 1 | 2 |";
+    await page.fill(".compose-body", text);
+    await page.getByLabel("Markdown").check();
+    await page.getByRole("button", { name: "Preview" }).click();
+    const preview = page.locator(".markdown-preview");
+    await preview.getByRole("heading", { name: "Lunch & more" }).waitFor();
+    expect(await preview.locator("strong").allTextContents()).toEqual(["lunch"]);
+    expect(await preview.getByRole("link", { name: "where" }).getAttribute("href")).toBe(
+      "https://example.com/?a=1&b=2",
+    );
+    expect(await preview.locator("li").nth(1).textContent()).toContain("<b>raw</b>");
+    expect(await preview.locator("p", { hasText: "[the map]" }).count()).toBe(1);
+    expect(await preview.locator("td").allTextContents()).toEqual(["1", "2"]);
+    await page.getByRole("button", { name: "Markdown", exact: true }).click();
+    expect(await page.inputValue(".compose-body")).toBe(text);
+    // The first request of the page, before signing in, fails.
+    expect(faults.filter((fault) => !fault.includes("401"))).toEqual([]);
     await page.context().close();
   }, 60_000);
 

@@ -11,6 +11,7 @@ import { may } from "../session.ts";
 import { clearDraft, useDraft } from "./draft.ts";
 import type { Faults, Field, Written } from "./faults.ts";
 import { FilePicker, withFiles } from "./file-picker.tsx";
+import { MarkdownPreview } from "./markdown-preview.tsx";
 import { FieldFault, RecipientFields } from "./recipient-fields.tsx";
 import { sendMail } from "./send-mail.ts";
 import { BodyCount, SendButton, SendProblem, useSending } from "./sending.tsx";
@@ -77,6 +78,7 @@ function ComposeForm({ name, purpose }: { name: string; purpose: Purpose }) {
   const [subject, setSubject] = useDraft(draft("subject"));
   const [body, setBody] = useDraft(draft("body"));
   const [isMarkdown, setIsMarkdown] = useState(false);
+  const [isPreview, setIsPreview] = useState(false);
   const [files, setFiles] = useState<readonly File[]>([]);
   const [fileFault, setFileFault] = useState<string | undefined>(undefined);
   const [isDropping, setIsDropping] = useState(false);
@@ -178,16 +180,34 @@ function ComposeForm({ name, purpose }: { name: string; purpose: Purpose }) {
         />
       </div>
       <FieldFault id="subject" text={faults.subject} />
-      <textarea
-        class="compose-body"
-        aria-label="Text"
-        rows={14}
-        readOnly={isBusy}
-        value={body}
-        aria-invalid={faults.body !== undefined}
-        aria-describedby="body-fault"
-        onInput={(event) => setBody(event.currentTarget.value)}
-      />
+      {isMarkdown && (
+        <fieldset class="tabs" aria-label="Text">
+          {[false, true].map((isShown) => (
+            <button
+              key={isShown ? "preview" : "markdown"}
+              type="button"
+              aria-pressed={isPreview === isShown}
+              onClick={() => setIsPreview(isShown)}
+            >
+              {isShown ? "Preview" : "Markdown"}
+            </button>
+          ))}
+        </fieldset>
+      )}
+      {isMarkdown && isPreview ? (
+        <MarkdownPreview body={body} />
+      ) : (
+        <textarea
+          class="compose-body"
+          aria-label="Text"
+          rows={14}
+          readOnly={isBusy}
+          value={body}
+          aria-invalid={faults.body !== undefined}
+          aria-describedby="body-fault"
+          onInput={(event) => setBody(event.currentTarget.value)}
+        />
+      )}
       <FieldFault id="body" text={faults.body} />
       <FilePicker
         files={files}

@@ -48,5 +48,7 @@ function inWords(field: Field, index: number, detail: string, written: Written):
   }
   const address = addressesIn(written[field] ?? "")[index];
   if (address === undefined) return "Enter an address";
-  return detail.startsWith("must be one email address") ? `“${address}” is no email address` : `“${address}” ${detail}`;
+  return detail.startsWith("must be one email address")
+    ? `“${address}” is not an email address`
+    : `“${address}” ${detail}`;
 }
