@@ -119,7 +119,8 @@ function endpointNeed(
       to: href(endpoints.length === 1 ? `webhooks/${first.id}` : "webhooks"),
       text: (
         <>
-          <strong>{formatCount(endpoints.length, "webhook")}</strong> {state}, since {since && <Time at={since} />}
+          <strong>{formatCount(endpoints.length, "webhook")}</strong> {state} since{" "}
+          {since && <Time at={since} as="short" />}
         </>
       ),
     },

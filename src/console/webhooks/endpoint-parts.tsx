@@ -18,9 +18,8 @@ export function EndpointState({ endpoint }: { endpoint: Schemas["WebhookEndpoint
     <span class="endpoint-state">
       <Tag tone={disabledAt === null ? "warm" : "bad"}>{disabledAt === null ? "failing" : "disabled"}</Tag>{" "}
       <span class="quiet-text">
-        {disabledAt === null && "since "}
-        <Time at={since} />
-        {disabledAt !== null && `: ${disabledReasons[disabledReason ?? "manual"]}`}
+        {disabledAt === null ? "since " : `${disabledReasons[disabledReason ?? "manual"]}, since `}
+        <Time at={since} as="short" />
       </span>
     </span>
   );
