@@ -123,8 +123,7 @@ function failureOf(error: unknown): ToolFailure | undefined {
   if (code === "unreadable_answer")
     return new ToolFailure("internal_error", `Cannot ask the API: it answered ${status}`);
   const until = typeof problem.resets_at === "string" ? ` (possible again at ${problem.resets_at})` : "";
-  const answer = code === "answered_meanwhile" ? ` (in ${problem.messageId})` : "";
-  return new ToolFailure(code, `${message}${answer}${until}`);
+  return new ToolFailure(code, `${message}${until}`);
 }
 
 type Schema = ReturnType<typeof fromJsonSchema<Record<string, unknown>>>;

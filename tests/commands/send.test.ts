@@ -44,6 +44,20 @@ test("a repeated send by address, with its body from stdin, sends one email and 
   expect(await send()).toMatch(/^replayed +yes: an earlier call with this key sent it, this one sent nothing$/m);
 });
 
+test("a reply if unanswered is sent once, and the second sender reads which mail has answered", async () => {
+  const inbox = await world.inbox("shared");
+  await world.deliver("From: jane@example.com\r\nSubject: Order\r\n\r\nWhere is it?\r\n", inbox.address);
+  const [{ id, lastMessageId }] = (await world.api(`/v1/inboxes/${inbox.id}/threads`)).body.data;
+  const words = ["--from", "shared", "--thread", id, "--read-up-to", lastMessageId, "--if-unanswered"];
+  const { sent } = await made(...words, "--body", "On its way");
+  const second = await run(...words, "--body", "Tomorrow");
+  expect([second.code, second.stdout]).toEqual([1, ""]);
+  expect(second.stderr).toStartWith("answered_meanwhile: ");
+  expect(second.stderr).toContain(sent.messageId);
+  const seen = ["--from", "shared", "--thread", id, "--read-up-to", sent.messageId, "--if-unanswered"];
+  await made(...seen, "--body", "And tomorrow there");
+});
+
 test("a reply goes into its thread, with or without a quote", async () => {
   const inbox = await world.inbox("replying");
   await world.deliver("From: jane@example.com\r\nSubject: Order\r\n\r\nWhere is it?\r\n", inbox.address);

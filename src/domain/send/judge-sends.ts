@@ -192,11 +192,8 @@ function seenUpTo(
 function refuseAnswered({ answers }: SendingState, { id }: ThreadState, seenSeq: number): void {
   const answer = answers.get(id);
   if (answer === undefined || answer.seq <= seenSeq) return;
-  throw new Refusal(
-    "answered_meanwhile",
-    'Cannot send: this inbox has answered in the thread after "readUpToMessageId"',
-    { extra: { messageId: answer.id } },
-  );
+  const why = `this inbox has answered in the thread after "readUpToMessageId", by ${answer.id}`;
+  throw new Refusal("answered_meanwhile", `Cannot send: ${why}`, { extra: { messageId: answer.id } });
 }
 
 function refuseForeignReplyTo({ owners }: SendingState, { replyTo, account }: SendRequest, mailDomain: string): void {
