@@ -14,7 +14,10 @@ describeInBrowser("Ctrl K", () => {
     const { world } = setup;
     ada = await world.inbox("ada");
     await world.inbox("grace");
-    const thread = await arrive(world, ada, { subject: "Invoice for March", from: "jane@example.com" });
+    const letter = { subject: "Invoice for March", from: "jane@example.com", head: ["Message-ID: <march@x.example>"] };
+    const thread = await arrive(world, ada, letter);
+    const answer = { ...letter, subject: "Re: Invoice for March", head: ["In-Reply-To: <march@x.example>"] };
+    expect(await arrive(world, ada, answer)).toBe(thread);
     await arrive(world, ada, { subject: "Something else", from: "joe@example.com" });
     const { body: mail } = await world.api(`/v1/threads/${thread}/messages`);
     const { body: log } = await world.api("/v1/events?types=message.received");
@@ -58,8 +61,8 @@ describeInBrowser("Ctrl K", () => {
   test.each([
     ["an inbox by a part of its name", "grac", "grace@inbox.localhost", /\/console\/inboxes\/inb_/],
     ["a screen by its name", "supp", "Suppressions", /\/console\/suppressions$/],
-    ["a thread by words of its mail", "march invoice", "Invoice for March", /\/console\/threads\/thr_/],
-    ["a thread by an address of its mail", "jane@example.com", "Invoice for March", /\/console\/threads\/thr_/],
+    ["a thread by words of its mail", "march invoice", "Re: Invoice for March", /\/console\/threads\/thr_/],
+    ["a thread by an address of its mail", "jane@example.com", "Re: Invoice for March", /\/console\/threads\/thr_/],
   ])("goes to %s", async (_, text, name, address) => {
     const { page } = await opened();
     await page.keyboard.type(text);

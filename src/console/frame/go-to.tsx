@@ -166,7 +166,8 @@ function useTargets(text: string): { targets: readonly Target[]; isSearching: bo
     ...(searched === wanted ? (found.value ?? []) : []),
   ];
   return {
-    targets: [...new Map(matching.map((target) => [target.path, target])).values()],
+    // Of several mails of a thread the newest.
+    targets: matching.filter(({ path }, index) => matching.findIndex((other) => other.path === path) === index),
     isSearching: searched !== wanted || (found.value === undefined && found.error === undefined),
   };
 }
