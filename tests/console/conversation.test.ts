@@ -83,7 +83,7 @@ describeInBrowser("A conversation", () => {
       head: ["Auto-Submitted: auto-generated"],
     });
     const { page } = await signedIn(setup, `threads/${thread}`);
-    await page.getByRole("button", { name: "What an agent sees" }).click();
+    await page.getByRole("button", { name: "Agent’s view" }).click();
     const facts = page.locator(".agent dd");
     expect(await facts.nth(0).textContent()).toBe("notification: auto-submitted");
     expect(await facts.nth(1).textContent()).toContain("482913");

@@ -16,7 +16,7 @@ type Face = "html" | "text" | "agent" | "headers" | "raw";
 const faceNames: Readonly<Record<Face, string>> = {
   html: "HTML",
   text: "Text",
-  agent: "What an agent sees",
+  agent: "Agent’s view",
   headers: "Headers",
   raw: "Raw",
 };
