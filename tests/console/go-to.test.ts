@@ -131,6 +131,7 @@ describeInBrowser("Ctrl K", () => {
       await page.getByRole("status").filter({ hasText: "Nothing found" }).waitFor();
       expect(await violations(page)).toEqual([]);
       await page.keyboard.press("Escape");
+      await page.locator(".go-to").waitFor({ state: "detached" });
       await page.keyboard.press("?");
       await page.locator(".help", { hasText: "Go to an inbox" }).waitFor();
       await page.context().close();

@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { go, href } from "../address.ts";
 import { may } from "../session.ts";
 import { openGoTo } from "./go-to.tsx";
@@ -7,6 +7,7 @@ import { hasShortcuts, isMac } from "./theme.ts";
 
 type Action = () => void;
 
+// The hooks have layout effects, because `useEffect` might run only after the next key press.
 const screenKeys = new Set<ReadonlyMap<string, Action>>();
 
 /**
@@ -14,7 +15,6 @@ const screenKeys = new Set<ReadonlyMap<string, Action>>();
  * wins.
  */
 export function useKeys(keys: Readonly<Record<string, Action>>): void {
-  // A layout effect, because `useEffect` might run only after the next key press.
   useLayoutEffect(() => {
     const added = new Map(Object.entries(keys));
     screenKeys.add(added);
@@ -39,7 +39,7 @@ const goToPaths: Readonly<Record<string, string>> = { i: "inboxes", o: "outbox",
  * Enter keeps its meaning on links and buttons.
  */
 export function useShortcuts(): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     let isGoing = false;
     const pressed = (event: KeyboardEvent) => {
       if (isGoToKey(event) && document.querySelector("dialog[open]") === null) {
