@@ -34,7 +34,7 @@ describe("/mcp", () => {
       "application/json",
       null,
     ]);
-    expect(body.result.tools).toHaveLength(11);
+    expect(body.result.tools).toHaveLength(12);
   });
 
   test.each(["GET", "DELETE", "PUT", "HEAD", "OPTIONS"])("knows no %s", async (method) => {

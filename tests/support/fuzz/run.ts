@@ -18,6 +18,8 @@ export interface FuzzResult {
   faults: Map<string, { count: number; sample: string }>;
   /** The number of answers by operation and status. */
   answers: Map<string, number>;
+  /** The operations of the document. */
+  operations: string[];
 }
 
 /** The number of simultaneous requests of a busy client. */
@@ -33,7 +35,8 @@ export async function fuzz({ requests, seed, database }: FuzzRun): Promise<FuzzR
   await world.deliver(mailWithFile, inbox.address);
   const { token } = (await world.api("/v1/tokens", { method: "POST", body: {} })).body;
   const credentials = { apiKey: world.apiKey, token };
-  const result: FuzzResult = { faults: new Map(), answers: new Map() };
+  const operations = document.operations.map(({ operationId }) => operationId);
+  const result: FuzzResult = { faults: new Map(), answers: new Map(), operations };
   const { body: kept } = await world.api(`/v1/inboxes/${inbox.id}/messages`);
   known.learn(JSON.stringify({ kept, inbox }), chanceOf(seed));
 
