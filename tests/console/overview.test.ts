@@ -4,7 +4,17 @@ import type { Page } from "playwright-core";
 import { query } from "../../src/database/db.ts";
 import type { WatchedPage } from "../support/browser.ts";
 import type { WorldInbox } from "../support/world.ts";
-import { arrive, consoleOf, describeInBrowser, fillLog, goTo, send, setUpConsole, signedIn } from "./support.ts";
+import {
+  arrive,
+  consoleOf,
+  describeInBrowser,
+  fillLog,
+  goTo,
+  send,
+  setHidden,
+  setUpConsole,
+  signedIn,
+} from "./support.ts";
 
 /** The requests to the API so far, with the one for the stream. */
 const requestsOf = ({ requested }: WatchedPage) => requested.filter(({ pathname }) => pathname.startsWith("/v1/"));
@@ -78,19 +88,14 @@ describeInBrowser("The overview of twelve inboxes and 2,500 events", () => {
   test("makes no request while its tab is hidden, and two when it is shown again", async () => {
     const watched = await opened();
     const { page } = watched;
-    const setHidden = (isHidden: boolean) =>
-      page.evaluate((value) => {
-        Object.defineProperty(document, "hidden", { configurable: true, value });
-        document.dispatchEvent(new Event("visibilitychange"));
-      }, isHidden);
-    await setHidden(true);
+    await setHidden(page, true);
     const before = requestsOf(watched).length;
     await arrive(setup.world, inboxAt(3), { subject: "Unseen" });
     await page.locator(".last-mail li", { hasText: "Unseen" }).waitFor();
     // A tick of the clock passes, but not so much time that the client takes its stream for dead.
     await page.clock.runFor(35_000);
     expect(requestsOf(watched).length).toBe(before);
-    await setHidden(false);
+    await setHidden(page, false);
     while (requestsOf(watched).length < before + 2) await page.clock.runFor(100);
     expect(requestsOf(watched).length).toBe(before + 2);
     await page.context().close();

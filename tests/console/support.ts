@@ -46,6 +46,14 @@ export async function goTo(page: Page, path: string): Promise<void> {
   }, `/console/${path}`);
 }
 
+/** Tells a page that its tab is hidden, or shown again. */
+export function setHidden(page: Page, isHidden: boolean): Promise<void> {
+  return page.evaluate((value) => {
+    Object.defineProperty(document, "hidden", { configurable: true, value });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, isHidden);
+}
+
 export interface Letter {
   subject: string;
   text?: string;

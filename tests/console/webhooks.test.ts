@@ -3,7 +3,7 @@ import type { WatchedPage } from "../support/browser.ts";
 import { answer, type Receiver, startReceiver } from "../support/receiver.ts";
 import { untilAnswered } from "../support/until.ts";
 import type { WorldInbox } from "../support/world.ts";
-import { arrive, consoleOf, describeInBrowser, fillLog, setUpConsole, signedIn } from "./support.ts";
+import { arrive, consoleOf, describeInBrowser, fillLog, setHidden, setUpConsole, signedIn } from "./support.ts";
 
 describeInBrowser("The screen of webhooks", () => {
   const setup = setUpConsole({ env: { ALLOW_PRIVATE_WEBHOOKS: "1" } });
@@ -56,19 +56,14 @@ describeInBrowser("The screen of webhooks", () => {
   test("loads nothing while its tab is hidden, and once when it is shown again", async () => {
     const watched = await opened();
     const { page } = watched;
-    const setHidden = (isHidden: boolean) =>
-      page.evaluate((value) => {
-        Object.defineProperty(document, "hidden", { configurable: true, value });
-        document.dispatchEvent(new Event("visibilitychange"));
-      }, isHidden);
-    await setHidden(true);
+    await setHidden(page, true);
     const before = requestsOf(watched).length;
     for (let number = 1; number <= 5; number += 1) {
       await arrive(setup.world, ada, { subject: `Unseen ${number}` });
       await page.clock.runFor(1_000);
     }
     expect(requestsOf(watched).length).toBe(before);
-    await setHidden(false);
+    await setHidden(page, false);
     while (requestsOf(watched).length === before) await page.clock.runFor(100);
     expect(requestsOf(watched).length).toBe(before + 1);
     await page.context().close();

@@ -2,7 +2,7 @@ import { InboxdError } from "../api.ts";
 import { formatNumber } from "../format.ts";
 import { addressesIn } from "./send-mail.ts";
 
-/** What a person wrote, which the service may refuse. */
+/** The fields of the form. The service may refuse any of them. */
 export interface Written {
   to: string;
   cc?: string;

@@ -11,7 +11,7 @@ import { type Faults, faultsIn, maxBodyLength, type Written } from "./faults.ts"
 interface Problem {
   /** Undefined if all is said beside the fields. */
   text: string | undefined;
-  /** What was written when the mail was refused, and its faults by field. */
+  /** The refused mail, and its faults by field. */
   written: Written;
   faults: Faults;
   /** A different mail was already sent with the key of this draft. */

@@ -1,4 +1,4 @@
-/** What a search found: its pages, and its hits in a text. */
+/** The results of a search: their pages, and the hits in a text. */
 
 interface Page<Row> {
   data: Row[];

@@ -126,7 +126,7 @@ function hasQuotes({ bodyText, bodyHtml, extractedText = bodyText, extractedHtml
   return bodyHtml === null ? extractedText.trim() !== bodyText.trim() : extractedHtml !== bodyHtml;
 }
 
-/** What the API and the tools of MCP show of a message: what a program needs to act on it. */
+/** The fields of a message that a program acts on, as the API and the tools of MCP show them. */
 function AgentView({ message }: { message: Message }) {
   const { direction, automated, codes = [], links = [], bodyText, extractedText = bodyText } = message;
   return (

@@ -72,7 +72,7 @@ export function ErrorGroups({ items, isMore, onRetried }: ErrorGroupsProps) {
   );
 }
 
-/** What items have in common that failed for the same reason: the error without the numbers and addresses in it. */
+/** The key of a group: the error without its numbers and addresses, so that items with the same reason have the same key. */
 function groupOf({ kind, lastError }: OutboxItem): string {
   return `${kind} ${(lastError ?? "").replace(/\S{1,64}@\S{1,255}|\d+/g, "…")}`;
 }

@@ -24,7 +24,7 @@ interface Facts {
   endpoints: readonly Endpoint[] | undefined;
 }
 
-/** What somebody should look at, the worst first. */
+/** The lines that ask for attention, the worst first. */
 export function Needs(facts: Facts) {
   const needs = needsOf(facts);
   const isLoaded = facts.stats !== undefined && facts.endpoints !== undefined;

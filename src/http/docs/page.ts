@@ -66,7 +66,7 @@ type Guides = Readonly<Record<string, GuidePage>>;
 
 interface Whole {
   title: string;
-  /** What the head has beside the title. A `<base>` comes before all addresses. */
+  /** Further elements of the head. A `<base>` comes before all addresses. */
   head: Html | undefined;
   /** The address of the content on this page. */
   skipTo?: string;
