@@ -23,8 +23,15 @@ CREATE TABLE "accounts" (
 	"inbox_count" integer DEFAULT 0 NOT NULL,
 	"inboxes_made_on" date,
 	"inboxes_made" integer DEFAULT 0 NOT NULL,
+	"limits" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"suspended" text,
+	"suspended_reason" text,
+	"retention_days" integer,
+	"storage_bytes" bigint DEFAULT 0 NOT NULL,
+	"deleted_at" timestamp (3) with time zone,
 	CONSTRAINT "accounts_name_unique" UNIQUE("name"),
-	CONSTRAINT "accounts_plan" CHECK ("accounts"."plan" in ('free', 'developer', 'enterprise'))
+	CONSTRAINT "accounts_plan" CHECK ("accounts"."plan" in ('free', 'developer', 'enterprise')),
+	CONSTRAINT "accounts_suspended" CHECK ("accounts"."suspended" in ('sending', 'all', 'moving'))
 );
 CREATE TABLE "addresses" (
 	"username" text PRIMARY KEY NOT NULL,
@@ -41,6 +48,12 @@ CREATE TABLE "api_keys" (
 	"created_at" timestamp (3) with time zone NOT NULL,
 	"last_used_at" timestamp (3) with time zone,
 	"revoked_at" timestamp (3) with time zone,
+	"access" text DEFAULT 'full' NOT NULL,
+	"inbox_id" text collate "C",
+	"external_id" text,
+	"allowed_ips" text[] DEFAULT '{}' NOT NULL,
+	"expires_at" timestamp (3) with time zone,
+	"created_by" text,
 	CONSTRAINT "api_keys_hash_unique" UNIQUE("hash")
 );
 CREATE TABLE "attachments" (
@@ -56,6 +69,20 @@ CREATE TABLE "attachments" (
 	"part" smallint NOT NULL,
 	"digest" text NOT NULL,
 	CONSTRAINT "attachments_message_id_filename_pk" PRIMARY KEY("message_id","filename")
+);
+CREATE TABLE "audit_entries" (
+	"id" text collate "C" PRIMARY KEY NOT NULL,
+	"at" timestamp (3) with time zone NOT NULL,
+	"account_id" text collate "C",
+	"action" text NOT NULL,
+	"actor_type" text NOT NULL,
+	"actor_id" text,
+	"actor_name" text,
+	"target_type" text NOT NULL,
+	"target_id" text NOT NULL,
+	"ip" text,
+	"request_id" text,
+	"details" jsonb NOT NULL
 );
 CREATE TABLE "awaited_parents" (
 	"inbox_id" text collate "C" NOT NULL,
@@ -85,6 +112,40 @@ CREATE TABLE "deliveries" (
 	"error" text,
 	"response" text,
 	CONSTRAINT "deliveries_event_id_lane_attempt_pk" PRIMARY KEY("event_id","lane","attempt")
+);
+CREATE TABLE "domain_keys" (
+	"domain_id" text collate "C" NOT NULL,
+	"selector" text NOT NULL,
+	"state" text NOT NULL,
+	"private_key" text NOT NULL,
+	"public_key" text NOT NULL,
+	"made_at" timestamp (3) with time zone NOT NULL,
+	"retire_days" smallint NOT NULL,
+	"retires_at" timestamp (3) with time zone,
+	CONSTRAINT "domain_keys_domain_id_selector_pk" PRIMARY KEY("domain_id","selector"),
+	CONSTRAINT "domain_keys_state" CHECK ("domain_keys"."state" in ('active', 'next', 'retiring'))
+);
+CREATE TABLE "domains" (
+	"id" text collate "C" PRIMARY KEY NOT NULL,
+	"account_id" text collate "C",
+	"name" text NOT NULL,
+	"status" text NOT NULL,
+	"return_path" text NOT NULL,
+	"subdomains" boolean DEFAULT false NOT NULL,
+	"zone" text,
+	"records_seen" jsonb DEFAULT '[]'::jsonb NOT NULL,
+	"checked_at" timestamp (3) with time zone,
+	"next_check_at" timestamp (3) with time zone,
+	"missing_since" timestamp (3) with time zone,
+	"pending_since" timestamp (3) with time zone NOT NULL,
+	"checks" integer DEFAULT 0 NOT NULL,
+	"verified_at" timestamp (3) with time zone,
+	"fails_at" timestamp (3) with time zone,
+	"failed_reason" text,
+	"leased_until" timestamp (3) with time zone,
+	"created_at" timestamp (3) with time zone NOT NULL,
+	"deleted_at" timestamp (3) with time zone,
+	CONSTRAINT "domains_status" CHECK ("domains"."status" in ('pending', 'verified', 'failing', 'failed'))
 );
 CREATE TABLE "endpoints" (
 	"id" text collate "C" PRIMARY KEY NOT NULL,
@@ -142,6 +203,9 @@ CREATE TABLE "inboxes" (
 	"last_message_id" text collate "C",
 	"sent_on" date,
 	"sent_count" integer DEFAULT 0 NOT NULL,
+	"domain_id" text collate "C",
+	"retention_days" integer,
+	"storage_bytes" bigint DEFAULT 0 NOT NULL,
 	"revision" bigint DEFAULT 0 NOT NULL
 );
 CREATE TABLE "message_names" (
@@ -199,6 +263,19 @@ CREATE TABLE "messages" (
 	"delivery" jsonb,
 	CONSTRAINT "messages_direction" CHECK ("messages"."direction" in ('inbound', 'outbound')),
 	CONSTRAINT "messages_status" CHECK ("messages"."status" in ('received', 'pending', 'sent', 'failed'))
+);
+CREATE TABLE "operator_keys" (
+	"id" text collate "C" PRIMARY KEY NOT NULL,
+	"name" text NOT NULL,
+	"hash" text NOT NULL,
+	"prefix" text NOT NULL,
+	"last_four" text NOT NULL,
+	"created_at" timestamp (3) with time zone NOT NULL,
+	"expires_at" timestamp (3) with time zone,
+	"last_used_at" timestamp (3) with time zone,
+	"revoked_at" timestamp (3) with time zone,
+	CONSTRAINT "operator_keys_name_unique" UNIQUE("name"),
+	CONSTRAINT "operator_keys_hash_unique" UNIQUE("hash")
 );
 CREATE TABLE "outbox" (
 	"subject_id" text collate "C" PRIMARY KEY NOT NULL,
@@ -323,6 +400,25 @@ CREATE TABLE "uploads" (
 	"completed_at" timestamp (3) with time zone,
 	"expires_at" timestamp (3) with time zone NOT NULL
 );
+CREATE TABLE "usage_counting" (
+	"id" smallint PRIMARY KEY NOT NULL,
+	"holder" text NOT NULL,
+	"leased_until" timestamp (3) with time zone NOT NULL,
+	"seen_message_id" text collate "C" NOT NULL,
+	"seen_inbox_id" text collate "C" NOT NULL,
+	"counted_until" timestamp (3) with time zone
+);
+CREATE TABLE "usage_days" (
+	"account_id" text collate "C" NOT NULL,
+	"day" date NOT NULL,
+	"inbox_id" text collate "C" NOT NULL,
+	"received" integer DEFAULT 0 NOT NULL,
+	"received_bytes" bigint DEFAULT 0 NOT NULL,
+	"sent" integer DEFAULT 0 NOT NULL,
+	"sent_bytes" bigint DEFAULT 0 NOT NULL,
+	"inboxes_created" integer DEFAULT 0 NOT NULL,
+	CONSTRAINT "usage_days_account_id_day_inbox_id_pk" PRIMARY KEY("account_id","day","inbox_id")
+);
 CREATE TABLE "used_tokens" (
 	"token" text PRIMARY KEY NOT NULL,
 	"used_for" text NOT NULL,
@@ -330,9 +426,15 @@ CREATE TABLE "used_tokens" (
 );
 ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE no action ON UPDATE no action;
 ALTER TABLE "endpoints" ADD CONSTRAINT "endpoints_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE no action ON UPDATE no action;
-CREATE INDEX "api_keys_account" ON "api_keys" USING btree ("account_id");
+CREATE INDEX "api_keys_account" ON "api_keys" USING btree ("account_id","id");
+CREATE INDEX "api_keys_inbox" ON "api_keys" USING btree ("inbox_id") WHERE "api_keys"."inbox_id" is not null;
+CREATE INDEX "audit_entries_account" ON "audit_entries" USING btree ("account_id","id");
 CREATE INDEX "cold_sends_day" ON "cold_sends" USING btree ("sent_on");
 CREATE INDEX "deliveries_lane" ON "deliveries" USING btree ("lane","attempted_at");
+CREATE UNIQUE INDEX "domain_keys_state" ON "domain_keys" USING btree ("domain_id","state");
+CREATE UNIQUE INDEX "domains_account" ON "domains" USING btree ("account_id","name") WHERE "domains"."deleted_at" is null;
+CREATE UNIQUE INDEX "domains_holder" ON "domains" USING btree ("name") WHERE "domains"."deleted_at" is null and "domains"."status" in ('verified', 'failing');
+CREATE INDEX "domains_due" ON "domains" USING btree ("next_check_at") WHERE "domains"."next_check_at" is not null;
 CREATE INDEX "endpoints_account" ON "endpoints" USING btree ("account_id");
 CREATE UNIQUE INDEX "endpoints_lane" ON "endpoints" USING btree ((case when "is_default" then "account_id" else "id" end));
 CREATE INDEX "events_account" ON "events" USING btree ("account_id","written_by","id");
@@ -342,6 +444,7 @@ CREATE INDEX "idempotency_keys_created" ON "idempotency_keys" USING btree ("crea
 CREATE INDEX "inboxes_account" ON "inboxes" USING btree ("account_id","id") WHERE "inboxes"."deleted_at" is null;
 CREATE INDEX "inboxes_external_id" ON "inboxes" USING btree ("account_id","external_id","id") WHERE "inboxes"."deleted_at" is null and "inboxes"."external_id" is not null;
 CREATE INDEX "inboxes_deleted" ON "inboxes" USING btree ("deleted_at") WHERE "inboxes"."deleted_at" is not null;
+CREATE INDEX "inboxes_domain" ON "inboxes" USING btree ("domain_id") WHERE "inboxes"."domain_id" is not null and "inboxes"."deleted_at" is null;
 CREATE INDEX "message_names_message" ON "message_names" USING btree ("message_id");
 CREATE INDEX "message_search_words" ON "message_search" USING gin ("words");
 CREATE INDEX "messages_inbox_seq" ON "messages" USING btree ("inbox_id","seq");
@@ -360,6 +463,7 @@ CREATE INDEX "suppressions_expires" ON "suppressions" USING btree ("expires_at")
 CREATE INDEX "threads_inbox" ON "threads" USING btree ("inbox_id","is_read","last_seq");
 CREATE INDEX "uploads_account" ON "uploads" USING btree ("account_id","expires_at");
 CREATE INDEX "uploads_expires" ON "uploads" USING btree ("expires_at");
+CREATE INDEX "usage_days_day" ON "usage_days" USING btree ("day");
 CREATE INDEX "used_tokens_valid_until" ON "used_tokens" USING btree ("valid_until");
 
 -- Raw mail and attachments are compressed already: a second compression only costs time.

@@ -15,7 +15,10 @@ export type IdKind =
   | "whk"
   | "upl"
   | "rep"
-  | "sup";
+  | "sup"
+  | "dom"
+  | "aud"
+  | "opk";
 
 /** Crockford's alphabet in lower case. It is in ASCII order, so that text order is time order. */
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";

@@ -16,8 +16,10 @@ import {
   uniqueIndex,
   uuid,
 } from "drizzle-orm/pg-core";
+import { accesses } from "../domain/access/access.ts";
 import { type Automated, autoSubmittedValues } from "../domain/automated.ts";
 import type { Person } from "../domain/conversation.ts";
+import type { SeenRecord } from "../domain/domains/seen-record.ts";
 import { type EventData, type EventType, eventTypes } from "../domain/events/event-types.ts";
 import type { CustomHeader } from "../domain/message.ts";
 import type { StoredFailure } from "../domain/outcome.ts";
@@ -57,8 +59,23 @@ export const accounts = pgTable(
     inboxCount: integer().notNull().default(0),
     inboxesMadeOn: date({ mode: "string" }),
     inboxesMade: integer().notNull().default(0),
+    /** The limits that the operator has set for this account alone. A missing one is the plan's. */
+    limits: jsonb().$type<Readonly<Record<string, number>>>().notNull().default({}),
+    /** What the operator has closed: sends, everything, or everything for the time of a move. Null for nothing. */
+    suspended: text({ enum: ["sending", "all", "moving"] }),
+    /** The operator's reason for the suspension. */
+    suspendedReason: text(),
+    /** The days after which mail is removed; null for the default of the service. */
+    retentionDays: integer(),
+    /** The bytes that the mail of all inboxes takes, as the walker of usage last added them up. */
+    storageBytes: bigint({ mode: "number" }).notNull().default(0),
+    /** Set when the operator deletes the account. From then on all requests are refused, and its rows are removed in steps. */
+    deletedAt: instant(),
   },
-  (table) => [check("accounts_plan", sql`${table.plan} in ('free', 'developer', 'enterprise')`)],
+  (table) => [
+    check("accounts_plan", sql`${table.plan} in ('free', 'developer', 'enterprise')`),
+    check("accounts_suspended", sql`${table.suspended} in ('sending', 'all', 'moving')`),
+  ],
 );
 
 export const apiKeys = pgTable(
@@ -77,8 +94,126 @@ export const apiKeys = pgTable(
     createdAt: instant().notNull(),
     lastUsedAt: instant(),
     revokedAt: instant(),
+    access: text({ enum: accesses }).notNull().default("full"),
+    /** The only inbox that the key reaches; null for more than one. */
+    inboxId: id(),
+    /** The only `externalId` whose inboxes the key reaches; null for all. A key has at most one of `inboxId` and `externalId`. */
+    externalId: text(),
+    /** The CIDR blocks from which the key may be used; empty for any address. */
+    allowedIps: text().array().notNull().default([]),
+    expiresAt: instant(),
+    /** The id of the key that made this one, `cli` or `operator`. Null for a key of a first start. */
+    createdBy: text(),
   },
-  (table) => [index("api_keys_account").on(table.accountId)],
+  (table) => [
+    index("api_keys_account").on(table.accountId, table.id),
+    index("api_keys_inbox").on(table.inboxId).where(sql`${table.inboxId} is not null`),
+  ],
+);
+
+/** The keys of operators, which open `/v1/admin`. There are none until the command line makes one. */
+export const operatorKeys = pgTable("operator_keys", {
+  id: id().primaryKey(),
+  name: text().notNull().unique(),
+  /** SHA-256 in hex: the key itself is not stored. */
+  hash: text().notNull().unique(),
+  prefix: text().notNull(),
+  lastFour: text().notNull(),
+  createdAt: instant().notNull(),
+  expiresAt: instant(),
+  lastUsedAt: instant(),
+  revokedAt: instant(),
+});
+
+/** Who did what. An entry is written in the transaction of what it tells of. It has no mail and no secret. */
+export const auditEntries = pgTable(
+  "audit_entries",
+  {
+    id: id().primaryKey(),
+    at: instant().notNull(),
+    /** Null for what an operator does to the whole service. */
+    accountId: id(),
+    action: text().notNull(),
+    actorType: text({ enum: ["key", "operator", "cli", "service"] }).notNull(),
+    actorId: text(),
+    actorName: text(),
+    targetType: text().notNull(),
+    targetId: text().notNull(),
+    ip: text(),
+    requestId: text(),
+    details: jsonb().$type<Readonly<Record<string, unknown>>>().notNull(),
+  },
+  (table) => [index("audit_entries_account").on(table.accountId, table.id)],
+);
+
+/** The domains of accounts, which DNS vouches for, and those that the operator shares with all accounts. */
+export const domains = pgTable(
+  "domains",
+  {
+    id: id().primaryKey(),
+    /** Null for a shared domain. */
+    accountId: id(),
+    /** Lower case, with A-labels. */
+    name: text().notNull(),
+    status: text({ enum: ["pending", "verified", "failing", "failed"] }).notNull(),
+    /** The label of the return path's host. */
+    returnPath: text().notNull(),
+    /** Whether inboxes may have any name below the domain. */
+    subdomains: boolean().notNull().default(false),
+    /** The zone that has the domain; null until a check has found it. */
+    zone: text(),
+    /** The records as the last check found them. */
+    recordsSeen: jsonb().$type<readonly SeenRecord[]>().notNull().default([]),
+    checkedAt: instant(),
+    /** Null for a domain that is not checked any more. */
+    nextCheckAt: instant(),
+    /** When the proof was first found missing, since it was last found. */
+    missingSince: instant(),
+    /** The start of the 72 hours in which a domain must be proven. */
+    pendingSince: instant().notNull(),
+    /** The number of checks since `pendingSince`, which decides when the next one is due. */
+    checks: integer().notNull().default(0),
+    verifiedAt: instant(),
+    /** When a failing domain fails. */
+    failsAt: instant(),
+    failedReason: text({ enum: ["never_proven", "proof_gone", "moved"] }),
+    /** The end of the lease of the process that checks the domain. */
+    leasedUntil: instant(),
+    createdAt: instant().notNull(),
+    deletedAt: instant(),
+  },
+  (table) => [
+    uniqueIndex("domains_account").on(table.accountId, table.name).where(sql`${table.deletedAt} is null`),
+    // A name has one holder, so the database decides between two processes that verify it for two accounts.
+    uniqueIndex("domains_holder")
+      .on(table.name)
+      .where(sql`${table.deletedAt} is null and ${table.status} in ('verified', 'failing')`),
+    index("domains_due").on(table.nextCheckAt).where(sql`${table.nextCheckAt} is not null`),
+    check("domains_status", sql`${table.status} in ('pending', 'verified', 'failing', 'failed')`),
+  ],
+);
+
+/** The DKIM keys of domains. A domain has one active key; during a rotation it also has the next one or the retiring one. */
+export const domainKeys = pgTable(
+  "domain_keys",
+  {
+    domainId: id().notNull(),
+    selector: text().notNull(),
+    state: text({ enum: ["active", "next", "retiring"] }).notNull(),
+    /** PKCS #8 in base64, sealed if there is an ENCRYPTION_KEY. */
+    privateKey: text().notNull(),
+    /** The value of `p=` in the DNS record. */
+    publicKey: text().notNull(),
+    madeAt: instant().notNull(),
+    /** How long a retiring key stays after the next one has replaced it. */
+    retireDays: smallint().notNull(),
+    retiresAt: instant(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.domainId, table.selector] }),
+    uniqueIndex("domain_keys_state").on(table.domainId, table.state),
+    check("domain_keys_state", sql`${table.state} in ('active', 'next', 'retiring')`),
+  ],
 );
 
 /** The webhook endpoints of accounts. Each endpoint has its own subscription, secret and lane in the outbox. */
@@ -142,6 +277,12 @@ export const inboxes = pgTable(
     lastMessageId: id(),
     sentOn: date({ mode: "string" }),
     sentCount: integer().notNull().default(0),
+    /** The own or shared domain of the address; null for MAIL_DOMAIN. */
+    domainId: id(),
+    /** The days after which mail is removed; null for those of the account. */
+    retentionDays: integer(),
+    /** The bytes that the mail of the inbox takes. */
+    storageBytes: bigint({ mode: "number" }).notNull().default(0),
     /** Counts the writes of this row: every statement that updates it raises the revision. */
     revision: bigint({ mode: "number" }).notNull().default(0),
   },
@@ -151,10 +292,11 @@ export const inboxes = pgTable(
       .on(table.accountId, table.externalId, table.id)
       .where(sql`${table.deletedAt} is null and ${table.externalId} is not null`),
     index("inboxes_deleted").on(table.deletedAt).where(sql`${table.deletedAt} is not null`),
+    index("inboxes_domain").on(table.domainId).where(sql`${table.domainId} is not null and ${table.deletedAt} is null`),
   ],
 );
 
-/** The inbox of each address. If the inbox is deleted, the row stays until the quarantine of the address ends. */
+/** The inbox of each address: the local part at MAIL_DOMAIN, or the whole address at another domain. If the inbox is deleted, the row stays until the quarantine of the address ends. */
 export const addresses = pgTable("addresses", {
   username: text().primaryKey(),
   inboxId: id().notNull(),
@@ -463,6 +605,37 @@ export const correspondents = pgTable(
   { inboxId: id().notNull(), address: text().notNull() },
   (table) => [primaryKey({ columns: [table.inboxId, table.address] })],
 );
+
+/** What each account has used on each day. Days that are more than 62 days old are added up to one row, with "" as inbox. */
+export const usageDays = pgTable(
+  "usage_days",
+  {
+    accountId: id().notNull(),
+    day: date({ mode: "string" }).notNull(),
+    inboxId: id().notNull(),
+    received: integer().notNull().default(0),
+    receivedBytes: bigint({ mode: "number" }).notNull().default(0),
+    sent: integer().notNull().default(0),
+    sentBytes: bigint({ mode: "number" }).notNull().default(0),
+    inboxesCreated: integer().notNull().default(0),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.day, table.inboxId] }),
+    index("usage_days_day").on(table.day),
+  ],
+);
+
+/** The lease of the process that counts usage, and its progress. The table has one row. */
+export const usageCounting = pgTable("usage_counting", {
+  id: smallint().primaryKey(),
+  holder: text().notNull(),
+  leasedUntil: instant().notNull(),
+  /** The id up to which all messages are counted. */
+  seenMessageId: id().notNull(),
+  /** The id up to which all inboxes are counted. */
+  seenInboxId: id().notNull(),
+  countedUntil: instant(),
+});
 
 /** The recent requests of an account for an action with a rate limit, the oldest first. */
 export const recentRequests = pgTable(

@@ -89,8 +89,9 @@ for (const engine of enginesHere()) {
       world.clock.pass(31 * dayMs);
       await world.newInbox(inbox.accountId);
       await prune(world.deps);
-      // A delivery or a mail in line is carried out or given up by its worker, and its event stays until then.
-      expect(await rows()).toEqual(["outbox"]);
+      // A delivery or a mail in line is carried out or given up by its worker, and its event stays until then. A key of the inbox stays
+      // in the list of keys, as revoked, and what the inbox used stays counted.
+      expect(await rows()).toEqual(["api_keys", "outbox", "usage_days"]);
       expect(await count("inboxes", sql`id = ${inbox.id}`)).toBe(0);
     });
 
