@@ -1,10 +1,30 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { importsOf } from "./imports.ts";
+import { directImports, importsOf } from "./imports.ts";
 import { filesIn, house } from "./sources.ts";
 
 /** Fixtures whose tests run once: they test pages and documents, which are the same on both engines, and take a fifth of the time. */
 const once = ["tests/support/browser.ts", "tests/support/foreign-tools.ts"].map((path) => join(house, path));
+
+/**
+ * Rooms whose tests ask a running service as a client does: their commands, tools and pages are the same on both engines, and the statements
+ * behind them have tests of their own. A file in them that opens a database itself still runs on both engines.
+ */
+const clients = [
+  "tests/commands/",
+  "tests/guides/",
+  "tests/http/console/",
+  "tests/http/document/",
+  "tests/mcp/",
+  "tests/sdk/",
+  "tests/docs.test.ts",
+  // Whether a mail server elsewhere is slow, and what it understands, is tested over sockets.
+  "tests/receiving/postfix-reports.test.ts",
+  "tests/sending/failure-type.test.ts",
+  "tests/sending/on-the-wire.test.ts",
+  "tests/sending/tarpits.test.ts",
+];
+const databaseFixture = join(house, "tests/support/database.ts");
 
 /** Every test file, by its path from the root of the repository. */
 export function allTests(): string[] {
@@ -13,13 +33,20 @@ export function allTests(): string[] {
 
 /**
  * The test files that run on both engines. A test learns its engine from TEST_DATABASE_URL alone, so a file that neither reads it nor
- * imports a module that does would only repeat itself. Tests with the fixtures of `once` do not run on both either.
+ * imports a module that does would only repeat itself. Tests with the fixtures of `once`, and tests of clients, do not run on both either.
  */
 export function engineTests(): string[] {
   return allTests().filter((path) => {
-    const imports = importsOf(join(house, path));
-    return !once.some((fixture) => imports.has(fixture)) && [...imports].some(readsEngine);
+    const file = join(house, path);
+    const imports = importsOf(file);
+    if (once.some((fixture) => imports.has(fixture)) || ![...imports].some(readsEngine)) return false;
+    return !clients.some((room) => path.startsWith(room)) || readsEngine(file) || opensDatabase(file);
   });
+}
+
+/** Whether a test file itself imports the fixture that makes a database. */
+function opensDatabase(file: string): boolean {
+  return directImports(file).some(({ path }) => path === databaseFixture);
 }
 
 /** Whether a source file names the variable that chooses the engine. */

@@ -29,7 +29,7 @@ const transpilers = {
 };
 const known = new Map<string, readonly DirectImport[]>();
 
-function directImports(path: string): readonly DirectImport[] {
+export function directImports(path: string): readonly DirectImport[] {
   const before = known.get(path);
   if (before !== undefined) return before;
   const program = readFileSync(path, "utf8").replace(/^#!.*/, "");

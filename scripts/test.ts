@@ -2,6 +2,7 @@
  * Runs the tests, all of them or the files that are named: `bun scripts/test.ts [--engine-only] [--update-timings] [FILE …]`.
  * `--engine-only` runs the files whose tests depend on the engine, for the second of two runs on both engines.
  * Compiles the service first, for the tests that start it as a process: from source, each of 150 processes would read the sources again.
+ * TEST_INBOXD names a binary of the same sources that is compiled already.
  */
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -13,9 +14,7 @@ import { house } from "./sources.ts";
 
 const options = process.argv.slice(2);
 const isEngineOnly = options.includes("--engine-only");
-const directory = leaveNothing(quickPlace());
-const binary = join(directory, "inboxd");
-compile(binary);
+const binary = process.env.TEST_INBOXD ?? compiled();
 const tests = Bun.spawn(
   [
     process.execPath,
@@ -45,6 +44,13 @@ process.exitCode = await tests.exited;
 await endStarted([tests.pid]);
 const retried = await Promise.all(outputs);
 for (const name of retried.flat()) console.log(`Retried: ${name}`);
+
+/** Compiles the service into a directory that is deleted at the end. */
+function compiled(): string {
+  const path = join(leaveNothing(quickPlace()), "inboxd");
+  compile(path);
+  return path;
+}
 
 /** Passes on the output as it comes; returns the names of the tests in it that took more than one attempt. */
 async function passOn(output: ReadableStream<Uint8Array>, to: NodeJS.WriteStream): Promise<string[]> {

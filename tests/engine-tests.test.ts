@@ -11,6 +11,7 @@ test.each([
   ["opens a database", "tests/store/mail/receiving.test.ts"],
   ["starts a process on the database", "tests/sending/crash.test.ts"],
   ["reads the variable itself", "tests/commands/serve.test.ts"],
+  ["runs a command that opens a database", "tests/commands/portable.test.ts"],
 ])("a test that %s runs on both engines", (_, path) => {
   expect(engineTests()).toContain(path);
 });
@@ -20,6 +21,8 @@ test.each([
   ["is of the embedded engine alone", "tests/database/embedded.test.ts"],
   ["drives a browser", "tests/console/console.test.ts"],
   ["runs foreign tools", "tests/http/document/foreign-tools.test.ts"],
+  ["runs a command that asks a service", "tests/commands/listen.test.ts"],
+  ["calls tools for agents", "tests/mcp/calls.test.ts"],
 ])("a test that %s runs once", (_, path) => {
   expect(allTests()).toContain(path);
   expect(engineTests()).not.toContain(path);
