@@ -8,17 +8,18 @@ const once = ["tests/support/browser.ts", "tests/support/foreign-tools.ts"].map(
 
 /**
  * Rooms whose tests ask a running service as a client does: their commands, tools and pages are the same on both engines, and the statements
- * behind them have tests of their own. A file in them that opens a database itself still runs on both engines.
+ * behind them have tests of their own.
  */
 const clients = [
-  "tests/commands/",
   "tests/guides/",
   "tests/http/console/",
   "tests/http/document/",
   "tests/mcp/",
   "tests/sdk/",
   "tests/docs.test.ts",
-  // Whether a mail server elsewhere is slow, and what it understands, is tested over sockets.
+  // How slow listeners and mail servers elsewhere are, and what these understand, is tested over sockets.
+  "tests/http/routes/events/silent-listeners.test.ts",
+  "tests/http/routes/events/slow-listeners.test.ts",
   "tests/receiving/postfix-reports.test.ts",
   "tests/sending/failure-type.test.ts",
   "tests/sending/on-the-wire.test.ts",
@@ -33,14 +34,16 @@ export function allTests(): string[] {
 
 /**
  * The test files that run on both engines. A test learns its engine from TEST_DATABASE_URL alone, so a file that neither reads it nor
- * imports a module that does would only repeat itself. Tests with the fixtures of `once`, and tests of clients, do not run on both either.
+ * imports a module that does would only repeat itself. Tests with the fixtures of `once` and tests of clients do not run on both either. A test of a command does if
+ * it opens a database itself, since a command may use the database without the service.
  */
 export function engineTests(): string[] {
   return allTests().filter((path) => {
     const file = join(house, path);
     const imports = importsOf(file);
     if (once.some((fixture) => imports.has(fixture)) || ![...imports].some(readsEngine)) return false;
-    return !clients.some((room) => path.startsWith(room)) || readsEngine(file) || opensDatabase(file);
+    if (path.startsWith("tests/commands/")) return readsEngine(file) || opensDatabase(file);
+    return !clients.some((room) => path.startsWith(room));
   });
 }
 
