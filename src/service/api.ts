@@ -123,11 +123,12 @@ export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenAp
 }
 
 /** The dependencies that HTTP requests and WebSockets share. */
-function doorOf({ deps }: Opening, { keys, doors }: ApiParts) {
+function doorOf({ config, deps }: Opening, { keys, doors }: ApiParts) {
   return {
     authenticate: keys.authenticate,
     authenticateAddress: keys.authenticateAddress,
     isDraining: () => doors.areClosing,
+    trustedProxies: config.trustedProxies,
     newRequestId: () => deps.randomBytes(12).toHex(),
     log: deps.log,
   };

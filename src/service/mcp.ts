@@ -1,5 +1,6 @@
 import type { Fetch } from "../../sdk/typescript/src/options.ts";
 import type { McpDeps } from "../http/routes/mcp.ts";
+import { notePeer, peerOf } from "../http/shell/client-address.ts";
 import type { Fetching } from "../http/shell/timed-app.ts";
 import { isLoopbackHost } from "../standards/host-name.ts";
 import { version } from "../version.ts";
@@ -12,9 +13,16 @@ interface McpParts {
   app: () => Fetching;
 }
 
-/** Makes a `fetch` that passes requests to the app without a socket. The app treats them like requests from outside. */
-export function askOf(app: Fetching): Fetch {
-  return async (path, init) => app.fetch(new Request(`http://localhost${path}`, init));
+/**
+ * Makes a `fetch` that passes requests to the app without a socket. The app treats them like requests from outside. They have the peer of
+ * `cause`, the request that causes them.
+ */
+export function askOf(app: Fetching, cause?: Request): Fetch {
+  return async (path, init) => {
+    const request = new Request(`http://localhost${path}`, init);
+    if (cause !== undefined) notePeer(request, () => peerOf(cause));
+    return app.fetch(request);
+  };
 }
 
 export function mcpDeps({ config, deps, watch }: Omit<Opening, "opened">, { door, baseUrl, app }: McpParts): McpDeps {
@@ -26,7 +34,7 @@ export function mcpDeps({ config, deps, watch }: Omit<Opening, "opened">, { door
     baseUrl,
     version,
     observe: watch.toolCall,
-    askApi: (path, init) => askOf(app())(path, init),
+    apiFor: (request) => askOf(app(), request),
     allowedOrigins: config.mcpOrigins,
     isLoopback: isLoopbackHost(config.host.includes(":") ? `[${config.host}]` : config.host),
   };

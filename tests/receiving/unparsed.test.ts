@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { openDatabase, query } from "../../src/database/db.ts";
+import { service } from "../../src/domain/access/actor.ts";
 import { deleteInbox } from "../../src/flows/account/delete-inbox.ts";
 import { exportEverything } from "../../src/flows/move/export-everything.ts";
 import { importEverything } from "../../src/flows/move/import-everything.ts";
@@ -145,7 +146,7 @@ for (const engine of enginesHere()) {
       const [ada, bob] = [await world.newInbox(), await world.newInbox()];
       await deliver(world.port, letter("both@x.example"), [addressOf(ada), addressOf(bob)]);
       await deliver(world.port, letter("bob@x.example"), addressOf(bob));
-      await deleteInbox(world.deps, bob.accountId, bob.id);
+      await deleteInbox(world.deps, { accountId: bob.accountId, actor: service }, bob.id);
       await world.parseKept();
       await world.emptied();
       expect((await storedMessages(under.db.api, ada.id)).map(({ rfcMessageId }) => rfcMessageId)).toEqual([

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { Webhook } from "standardwebhooks";
 import { query } from "../../src/database/db.ts";
+import { service } from "../../src/domain/access/actor.ts";
 import { deleteInbox } from "../../src/flows/account/delete-inbox.ts";
 import { redeliverEvent } from "../../src/flows/events/redeliver-event.ts";
 import { webhookFault } from "../../src/standards/signature.ts";
@@ -276,7 +277,7 @@ for (const engine of enginesHere()) {
       await world.receive(inbox);
       await receiver.request(1);
       await world.rested();
-      await deleteInbox(world.deps, inbox.accountId, inbox.id);
+      await deleteInbox(world.deps, { accountId: inbox.accountId, actor: service }, inbox.id);
       world.pass(30_000);
       await world.emptied();
       expect(receiver.requests).toHaveLength(1);

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { is, type SQL, sql } from "drizzle-orm";
 import { getTableConfig, type PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { query } from "../../src/database/db.ts";
+import { service } from "../../src/domain/access/actor.ts";
 import { deleteInbox } from "../../src/flows/account/delete-inbox.ts";
 import { columnName } from "../../src/store/columns.ts";
 import * as schema from "../../src/store/schema.ts";
@@ -69,7 +70,7 @@ for (const engine of enginesHere()) {
 
     test("leaves no row of a deleted inbox in any table, but what its own rule keeps", async () => {
       const inbox = await world.newInbox();
-      await deleteInbox(world.deps, inbox.accountId, inbox.id);
+      await deleteInbox(world.deps, { accountId: inbox.accountId, actor: service }, inbox.id);
       // Of an inbox that has mail the rows are removed, and the last event of an account stays.
       await query(under.db.api, sql`update inboxes set message_count = 1 where id = ${inbox.id}`);
       for (const table of tablesOfInboxes) {
@@ -195,7 +196,7 @@ for (const engine of enginesHere()) {
       for (let mail = 0; mail < 120; mail += 1)
         await world.receive(inbox, mail % 40 === 0 ? { attachments: [attachment] } : {});
       await world.receive(inbox, { attachments: [attachment] }, [other]);
-      await deleteInbox(world.deps, inbox.accountId, inbox.id);
+      await deleteInbox(world.deps, { accountId: inbox.accountId, actor: service }, inbox.id);
       await prune(world.deps);
       expect(await count("messages", sql`inbox_id = ${inbox.id}`)).toBe(121);
       world.clock.pass(60_001);
@@ -217,7 +218,7 @@ for (const engine of enginesHere()) {
 
     test("frees an address when its quarantine is over, and the inbox with it", async () => {
       const inbox = await world.newInbox();
-      await deleteInbox(world.deps, inbox.accountId, inbox.id);
+      await deleteInbox(world.deps, { accountId: inbox.accountId, actor: service }, inbox.id);
       world.clock.pass(30 * dayMs - 1);
       await prune(world.deps);
       expect(await count("addresses", sql`username = ${inbox.username}`)).toBe(1);
@@ -230,7 +231,7 @@ for (const engine of enginesHere()) {
     test("keeps what a deleted inbox had accepted for sending until it is sent", async () => {
       const inbox = await world.newInbox();
       const id = await world.send(inbox, "joe@example.com");
-      await deleteInbox(world.deps, inbox.accountId, inbox.id);
+      await deleteInbox(world.deps, { accountId: inbox.accountId, actor: service }, inbox.id);
       world.clock.pass(60_001);
       await prune(world.deps);
       expect(await world.message(id)).toMatchObject({ status: "pending" });

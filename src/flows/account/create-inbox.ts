@@ -1,4 +1,5 @@
 import { type Db, transaction } from "../../database/db.ts";
+import type { Actor } from "../../domain/access/actor.ts";
 import { Refusal } from "../../domain/errors.ts";
 import { fingerprintOf, type KeyUse } from "../../domain/idempotency.ts";
 import { dayInForce, type Plan, refuseOverInboxLimit } from "../../domain/limits.ts";
@@ -6,12 +7,14 @@ import { parseUsername, randomUsername } from "../../domain/username.ts";
 import { lockAccount, markInboxMade } from "../../store/account/accounts.ts";
 import { findInbox, type Inbox, insertAddress, insertInbox } from "../../store/account/inboxes.ts";
 import { insertEvents } from "../../store/events/fan-out.ts";
+import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
 import { inboxEvent } from "../events/inbox-event.ts";
 import { takeKey } from "../key-use.ts";
 
 export interface NewInbox {
   account: { id: string; plan: Plan };
+  actor: Actor;
   externalId: string | undefined;
   username: string | undefined;
   /** The request field that has the username (`username` or `mailboxName`), for error messages. */
@@ -28,7 +31,7 @@ export interface CreatedInbox {
 const draws = 5;
 
 export async function createInbox(deps: Deps, request: NewInbox): Promise<CreatedInbox> {
-  const { account, externalId } = request;
+  const { account, actor, externalId } = request;
   const chosen = request.username === undefined ? undefined : parseUsername(request.username, request.usernameField);
   const names = chosen === undefined ? Array.from({ length: draws }, () => randomUsername(deps.randomBytes)) : [chosen];
   const createdAt = deps.now();
@@ -56,6 +59,13 @@ export async function createInbox(deps: Deps, request: NewInbox): Promise<Create
     };
     await insertInbox(tx, inbox);
     await markInboxMade(tx, account.id, day);
+    await audit(tx, deps, createdAt, {
+      action: "inbox.created",
+      accountId: account.id,
+      actor,
+      target: { type: "inbox", id },
+      details: { username, externalId: inbox.externalId },
+    });
     const hasDeliveries = await insertEvents(tx, [inboxEvent(deps, "inbox.created", inbox, createdAt)]);
     return { inbox, replayed: false, hasDeliveries };
   });

@@ -1,9 +1,11 @@
 import { transaction } from "../../database/db.ts";
+import type { ActorIn } from "../../domain/access/actor.ts";
 import { notFound } from "../../domain/errors.ts";
 import { markInboxGone } from "../../store/account/accounts.ts";
 import { findInbox, markAddressHeld, markInboxDeleted } from "../../store/account/inboxes.ts";
 import { signalToForget } from "../../store/channels.ts";
 import { insertEvents } from "../../store/events/fan-out.ts";
+import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
 import { inboxEvent } from "../events/inbox-event.ts";
 
@@ -11,7 +13,11 @@ import { inboxEvent } from "../events/inbox-event.ts";
 const quarantineMs = 30 * 24 * 3_600_000;
 
 /** Deletes an inbox: it disappears at once, and its rows are deleted in the background. */
-export async function deleteInbox(deps: Deps, accountId: string, id: string): Promise<{ username: string }> {
+export async function deleteInbox(
+  deps: Deps,
+  { accountId, actor }: ActorIn,
+  id: string,
+): Promise<{ username: string }> {
   const deletedAt = deps.now();
   const { username, hasDeliveries } = await transaction(deps.db.api, async (tx) => {
     const inbox = await findInbox(tx, accountId, id);
@@ -19,8 +25,16 @@ export async function deleteInbox(deps: Deps, accountId: string, id: string): Pr
     await markAddressHeld(tx, id, inbox.username, new Date(deletedAt.getTime() + quarantineMs));
     await markInboxGone(tx, accountId);
     await signalToForget(tx, { kind: "address", username: inbox.username });
+    const { username } = inbox;
+    await audit(tx, deps, deletedAt, {
+      action: "inbox.deleted",
+      accountId,
+      actor,
+      target: { type: "inbox", id },
+      details: { username },
+    });
     const hasDeliveries = await insertEvents(tx, [inboxEvent(deps, "inbox.deleted", inbox, deletedAt)]);
-    return { username: inbox.username, hasDeliveries };
+    return { username, hasDeliveries };
   });
   if (hasDeliveries) deps.nudge("webhook");
   deps.changes.notify([{ accountId, inboxId: id }]);

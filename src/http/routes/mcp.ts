@@ -13,8 +13,8 @@ import { requestIdHeader } from "../shell/request-headers.ts";
 export interface McpDeps {
   authenticate: Authenticate;
   isDraining(): boolean;
-  /** Passes a request to the app of this service, without a socket: the tools are a client of the API. */
-  askApi: Api["fetch"];
+  /** Makes a `fetch` for the tools, which are a client of the API. It passes requests to the app of this service, without a socket. */
+  apiFor(request: Request): Api["fetch"];
   baseUrl(): string;
   /** Origins whose pages may call MCP, in addition to the origin of `baseUrl`. */
   allowedOrigins: readonly string[];
@@ -51,10 +51,11 @@ export function mcp(deps: McpDeps) {
         ...offered,
         api: {
           baseUrl: "",
-          fetch: deps.askApi,
+          fetch: deps.apiFor(request),
           headers: {
             authorization: request.headers.get("authorization") ?? "",
             [requestIdHeader]: String(set.headers[requestIdHeader]),
+            ...forwardedFor(request),
           },
         },
         version: deps.version,
@@ -65,6 +66,12 @@ export function mcp(deps: McpDeps) {
     },
     { parse: "none", detail: { hide: true } },
   );
+}
+
+/** The X-Forwarded-For of a request, so that its tools' requests have the same client. */
+function forwardedFor(request: Request): Record<string, string> {
+  const forwarded = request.headers.get("x-forwarded-for");
+  return forwarded === null ? {} : { "x-forwarded-for": forwarded };
 }
 
 /**

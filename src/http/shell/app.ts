@@ -1,5 +1,6 @@
 import { type AnyElysia, Elysia } from "elysia";
 import type { Logger } from "pino";
+import type { Actor } from "../../domain/access/actor.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
 import {
   type Account,
@@ -10,6 +11,7 @@ import {
   socketPath,
 } from "./auth.ts";
 import { type BodyLimits, defaultBodyLimits, refuseDeclaredTooLarge } from "./body.ts";
+import { clientAddress } from "./client-address.ts";
 import { type Described, docs, docsRedirects } from "./docs.ts";
 import { problemOf, refusalOf, unavailable } from "./errors.ts";
 import { favicon } from "./favicon.ts";
@@ -21,6 +23,8 @@ import { isStreamed } from "./streamed-body.ts";
 export interface HttpDeps extends HealthDeps, Described, AuthenticateStream {
   /** Throws if a token may not make this request. */
   refuseBeyondToken?: (account: Account, asked: { method: string; path: string }) => Promise<void>;
+  /** The proxies whose X-Forwarded-For counts. */
+  trustedProxies?: readonly string[];
   newRequestId(): string;
   log: Logger;
   bodyLimits?: BodyLimits;
@@ -71,13 +75,15 @@ export function httpApp(deps: HttpDeps, { guarded, open = [] }: Plugins): AnyEly
 /** Fields that the guard adds to the context of every route that is mounted after it. */
 export type Guarded = {
   account: Account;
+  /** The caller as the audit names it. */
+  actor: Actor;
   requestId: string;
 };
 
 type Nothing = Record<never, never>;
 
 /**
- * Makes the plugin of a resource. It must be mounted after the guard, which gives its routes `account` and `requestId`.
+ * Makes the plugin of a resource. It must be mounted after the guard, which gives its routes the fields of `Guarded`.
  */
 export function api<const Prefix extends string>(prefix: Prefix, tag: string) {
   return new Elysia<Prefix, { decorator: Nothing; store: Nothing; derive: Guarded; resolve: Nothing }>({
@@ -94,7 +100,9 @@ function guard(deps: HttpDeps) {
       ? authenticatedStream(request, deps)
       : authenticatedCaller(request, deps));
     if (account.token !== undefined) await deps.refuseBeyondToken?.(account, { method: request.method, path });
-    return { account, requestId: String(set.headers[requestIdHeader]) };
+    const requestId = String(set.headers[requestIdHeader]);
+    const ip = clientAddress(request, deps.trustedProxies) ?? null;
+    return { account, actor: { type: "key", id: account.keyId, ip, requestId }, requestId };
   });
 }
 

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { within } from "../../primitives/within.ts";
+import { notePeer } from "./client-address.ts";
 import { loggable } from "./loggable.ts";
 import { type SocketDoor, type SocketSession, socketHandlers, upgraded } from "./sockets.ts";
 import type { Fetching } from "./timed-app.ts";
@@ -25,6 +26,7 @@ export function serveHttp(app: Fetching, address: HttpAddress, log: Logger, sock
   const shared = {
     async fetch(request: Request, bun: Bun.Server<SocketSession>) {
       const whole = withAbsoluteUrl(request, asReceived);
+      notePeer(whole, () => bun.requestIP(request)?.address);
       if (sockets?.isAskedFor(whole)) return upgraded(request, bun, sockets.admit(whole));
       return answerOnceSent(whole, await app.fetch(whole));
     },

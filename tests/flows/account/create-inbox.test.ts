@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { service } from "../../../src/domain/access/actor.ts";
 import { Refusal } from "../../../src/domain/errors.ts";
 import { createInbox } from "../../../src/flows/account/create-inbox.ts";
 import { deleteInbox } from "../../../src/flows/account/delete-inbox.ts";
@@ -22,7 +23,7 @@ for (const engine of enginesHere()) {
       return {
         id: account.id,
         make: (username?: string, idempotencyKey?: string, externalId?: string) =>
-          createInbox(deps(), { account, externalId, username, idempotencyKey }),
+          createInbox(deps(), { account, actor: service, externalId, username, idempotencyKey }),
       };
     }
 
@@ -121,7 +122,9 @@ for (const engine of enginesHere()) {
         const { make, id } = await newAccount();
         const { make: other } = await newAccount();
         const { inbox } = await make("departed");
-        expect(await deleteInbox(deps(), id, inbox.id)).toEqual({ username: "departed" });
+        expect(await deleteInbox(deps(), { accountId: id, actor: service }, inbox.id)).toEqual({
+          username: "departed",
+        });
         world().clock.pass(30 * day - 1);
         expect(await reasonOf(other("departed"))).toBe("address_taken");
         world().clock.pass(1);

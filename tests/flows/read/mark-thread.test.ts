@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import fc from "fast-check";
 import { query } from "../../../src/database/db.ts";
+import { service } from "../../../src/domain/access/actor.ts";
 import { Refusal } from "../../../src/domain/errors.ts";
 import { deleteInbox } from "../../../src/flows/account/delete-inbox.ts";
 import { markThread } from "../../../src/flows/read/mark-thread.ts";
@@ -165,7 +166,7 @@ for (const engine of enginesHere()) {
         const at = planned.inbox % inboxes.length;
         const inbox = inboxes[at] ?? first;
         inboxes[at] = await newInbox(accountId);
-        await deleteInbox(deps, accountId, inbox.id);
+        await deleteInbox(deps, { accountId, actor: service }, inbox.id);
       }
     }
 
@@ -231,7 +232,7 @@ for (const engine of enginesHere()) {
       );
 
     const end = async () => {
-      for (const { id } of inboxes) await deleteInbox(deps, accountId, id);
+      for (const { id } of inboxes) await deleteInbox(deps, { accountId, actor: service }, id);
     };
     return { carryOut, check, end };
   }

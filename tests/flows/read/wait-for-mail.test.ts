@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { DatabaseUnavailable, type Db, openDatabase } from "../../../src/database/db.ts";
+import { service } from "../../../src/domain/access/actor.ts";
 import { deleteInbox } from "../../../src/flows/account/delete-inbox.ts";
 import { localChanges, sharedChanges } from "../../../src/flows/changes.ts";
 import type { WaitResult } from "../../../src/flows/read/wait-for-mail.ts";
@@ -229,7 +230,11 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
     expect((await waits.wait(inbox, { signal: gone.signal })).end).toBe("gone");
     const deaf = waits.wait(inbox);
     await until(() => waits.count() === 1);
-    await deleteInbox({ ...world.deps, changes: localChanges() }, inbox.accountId, inbox.id);
+    await deleteInbox(
+      { ...world.deps, changes: localChanges() },
+      { accountId: inbox.accountId, actor: service },
+      inbox.id,
+    );
     expect(await failureOf(deaf)).toMatchObject({ reason: "not_found", details: { extra: { resource: "inbox" } } });
   });
 

@@ -140,9 +140,10 @@ export function inboxes(deps: Deps) {
   return api("/v1/inboxes", "Inboxes")
     .post(
       "",
-      async ({ account, body, request, set }) => {
+      async ({ account, actor, body, request, set }) => {
         const { inbox, replayed } = await createInbox(deps, {
           account: { id: account.id, plan: account.plan as Plan },
+          actor,
           externalId: body.externalId,
           username: body.username ?? body.mailboxName,
           usernameField: body.username === undefined ? "mailboxName" : "username",
@@ -227,9 +228,9 @@ export function inboxes(deps: Deps) {
     )
     .delete(
       "/:id",
-      async ({ account, params, set }) => {
+      async ({ account, actor, params, set }) => {
         if (!isId("inb", params.id)) throw notFound("inbox");
-        await deleteInbox(deps, account.id, params.id);
+        await deleteInbox(deps, { accountId: account.id, actor }, params.id);
         set.status = 204;
       },
       operation({

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { query, transaction } from "../../../../src/database/db.ts";
+import { service } from "../../../../src/domain/access/actor.ts";
 import { deleteInbox } from "../../../../src/flows/account/delete-inbox.ts";
 import { insertEvents } from "../../../../src/store/events/fan-out.ts";
 import { settleDeliveries } from "../../../../src/store/outbox/delivery-settlements.ts";
@@ -114,7 +115,7 @@ for (const engine of enginesHere()) {
       const stranger = await door.newInbox();
       await door.receive(stranger);
       const [theirs] = await door.events(stranger.id);
-      await deleteInbox(door.deps, id, inbox.id);
+      await deleteInbox(door.deps, { accountId: id, actor: service }, inbox.id);
       const unknown = "evt_01jpw7z1x2e9a8r5k3m0t6vqhd";
       for (const other of [theirs?.id ?? "", event?.id ?? "", unknown, "evt_1", `${unknown}?include=soul`]) {
         const { status, body } = await get(other);
@@ -216,7 +217,7 @@ for (const engine of enginesHere()) {
       await door.receive(inbox, { subject: "gone" });
       await door.receive(kept, { subject: "kept" });
       const [gone] = await door.events(inbox.id);
-      await deleteInbox(door.deps, id, inbox.id);
+      await deleteInbox(door.deps, { accountId: id, actor: service }, inbox.id);
       expect(subjects((await list(id)).body)).toEqual(["kept"]);
       expect(subjects((await list(id, `?after=${gone?.id}`)).body)).toEqual(["kept"]);
       expect((await door.ask(id, "POST", `/v1/events/${gone?.id}/redeliver`)).status).toBe(404);

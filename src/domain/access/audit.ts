@@ -1,0 +1,76 @@
+import type { Actor } from "./actor.ts";
+
+/** What the audit tells of. Receiving and sending mail is not in it. */
+export const auditActions = [
+  "account.created",
+  "account.changed",
+  "account.deleted",
+  "account.suspended",
+  "account.resumed",
+  "console.signed_in",
+  "console.signed_out",
+  "domain.added",
+  "domain.changed",
+  "domain.failed",
+  "domain.failing",
+  "domain.key_rotated",
+  "domain.removed",
+  "domain.verified",
+  "domain.verified_by_operator",
+  "event.redelivered",
+  "export.read",
+  "inbox.changed",
+  "inbox.created",
+  "inbox.deleted",
+  "inbox.erased",
+  "key.changed",
+  "key.created",
+  "key.revoked",
+  "key.rotated",
+  "operator.acted",
+  "operator.created",
+  "operator.revoked",
+  "outbox.canceled",
+  "outbox.retried",
+  "retention.changed",
+  "suppression.added",
+  "suppression.removed",
+  "thread.marked",
+  "token.made",
+  "webhook.changed",
+  "webhook.created",
+  "webhook.deleted",
+  "webhook.recovered",
+  "webhook.secret_rotated",
+  "webhook.tested",
+] as const;
+
+export type AuditAction = (typeof auditActions)[number];
+
+/** One entry of the audit, before it is written. It must have no mail and no secret. */
+export interface Audited {
+  action: AuditAction;
+  /** Null for a change of the whole service. */
+  accountId: string | null;
+  actor: Actor;
+  target: { type: AuditTarget; id: string };
+  details?: Readonly<Record<string, unknown>>;
+}
+
+export const auditTargets = [
+  "account",
+  "domain",
+  "event",
+  "inbox",
+  "key",
+  "message",
+  "operator",
+  "outbox_item",
+  "route",
+  "suppression",
+  "thread",
+  "token",
+  "webhook",
+] as const;
+
+export type AuditTarget = (typeof auditTargets)[number];
