@@ -52,6 +52,7 @@ export function hearForgetSignals(db: Database, { keys, streams, forgetAddress }
     (payload) => {
       const signal = JSON.parse(payload) as ForgetSignal;
       if (signal.kind === "address") return forgetAddress(signal.username);
+      if (signal.kind === "domain") return;
       keys.forget(signal.hash);
       streams.checkKeys();
     },

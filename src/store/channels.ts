@@ -19,8 +19,11 @@ export const notificationPauseMs = 75;
 /** The most octets of a notification. Postgres allows 7,999. */
 export const mostNotificationBytes = 7_000;
 
-/** A changed key or address that all processes must drop from memory. */
-export type ForgetSignal = { kind: "key"; hash: string } | { kind: "address"; username: string };
+/** A changed key, address or domain that all processes must drop from memory. A domain's signal concerns all hosts below it too. */
+export type ForgetSignal =
+  | { kind: "key"; hash: string }
+  | { kind: "address"; username: string }
+  | { kind: "domain"; name: string };
 
 /** Sends a forget signal to all processes when the transaction commits. */
 export async function signalToForget(tx: Db, signal: ForgetSignal): Promise<void> {

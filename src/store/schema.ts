@@ -19,6 +19,7 @@ import {
 import { accesses } from "../domain/access/access.ts";
 import { type Automated, autoSubmittedValues } from "../domain/automated.ts";
 import type { Person } from "../domain/conversation.ts";
+import { domainStatuses } from "../domain/domains/readiness.ts";
 import type { SeenRecord } from "../domain/domains/seen-record.ts";
 import { type EventData, type EventType, eventTypes } from "../domain/events/event-types.ts";
 import type { CustomHeader } from "../domain/message.ts";
@@ -155,7 +156,7 @@ export const domains = pgTable(
     accountId: id(),
     /** Lower case, with A-labels. */
     name: text().notNull(),
-    status: text({ enum: ["pending", "verified", "failing", "failed"] }).notNull(),
+    status: text({ enum: domainStatuses }).notNull(),
     /** The label of the return path's host. */
     returnPath: text().notNull(),
     /** Whether inboxes may have any name below the domain. */

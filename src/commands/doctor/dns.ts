@@ -1,5 +1,6 @@
 import type { Ask } from "../../dns/client.ts";
 import { dkimRecord, dmarcRecord, mxRecord, zoneLine } from "../../domain/dns-zone.ts";
+import { withParents } from "../../domain/domains/domain-name.ts";
 import { type DnsFacts, lookUp, notAnswered, plainName, sameName } from "./dns-lookup.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 import { checkHost } from "./host.ts";
@@ -91,7 +92,10 @@ function keyIn(record: string): string | undefined {
   return tag?.replace(/^\s*p\s*=/, "").replace(/\s/g, "");
 }
 
-/** Checks that the domain, or one above it, has a policy for forged mail (RFC 7489 §6.6.3). */
+/**
+ * Checks that the domain, or one above it, has a policy for forged mail (RFC 7489 §6.6.3). One of these is the domain of the organisation,
+ * whose policy counts for all below.
+ */
 async function checkDmarc({ mailDomain }: DnsFacts, ask: Ask): Promise<Finding[]> {
   const { ok, warn, fail } = findingsOf("dns dmarc");
   const wanted = zoneLine(dmarcRecord(mailDomain));
@@ -112,10 +116,4 @@ async function checkDmarc({ mailDomain }: DnsFacts, ask: Ask): Promise<Finding[]
     return [ok(`_dmarc.${domain}: ${policy}`)];
   }
   return [warn(`${mailDomain} has no DMARC record, which large receivers require`, `Add: ${wanted}`)];
-}
-
-/** The domain and its parents of at least two labels. One of them is the domain of the organisation, whose policy counts for all below. */
-function withParents(domain: string): string[] {
-  const labels = domain.split(".");
-  return labels.slice(0, Math.max(1, labels.length - 1)).map((_, index) => labels.slice(index).join("."));
 }

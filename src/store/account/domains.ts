@@ -1,0 +1,79 @@
+import { sql } from "drizzle-orm";
+import { arrayOf, type Db, query } from "../../database/db.ts";
+import { withParents } from "../../domain/domains/domain-name.ts";
+import { selected } from "../columns.ts";
+import { insertRow, insertRows } from "../rows.ts";
+import { domainKeys, domains } from "../schema.ts";
+
+export type Domain = typeof domains.$inferSelect;
+export type DomainKey = typeof domainKeys.$inferSelect;
+
+const domainFields = selected(domains, "d");
+
+/** A domain that is not deleted. */
+const living = sql`d.deleted_at is null`;
+/** A domain that nobody else can have: one row of a name, by the index `domains_holder`. */
+const isHolder = sql`${living} and d.status in ('verified', 'failing')`;
+
+/** Finds a domain of the account, or a shared one, by its id. */
+export async function findDomain(db: Db, accountId: string, id: string): Promise<Domain | undefined> {
+  const [domain] = await query<Domain>(
+    db,
+    sql`select ${domainFields} from domains d
+        where d.id = ${id} and (d.account_id = ${accountId} or d.account_id is null) and ${living}`,
+  );
+  return domain;
+}
+
+/**
+ * Finds the domain of the account, or the shared one, to which an address at this host belongs: the domain of that name, or the nearest one
+ * above that takes names below it. Undefined also if a nearer name is proven by somebody else.
+ */
+export async function findDomainForHost(db: Db, accountId: string, host: string): Promise<Domain | undefined> {
+  const names = arrayOf("text", withParents(host));
+  const [domain] = await query<Domain>(
+    db,
+    sql`select ${domainFields} from domains d
+        where d.name = any(${names}) and (d.account_id = ${accountId} or d.account_id is null) and ${living}
+          and (d.name = ${host} or d.subdomains) and not exists (
+            select from domains h where h.name = any(${names}) and length(h.name) > length(d.name)
+              and h.deleted_at is null and h.status in ('verified', 'failing'))
+        order by length(d.name) desc, d.account_id limit 1`,
+  );
+  return domain;
+}
+
+/**
+ * Finds the proven domain that has the addresses at this host. Only the nearest proven name counts: the host itself, or a name above it that
+ * takes names below it.
+ */
+export async function findHolderOfHost(db: Db, host: string): Promise<Domain | undefined> {
+  const [nearest] = await query<Domain>(
+    db,
+    sql`select ${domainFields} from domains d where d.name = any(${arrayOf("text", withParents(host))}) and ${isHolder}
+        order by length(d.name) desc limit 1`,
+  );
+  return nearest?.name === host || nearest?.subdomains ? nearest : undefined;
+}
+
+/** A domain with the selector and the sealed private key by which its mail is signed. */
+export type SigningDomain = Domain & Pick<DomainKey, "selector" | "privateKey">;
+
+/** Finds a domain with its active key. A deleted one is found too as long as it has a key, because accepted mail still goes out. */
+export async function findSigningDomain(db: Db, id: string): Promise<SigningDomain | undefined> {
+  const [domain] = await query<SigningDomain>(
+    db,
+    sql`select ${domainFields}, k.selector, k.private_key as "privateKey" from domains d
+        join domain_keys k on k.domain_id = d.id and k.state = 'active' where d.id = ${id}`,
+  );
+  return domain;
+}
+
+/** Inserts a domain. Returns false and writes nothing if the account has a domain of that name, or if a proven one would be the second. */
+export function insertDomain(tx: Db, domain: Domain): Promise<boolean> {
+  return insertRow(tx, domains, domain);
+}
+
+export function insertDomainKey(tx: Db, key: DomainKey): Promise<void> {
+  return insertRows(tx, domainKeys, [key]);
+}
