@@ -18,6 +18,7 @@ import { serveHttp } from "../src/http/shell/server.ts";
 import { realWorld } from "../src/service/time-and-chance.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { localServer } from "../tests/support/local-server.ts";
+import { plainSealing } from "../tests/support/plain-sealing.ts";
 import { benchKey } from "./support/service.ts";
 
 const log = pino({ level: "warn" });
@@ -28,6 +29,7 @@ const deps = {
   db,
   log,
   newId: idMaker(realWorld.randomBytes),
+  sealing: plainSealing,
   mailDomain: "inbox.localhost",
   recipientsMax: 50,
   isDirect: false,

@@ -23,6 +23,7 @@ import { webhookHeaders, webhookSigner } from "../src/standards/signature.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { webhookClient } from "../src/webhook/client.ts";
 import { startWorkers, type WorkerDeps } from "../src/workers/scheduler.ts";
+import { plainSealing } from "../tests/support/plain-sealing.ts";
 import { type BenchDatabase, onEngine, startDatabase } from "./support/database.ts";
 import { percentile } from "./support/load.ts";
 import { cpuMs } from "./support/process-usage.ts";
@@ -309,6 +310,7 @@ async function workerDeps(db: Database): Promise<WorkerDeps> {
     random: Math.random,
     randomBytes,
     newId: idMaker(randomBytes),
+    sealing: plainSealing,
     log: pino({ level: "warn" }, process.stderr),
     mailDomain: "inbox.localhost",
     recipientsMax: 50,

@@ -33,6 +33,8 @@ export function describeConfig(config: Config): Record<string, string | number> 
     WEBHOOK_SECRET: masked(config.webhookSecret),
     PLAN: config.plan,
     SIGNING_KEY: masked(config.signingKey),
+    ENCRYPTION_KEY: masked(config.encryptionKey),
+    ENCRYPTION_KEY_PREVIOUS: masked(config.encryptionKeyPrevious),
     OPERATOR_INBOX: config.operatorInbox ?? "",
     SENDS_PER_MINUTE: describeLimit(config.limits, "sendsPerMinute"),
     SENDS_PER_DAY: describeLimit(config.limits, "sendsPerDay"),

@@ -62,6 +62,9 @@ export interface Config {
   webhookSecret: string | undefined;
   plan: Plan;
   signingKey: string | undefined;
+  /** The key that seals secrets in the database, and the one before it, which still opens them. */
+  encryptionKey: string | undefined;
+  encryptionKeyPrevious: string | undefined;
   /** The username of the inbox for mail to postmaster and abuse. */
   operatorInbox: string | undefined;
   limits: PlanLimits;
@@ -136,6 +139,9 @@ export function readConfig(env: Environment, isTerminal = false): Config {
   const limit = (name: string, fallback: number) =>
     checked(name, text(name), (value) => parsePlanLimit(value, fallback)) ?? perPlan(() => fallback);
 
+  const longSecret = (name: string) =>
+    checked(name, secret(name), (value) => (value.length >= 32 ? { value } : "must have at least 32 characters"));
+
   const config: Config = {
     databaseUrl: checked("DATABASE_URL", secret("DATABASE_URL"), parseDatabaseUrl),
     dataDir: text("DATA_DIR") ?? "./data",
@@ -180,9 +186,9 @@ export function readConfig(env: Environment, isTerminal = false): Config {
       (value) => webhookSecretFault(value) ?? { value },
     ),
     plan: choice("PLAN", plans, "developer"),
-    signingKey: checked("SIGNING_KEY", secret("SIGNING_KEY"), (value) =>
-      value.length >= 32 ? { value } : "must have at least 32 characters",
-    ),
+    signingKey: longSecret("SIGNING_KEY"),
+    encryptionKey: longSecret("ENCRYPTION_KEY"),
+    encryptionKeyPrevious: longSecret("ENCRYPTION_KEY_PREVIOUS"),
     operatorInbox: text("OPERATOR_INBOX")?.toLowerCase().split("@", 1)[0],
     limits: limitsOf({
       sendsPerMinute: limit("SENDS_PER_MINUTE", 10),

@@ -58,6 +58,7 @@ const wrong: readonly [name: string, value: string, end: string][] = [
   ["WEBHOOK_SECRET", "short", ""],
   ["PLAN", "gold", "must be one of free, developer, enterprise"],
   ["SIGNING_KEY", "short", "must have at least 32 characters"],
+  ["ENCRYPTION_KEY", "short", "must have at least 32 characters"],
   ["SENDS_PER_MINUTE", "many", "must be a whole number, or one for a plan such as enterprise=100"],
   ["SENDS_PER_DAY", "gold=3", "must be a whole number, or one for a plan such as enterprise=100"],
   ["COLD_RECIPIENT_DAILY", "20,", "must be a whole number, or one for a plan such as enterprise=100"],
@@ -93,7 +94,16 @@ test("one message names every wrong value", () => {
 });
 
 test("no message repeats a secret", () => {
-  const secrets = ["DATABASE_URL", "OUTBOUND", "DKIM_KEY", "API_KEY", "WEBHOOK_SECRET", "SIGNING_KEY", "METRICS_TOKEN"];
+  const secrets = [
+    "DATABASE_URL",
+    "OUTBOUND",
+    "DKIM_KEY",
+    "API_KEY",
+    "WEBHOOK_SECRET",
+    "SIGNING_KEY",
+    "ENCRYPTION_KEY",
+    "METRICS_TOKEN",
+  ];
   const env = Object.fromEntries(secrets.map((name) => [name, "hunter2 ä"]));
   const message = messageOf({ ...env, DKIM_SELECTOR: "mail" });
   for (const name of secrets) expect(message).toContain(`${name}: `);

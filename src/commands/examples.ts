@@ -9,6 +9,8 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   serve: ["inboxd serve", "PORT=0 MAIL_DOMAIN=mail.example.com inboxd serve"],
   migrate: ["inboxd migrate"],
   config: ["inboxd config", "inboxd config --json"],
+  secrets: ["inboxd secrets reseal"],
+  "secrets reseal": ["inboxd secrets reseal"],
   version: ["inboxd version"],
 
   account: ["inboxd account create acme --plan enterprise", "inboxd account list"],

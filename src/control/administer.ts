@@ -2,9 +2,16 @@ import { notFound, Refusal } from "../domain/errors.ts";
 import { type Plan, plans } from "../domain/limits.ts";
 import type { EnvelopeFrom } from "../domain/reports/return-path.ts";
 import { accountNamed, createAccount, createKey, revokeKey } from "../flows/account/manage-accounts.ts";
+import { resealSecrets } from "../flows/account/sealed-secrets.ts";
 import { type SignInDeps, signInLinkOfAccount } from "../flows/account/sign-in.ts";
 import type { Deps } from "../flows/deps.ts";
-import { rotateWebhookSecret, setWebhookUrl, unsetWebhook, webhookWithUrl } from "../flows/events/manage-webhook.ts";
+import {
+  rotateWebhookSecret,
+  secretOf,
+  setWebhookUrl,
+  unsetWebhook,
+  webhookWithUrl,
+} from "../flows/events/manage-webhook.ts";
 import { redeliverEvent } from "../flows/events/redeliver-event.ts";
 import { testWebhook } from "../flows/events/test-webhook.ts";
 import { shownWebhook } from "../flows/read/shown-webhook.ts";
@@ -69,7 +76,7 @@ const operations = {
   },
   async "webhook show"(deps: Deps, { account }: Arguments) {
     const { id } = await accountNamed(deps, account);
-    return shownWebhook(await findEndpoint(deps.db.api, { accountId: id, isDefault: true }));
+    return shownWebhook(deps, await findEndpoint(deps.db.api, { accountId: id, isDefault: true }));
   },
   async "webhook test"(deps: AdminDeps, { account }: Arguments) {
     return testWebhook(deps, (await accountNamed(deps, account)).id);
@@ -98,7 +105,11 @@ const operations = {
   async "webhook set"(deps: AdminDeps, { account, url = "" }: Arguments) {
     const { id } = await accountNamed(deps, account);
     const { webhook, secret } = await setWebhookUrl(deps, id, url);
-    return { url: webhook.url, secretLast4: webhook.secret.slice(-4), ...(secret !== undefined && { secret }) };
+    return {
+      url: webhook.url,
+      secretLast4: secretOf(deps, webhook).slice(-4),
+      ...(secret !== undefined && { secret }),
+    };
   },
   async "webhook rotate"(deps: AdminDeps, { account, overlapSeconds = "86400" }: Arguments) {
     const seconds = /^\d{1,6}$/.test(overlapSeconds) ? Number(overlapSeconds) : Number.NaN;
@@ -107,6 +118,9 @@ const operations = {
     }
     const { id } = await accountNamed(deps, account);
     return { secret: await rotateWebhookSecret(deps, { accountId: id, isDefault: true }, seconds) };
+  },
+  async "secrets reseal"(deps: Deps) {
+    return { resealed: await resealSecrets(deps) };
   },
   /** The address to which a server reports about a mail of ours. `from` is the address of its inbox. */
   async "return path"(deps: AdminDeps, { message = "", from = "" }: Arguments) {

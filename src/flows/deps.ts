@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import type { Database } from "../database/db.ts";
 import type { NewId } from "../domain/ids.ts";
 import type { PlanLimits } from "../domain/limits.ts";
+import type { Sealing } from "../standards/sealing.ts";
 import type { OutboxKind } from "../store/outbox/items.ts";
 import type { Changes } from "./changes.ts";
 
@@ -12,6 +13,8 @@ export interface Deps {
   random: () => number;
   randomBytes: (length: number) => Uint8Array;
   newId: NewId;
+  /** Seals secrets before they are stored, and opens them. */
+  sealing: Sealing;
   log: Logger;
   mailDomain: string;
   limits: PlanLimits;

@@ -9,6 +9,7 @@ import { isRenaming, relayNaming } from "../domain/send/wire-name.ts";
 import { accessTokens } from "../flows/account/access-tokens.ts";
 import { authenticator } from "../flows/account/authenticate.ts";
 import { type FirstStart, seedFirstAccount } from "../flows/account/manage-accounts.ts";
+import { sealingOf } from "../flows/account/sealed-secrets.ts";
 import { type SignInLink, signInLink } from "../flows/account/sign-in.ts";
 import { signingKeyOf } from "../flows/account/signing-key.ts";
 import { sharedChanges } from "../flows/changes.ts";
@@ -93,6 +94,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
     db,
     log,
     newId: idMaker(timeAndChance.randomBytes),
+    sealing: await sealingOf(db.api, config, timeAndChance.randomBytes),
     mailDomain: config.mailDomain,
     isRenamed: isRenaming(relayNaming(config.relayMessageId, config.outbound)),
     limits: config.limits,

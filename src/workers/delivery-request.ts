@@ -1,6 +1,7 @@
 import { delivered } from "../domain/events/delivered.ts";
 import { isOfMessage } from "../domain/events/event-types.ts";
 import { inOrder } from "../domain/events/subscription.ts";
+import type { Deps } from "../flows/deps.ts";
 import { eventPayload, type PayloadDeps } from "../flows/events/event-payload.ts";
 import { signerCache, webhookHeaders } from "../standards/signature.ts";
 import type { ClaimedDelivery } from "../store/outbox/deliveries.ts";
@@ -28,7 +29,7 @@ export interface DeliveryRequest {
 
 /** Writes the request of a delivery, with fresh links, signed with the secret of its endpoint. */
 export function deliveryWriter(
-  deps: PayloadDeps,
+  deps: PayloadDeps & Pick<Deps, "sealing">,
 ): (item: Deliverable, content: DeliveryContent, sentAt: Date) => Promise<DeliveryRequest | undefined> {
   const signerOf = signerCache();
 
@@ -42,9 +43,9 @@ export function deliveryWriter(
     return event && delivered(event, { deliveredAt, attempt: item.attempt });
   }
 
-  function replacedSigner({ previousSecret, previousSecretUntil }: Deliverable, at: Date) {
+  function replacedSigner({ previousSecret, previousSecretUntil, webhookId }: Deliverable, at: Date) {
     const isOverlap = previousSecret !== null && previousSecretUntil !== null && at < previousSecretUntil;
-    return isOverlap ? signerOf(previousSecret) : undefined;
+    return isOverlap ? signerOf(deps.sealing.open(previousSecret, webhookId)) : undefined;
   }
 
   return async (item, content, sentAt) => {
@@ -56,7 +57,7 @@ export function deliveryWriter(
       sentAt,
       body,
       added: item.headers,
-      signer: await signerOf(item.secret),
+      signer: await signerOf(deps.sealing.open(item.secret, item.webhookId)),
       replacedSigner: await replacedSigner(item, sentAt),
     });
     return { headers, body };

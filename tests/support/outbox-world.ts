@@ -26,6 +26,7 @@ import { webhookClient } from "../../src/webhook/client.ts";
 import { startWorkers, type WorkerDeps, type Workers } from "../../src/workers/scheduler.ts";
 import { envelopeTo } from "./arrivals.ts";
 import { type Clock, settable } from "./clock.ts";
+import { plainSealing } from "./plain-sealing.ts";
 
 export interface OutboxWorldOptions {
   clock?: Clock;
@@ -45,6 +46,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     random: () => 0.5,
     randomBytes,
     newId: idMaker(randomBytes),
+    sealing: plainSealing,
     log: logger,
     mailDomain: "inbox.localhost",
     limits: perPlan(() => ({

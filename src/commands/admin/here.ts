@@ -6,6 +6,7 @@ import { DataDirectoryInUse, openDatabase } from "../../database/db.ts";
 import { idMaker } from "../../domain/ids.ts";
 import { type EnvelopeFrom, envelopeSenders, returnPaths } from "../../domain/reports/return-path.ts";
 import { accessTokens } from "../../flows/account/access-tokens.ts";
+import { sealingOf } from "../../flows/account/sealed-secrets.ts";
 import { signingKeyOf } from "../../flows/account/signing-key.ts";
 import { localChanges } from "../../flows/changes.ts";
 import type { Deps } from "../../flows/deps.ts";
@@ -45,6 +46,7 @@ async function here(request: AdminRequest): Promise<object> {
       ...realWorld,
       db,
       newId: idMaker(realWorld.randomBytes),
+      sealing: await sealingOf(db.api, config, realWorld.randomBytes),
       log: pino({ level: "silent" }),
       mailDomain: config.mailDomain,
       limits: config.limits,

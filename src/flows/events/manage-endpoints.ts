@@ -54,14 +54,15 @@ export async function createEndpoint(deps: EndpointDeps, request: NewEndpoint): 
   const settings = tidied(request.settings);
   refuseBadUrl(deps, settings.url, "create webhook endpoint");
   const createdAt = deps.now();
+  const id = deps.newId("whk", createdAt);
   const secret = newWebhookSecret(deps.randomBytes);
   const endpoint: Endpoint = {
     ...settings,
     ...neverTried,
-    id: deps.newId("whk", createdAt),
+    id,
     accountId,
     isDefault: false,
-    secret,
+    secret: deps.sealing.seal(secret, id),
     previousSecret: null,
     previousSecretUntil: null,
     createdAt,

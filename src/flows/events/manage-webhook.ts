@@ -22,18 +22,19 @@ export interface WebhookSettingsDeps extends Deps {
 
 /** Makes a default endpoint, for the first start, or for the first request that sets its URL. */
 export function newDefaultEndpoint(
-  deps: Pick<Deps, "now" | "newId">,
+  deps: Pick<Deps, "now" | "newId" | "sealing">,
   { accountId, url, secret }: Pick<Endpoint, "accountId" | "url" | "secret">,
 ): Endpoint {
   const createdAt = deps.now();
+  const id = deps.newId("whk", createdAt);
   return {
     ...usualSettings,
     ...neverTried,
-    id: deps.newId("whk", createdAt),
+    id,
     accountId,
     isDefault: true,
     url,
-    secret,
+    secret: deps.sealing.seal(secret, id),
     previousSecret: null,
     previousSecretUntil: null,
     createdAt,
@@ -56,7 +57,7 @@ export async function setWebhookUrl(
       if (before === undefined) continue;
       const webhook = withChange(before, { url, disabled: false }, made.createdAt);
       await markEndpointChanged(tx, webhook);
-      return { webhook, secret: before.url === null ? webhook.secret : undefined };
+      return { webhook, secret: before.url === null ? secretOf(deps, webhook) : undefined };
     }
   });
 }
@@ -79,10 +80,20 @@ export async function unsetWebhook(deps: Deps, accountId: string): Promise<void>
  * change.
  */
 export async function rotateWebhookSecret(deps: Deps, name: EndpointName, overlapSeconds: number): Promise<string> {
+  const { db, sealing } = deps;
   const secret = newWebhookSecret(deps.randomBytes);
   const until = new Date(deps.now().getTime() + overlapSeconds * 1000);
-  if (await markEndpointSecretRotated(deps.db.api, name, secret, until)) return secret;
+  const endpoint = await findEndpoint(db.api, name);
+  const isRotated =
+    endpoint !== undefined &&
+    (await markEndpointSecretRotated(db.api, endpoint, sealing.seal(secret, endpoint.id), until));
+  if (isRotated) return secret;
   throw "id" in name ? notFound("webhook") : noWebhookUrl("rotate the secret");
+}
+
+/** The secret of an endpoint, opened. */
+export function secretOf({ sealing }: Pick<Deps, "sealing">, { id, secret }: Pick<Endpoint, "id" | "secret">): string {
+  return sealing.open(secret, id);
 }
 
 /** Finds the default endpoint of an account, and refuses if it has no URL. */

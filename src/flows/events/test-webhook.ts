@@ -3,7 +3,7 @@ import { webhookHeaders, webhookSigner } from "../../standards/signature.ts";
 import type { Endpoint } from "../../store/events/endpoints.ts";
 import { deliveryError, type WebhookClient } from "../../webhook/client.ts";
 import type { Deps } from "../deps.ts";
-import { noWebhookUrl, webhookWithUrl } from "./manage-webhook.ts";
+import { noWebhookUrl, secretOf, webhookWithUrl } from "./manage-webhook.ts";
 import { paceRequest } from "./pace-request.ts";
 
 export interface TestResult {
@@ -23,7 +23,7 @@ export async function testWebhook(deps: TestDeps, accountId: string): Promise<Te
 
 type TestedEndpoint = Pick<
   Endpoint,
-  "accountId" | "url" | "secret" | "previousSecret" | "previousSecretUntil" | "headers"
+  "id" | "accountId" | "url" | "secret" | "previousSecret" | "previousSecretUntil" | "headers"
 >;
 
 /** Sends one signed test event to an endpoint now. The event is not in the account's log, and is not sent again if it fails. */
@@ -41,8 +41,8 @@ export async function testEndpoint(deps: TestDeps, webhook: TestedEndpoint): Pro
     sentAt,
     body,
     added: webhook.headers,
-    signer: await webhookSigner(webhook.secret),
-    replacedSigner: isOverlap ? await webhookSigner(previousSecret) : undefined,
+    signer: await webhookSigner(secretOf(deps, webhook)),
+    replacedSigner: isOverlap ? await webhookSigner(deps.sealing.open(previousSecret, webhook.id)) : undefined,
   });
   const reply = await deps.webhooks.post({ url: webhook.url, headers, body, fresh: true });
   const error = deliveryError(reply);

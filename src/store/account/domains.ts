@@ -56,7 +56,7 @@ export async function findHolderOfHost(db: Db, host: string): Promise<Domain | u
   return nearest?.name === host || nearest?.subdomains ? nearest : undefined;
 }
 
-/** A domain with the selector and the sealed private key by which its mail is signed. */
+/** A domain with the selector and the private key by which its mail is signed. The key is sealed under `rowOfDomainKey`. */
 export type SigningDomain = Domain & Pick<DomainKey, "selector" | "privateKey">;
 
 /** Finds a domain with its active key. A deleted one is found too as long as it has a key, because accepted mail still goes out. */

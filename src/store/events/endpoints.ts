@@ -103,14 +103,14 @@ export async function markEndpointChanged(tx: Db, endpoint: Endpoint): Promise<v
 /** Replaces the secret. The old one stays valid, in addition to the new one, until `previousSecretUntil`. */
 export async function markEndpointSecretRotated(
   db: Db,
-  name: EndpointName,
+  { accountId, id }: Pick<Endpoint, "accountId" | "id">,
   secret: string,
   previousSecretUntil: Date,
 ): Promise<boolean> {
   const rotated = await query(
     db,
     sql`update endpoints w set previous_secret = secret, previous_secret_until = ${previousSecretUntil}, secret = ${secret}
-        where ${isNamed(name)} returning 1`,
+        where ${isNamed({ accountId, id })} returning 1`,
   );
   return rotated.length === 1;
 }

@@ -7,10 +7,12 @@ import { newDefaultEndpoint } from "../../../src/flows/events/manage-webhook.ts"
 import { insertEndpoint, listEndpoints } from "../../../src/store/events/endpoints.ts";
 import { insertEvents } from "../../../src/store/events/fan-out.ts";
 import { enginesHere } from "../../support/engines.ts";
+import { plainSealing } from "../../support/plain-sealing.ts";
 import { setUpEngine } from "../../support/set-up-engine.ts";
 
 const at = new Date("2026-03-21T10:05:00.000Z");
-const deps = { now: () => at, newId: idMaker((length) => crypto.getRandomValues(new Uint8Array(length))) };
+const newId = idMaker((length) => crypto.getRandomValues(new Uint8Array(length)));
+const deps = { now: () => at, newId, sealing: plainSealing };
 
 /** Columns of an endpoint of the account `acc`; `whk_default` is its default endpoint. */
 type Subscription = Partial<Record<"event_types" | "inbox_ids" | "external_ids" | "include", string>> & {

@@ -72,7 +72,8 @@ export function webhook(deps: WebhookDeps) {
   return api("/v1/webhook", "Webhooks")
     .get(
       "",
-      async ({ account }) => shownWebhook(await findEndpoint(deps.db.api, { accountId: account.id, isDefault: true })),
+      async ({ account }) =>
+        shownWebhook(deps, await findEndpoint(deps.db.api, { accountId: account.id, isDefault: true })),
       operation({
         summary: "Get webhook",
         description: "Where the account's events go. All fields are null if no webhook was ever set.",
@@ -83,7 +84,7 @@ export function webhook(deps: WebhookDeps) {
       "",
       async ({ account, body }) => {
         const set = await setWebhookUrl(deps, account.id, body.url);
-        const { lastDelivery, ...webhook } = shownWebhook(set.webhook);
+        const { lastDelivery, ...webhook } = shownWebhook(deps, set.webhook);
         return { ...webhook, ...(set.secret !== undefined && { secret: set.secret }), lastDelivery };
       },
       operation({

@@ -7,7 +7,7 @@ import {
   deleteEndpoint,
   type EndpointDeps,
 } from "../../../flows/events/manage-endpoints.ts";
-import { rotateWebhookSecret } from "../../../flows/events/manage-webhook.ts";
+import { rotateWebhookSecret, secretOf } from "../../../flows/events/manage-webhook.ts";
 import { recoverEvents } from "../../../flows/events/recover-events.ts";
 import { testEndpoint } from "../../../flows/events/test-webhook.ts";
 import { pageEndpointDeliveries } from "../../../flows/read/page-endpoint-deliveries.ts";
@@ -52,7 +52,9 @@ function collection(deps: WebhooksDeps) {
   return api("/v1/webhooks", "Webhooks")
     .get(
       "",
-      async ({ account }) => ({ data: (await listEndpoints(deps.db.api, account.id)).map(toEndpoint) }),
+      async ({ account }) => ({
+        data: (await listEndpoints(deps.db.api, account.id)).map((each) => toEndpoint(deps, each)),
+      }),
       operation({
         summary: "List webhook endpoints",
         description: "Oldest first. The endpoint of `/v1/webhook` is among them as soon as it has a URL.",
@@ -70,7 +72,7 @@ function collection(deps: WebhooksDeps) {
         set.status = 201;
         set.headers.location = `/v1/webhooks/${endpoint.id}`;
         if (secret === undefined) set.headers["idempotent-replayed"] = "true";
-        const { lastDelivery, headers, externalIds, ...shown } = toEndpoint(endpoint);
+        const { lastDelivery, headers, externalIds, ...shown } = toEndpoint(deps, endpoint);
         return { ...shown, ...(secret !== undefined && { secret }), lastDelivery, headers, externalIds };
       },
       operation({
@@ -99,7 +101,7 @@ function endpoint(deps: WebhooksDeps) {
   return api("/v1/webhooks", "Webhooks")
     .get(
       "/:id",
-      async ({ account, params }) => toEndpoint(await ownedEndpoint(deps, account.id, params.id)),
+      async ({ account, params }) => toEndpoint(deps, await ownedEndpoint(deps, account.id, params.id)),
       operation({
         summary: "Get webhook endpoint",
         description: "One endpoint of the account.",
@@ -112,7 +114,7 @@ function endpoint(deps: WebhooksDeps) {
       "/:id",
       async ({ account, params, body }) => {
         const { id } = await ownedEndpoint(deps, account.id, params.id);
-        return toEndpoint(await changeEndpoint(deps, { accountId: account.id, id }, body));
+        return toEndpoint(deps, await changeEndpoint(deps, { accountId: account.id, id }, body));
       },
       operation({
         summary: "Change webhook endpoint",
@@ -230,7 +232,7 @@ export async function ownedEndpoint(
   return endpoint;
 }
 
-function toEndpoint(endpoint: TriedEndpoint) {
+function toEndpoint(deps: Pick<WebhooksDeps, "sealing">, endpoint: TriedEndpoint) {
   return {
     id: endpoint.id,
     url: endpoint.url,
@@ -240,7 +242,7 @@ function toEndpoint(endpoint: TriedEndpoint) {
     skipAutomated: endpoint.skipAutomated,
     include: endpoint.include,
     isDefault: endpoint.isDefault,
-    secretLast4: endpoint.secret.slice(-4),
+    secretLast4: secretOf(deps, endpoint).slice(-4),
     createdAt: endpoint.createdAt.toISOString(),
     disabledAt: endpoint.disabledAt?.toISOString() ?? null,
     disabledReason: endpoint.disabledReason,
