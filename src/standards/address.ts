@@ -113,6 +113,44 @@ export function recipientOf(address: string, mailDomain: string): Recipient {
 /** The form of a username (contract §4). A local part of another form is never that of an inbox. */
 const username = /^[a-z0-9][a-z0-9.-]{1,28}[a-z0-9]$/i;
 
+/** The address of an inbox. Its username is the local part at MAIL_DOMAIN, or the whole address at another domain. */
+export function inboxAddress(username: string, mailDomain: string): string {
+  return username.includes("@") ? username : `${username}@${mailDomain}`;
+}
+
+/** The username of the inbox that has this address, if there is one. Undefined if no inbox can have the address. */
+export function usernameAt(address: string, mailDomain: string): string | undefined {
+  const recipient = recipientOf(address, mailDomain);
+  if (recipient.kind === "inbox") return recipient.username;
+  return recipient.kind === "other_domain" ? recipientAtHost(address)?.username : undefined;
+}
+
+/** A recipient at another domain than MAIL_DOMAIN, which may be a domain of an account. */
+export interface RecipientAtHost {
+  /** The domain of the address, in lower-case A-labels. */
+  host: string;
+  /** The local part in lower case, without a tag. */
+  user: string;
+  /** The username of the inbox that has this address, if there is one: the address without a tag. Undefined if no inbox can have it. */
+  username: string | undefined;
+}
+
+/** Reads an address at another domain. Undefined if it has no valid domain. Case, tags and needless quotes count as at MAIL_DOMAIN. */
+export function recipientAtHost(address: string): RecipientAtHost | undefined {
+  const { local, domain } = splitAddress(address) ?? { local: "", domain: "" };
+  const host = asciiDomain(domain);
+  if (host === undefined) return undefined;
+  const user = (unquoted(local).split("+", 1)[0] ?? "").toLowerCase();
+  return { host, user, username: isLocalPart(user) ? `${user}@${host}` : undefined };
+}
+
+/** Whether an inbox at the domain of an account may have this local part. No name is reserved there. */
+export function isLocalPart(text: string): boolean {
+  return localPart.test(text) && !text.includes("..");
+}
+
+const localPart = /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/;
+
 function roleOf(name: RoleName): Recipient {
   return { kind: "role", name };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { parseSendAddress, recipientOf, splitAddress } from "../../src/standards/address.ts";
+import { inboxAddress, parseSendAddress, recipientOf, splitAddress, usernameAt } from "../../src/standards/address.ts";
 
 describe("an address to send to", () => {
   test.each([
@@ -122,5 +122,30 @@ describe("the recipient that an address names", () => {
 
   test("our international domain may be written as U-label", () => {
     expect(recipientOf("ada@bücher.example", "xn--bcher-kva.example")).toEqual(inbox("ada"));
+  });
+});
+
+describe("the username of an address", () => {
+  test.each([
+    ["a local part at our domain", "ada@inbox.localhost", "ada"],
+    ["a whole address elsewhere", "ada@example.com", "ada@example.com"],
+    ["without case, tag and quotes", '"Ada+news"@Example.COM', "ada@example.com"],
+    ["an international domain", "ada@b\u00fccher.example", "ada@xn--bcher-kva.example"],
+    ["one character", "a@example.com", "a@example.com"],
+    ["64 of all characters", `${"a_-.".repeat(15)}abcd@example.com`, `${"a_-.".repeat(15)}abcd@example.com`],
+    ["a name that is reserved at our domain", "postmaster@example.com", "postmaster@example.com"],
+    ["65 characters", `${"a".repeat(65)}@example.com`, undefined],
+    ["two dots", "a..b@example.com", undefined],
+    ["a mark at the start", "_a@example.com", undefined],
+    ["a mark at the end", "a-@example.com", undefined],
+    ["an address in quotes", '"ada@inbox.localhost"@example.com', undefined],
+    ["a tag alone", "+tag@example.com", undefined],
+    ["a domain that is none", "ada@[127.0.0.1]", undefined],
+    ["postmaster at our domain", "postmaster@inbox.localhost", undefined],
+  ])("%s", (_what, address, username) => expect(usernameAt(address, "inbox.localhost")).toBe(username));
+
+  test("makes the address again", () => {
+    expect(inboxAddress("ada", "inbox.localhost")).toBe("ada@inbox.localhost");
+    expect(inboxAddress("ada@example.com", "inbox.localhost")).toBe("ada@example.com");
   });
 });

@@ -1,4 +1,4 @@
-import { recipientOf } from "../../standards/address.ts";
+import { inboxAddress, usernameAt } from "../../standards/address.ts";
 import { type MessageFacts, recordMessage, type ThreadState } from "../conversation.ts";
 import { notFound, Refusal } from "../errors.ts";
 import { type KeyUse, reusedIdempotencyKey } from "../idempotency.ts";
@@ -104,7 +104,7 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   refuseLost(request, state.lostSources);
   refuseForeignReplyTo(state, request, mailDomain);
   const replied = thread && repliedThread(state, request, thread);
-  const ownAddresses = [`${standing.sender.username}@${mailDomain}`];
+  const ownAddresses = [inboxAddress(standing.sender.username, mailDomain)];
   const recipients = recipientsOfSend(request, replied?.replied, { mailDomain, recipientsMax, ownAddresses });
   const quoted =
     thread && quotedMessage(state, request, thread, { replied: replied?.replied, recipients, ownAddresses });
@@ -159,9 +159,8 @@ function peopleOf(from: string, { fromName }: SendRequest, recipients: readonly 
 
 /** The sender's address: that of the inbox, or the requested one. Refuses a requested one that differs from it by more than a tag. */
 function fromAddress({ fromAddr }: SendRequest, { username }: Sender, mailDomain: string): string {
-  if (fromAddr === undefined) return `${username}@${mailDomain}`;
-  const found = recipientOf(fromAddr, mailDomain);
-  if (found.kind === "inbox" && found.username === username) return fromAddr;
+  if (fromAddr === undefined) return inboxAddress(username, mailDomain);
+  if (usernameAt(fromAddr, mailDomain) === username) return fromAddr;
   const detail = "must be the address of this inbox, which may have a +tag";
   throw new Refusal("validation_error", `Cannot send: "fromAddr" ${detail}`, {
     faults: [{ pointer: "#/fromAddr", detail }],
@@ -198,11 +197,8 @@ function refuseAnswered({ answers }: SendingState, { id }: ThreadState, seenSeq:
 
 function refuseForeignReplyTo({ owners }: SendingState, { replyTo, account }: SendRequest, mailDomain: string): void {
   if (replyTo === undefined || account.plan !== "free") return;
-  const recipient = recipientOf(replyTo, mailDomain);
-  const isOwn =
-    recipient.kind === "inbox" &&
-    owners.some((owner) => owner.username === recipient.username && owner.accountId === account.id);
-  if (isOwn) return;
+  const username = usernameAt(replyTo, mailDomain);
+  if (owners.some((owner) => owner.username === username && owner.accountId === account.id)) return;
   throw new Refusal(
     "feature_requires_paid_plan",
     'Cannot send: "replyTo" must be the address of an inbox of this account on the free plan',

@@ -1,4 +1,5 @@
 import type { NewEvent } from "../../domain/events/event-types.ts";
+import { inboxAddress } from "../../standards/address.ts";
 import type { InboxIdentity } from "../../store/account/inboxes.ts";
 import type { Deps } from "../deps.ts";
 
@@ -9,7 +10,7 @@ export function inboxEvent(
   { id, accountId, username, externalId, createdAt }: InboxIdentity,
   occurredAt: Date,
 ): NewEvent {
-  const address = `${username}@${mailDomain}`;
+  const address = inboxAddress(username, mailDomain);
   return {
     id: newId("evt", occurredAt),
     accountId,

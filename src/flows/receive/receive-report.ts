@@ -10,7 +10,7 @@ import {
   returnPathUser,
 } from "../../domain/reports/return-path.ts";
 import { mayBeReport, readReport } from "../../mail/report/read-report.ts";
-import { asciiDomain, recipientOf, splitAddress } from "../../standards/address.ts";
+import { asciiDomain, inboxAddress, recipientOf, splitAddress } from "../../standards/address.ts";
 import { shortDigest } from "../../standards/digest.ts";
 import { findMessageNamed } from "../../store/send/message-names.ts";
 import { findReturnedMessage } from "../../store/send/reports.ts";
@@ -59,7 +59,7 @@ export function reportReception(deps: ReportingDeps): ReportReception {
       const found = await findReturnedMessage(deps.db.mail, messageId);
       if (found === undefined || isPastReporting(found.createdAt, deps.now())) return undefined;
       const { inboxId, sentTo, messageIdHash: answeredHash } = found;
-      return { messageId, inboxId, sentTo, answeredHash, toAddr: `${found.username}@${deps.mailDomain}` };
+      return { messageId, inboxId, sentTo, answeredHash, toAddr: inboxAddress(found.username, deps.mailDomain) };
     },
     async takeReturned({ envelope, raw, mail }, { messageId, inboxId, sentTo }) {
       const report = readReport(mail, { sentTo, reversePath: envelope.from });

@@ -12,7 +12,7 @@ import {
   type SendFacts,
 } from "../../domain/send/send-facts.ts";
 import { suppressedForm } from "../../domain/send/suppressed.ts";
-import { recipientOf } from "../../standards/address.ts";
+import { inboxAddress, recipientOf, usernameAt } from "../../standards/address.ts";
 import { listLostSources } from "../../store/send/attached.ts";
 import {
   type AskedFact,
@@ -59,7 +59,7 @@ export async function factsOfSends(db: Db, deps: Deps, sends: readonly Send[], a
     listOwners(db, ownNamesIn(requests, deps.mailDomain)),
     quotableMessages(db, requests, answers.replied, (inboxId) => {
       const { username = "" } = facts.find(({ sender }) => sender?.id === inboxId)?.sender ?? {};
-      return `${username}@${deps.mailDomain}`;
+      return inboxAddress(username, deps.mailDomain);
     }),
   ]);
   const known = { ...answers, facts, lostSources, replays, owners, quotable };
@@ -192,8 +192,7 @@ function threadOf({ threadId, replyToMessageId }: SendRequest, named: readonly A
 function ownNamesIn(requests: readonly SendRequest[], mailDomain: string): string[] {
   return requests.flatMap(({ replyTo, account }) => {
     if (replyTo === undefined || account.plan !== "free") return [];
-    const recipient = recipientOf(replyTo, mailDomain);
-    return recipient.kind === "inbox" ? [recipient.username] : [];
+    return usernameAt(replyTo, mailDomain) ?? [];
   });
 }
 

@@ -5,6 +5,7 @@ import type { Plan } from "../../../domain/limits.ts";
 import { createInbox } from "../../../flows/account/create-inbox.ts";
 import { deleteInbox } from "../../../flows/account/delete-inbox.ts";
 import type { Deps } from "../../../flows/deps.ts";
+import { inboxAddress, usernameAt } from "../../../standards/address.ts";
 import { countInboxes, findInbox, type Inbox, listInboxes, markInboxChanged } from "../../../store/account/inboxes.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
@@ -113,10 +114,9 @@ const InboxQuery = Type.Object({
   ),
 });
 
-/** The part of an address before the @, or "" for an address of another domain, which matches no inbox. */
-function usernameOf(address: string, mailDomain: string): string {
-  const [username = "", domain = mailDomain, ...more] = address.toLowerCase().split("@");
-  return domain === mailDomain && more.length === 0 ? username : "";
+/** The username of the inbox with this address, or "" for none. The local part alone is one at MAIL_DOMAIN. */
+function usernameNamed(address: string, mailDomain: string): string {
+  return address.includes("@") ? (usernameAt(address, mailDomain) ?? "") : address.toLowerCase();
 }
 
 export const inboxPath = idPath("inbox");
@@ -185,7 +185,7 @@ export function inboxes(deps: Deps) {
       "",
       async ({ account, query }) => {
         const { externalId, limit, offset } = query;
-        const username = query.address === undefined ? undefined : usernameOf(query.address, mailDomain);
+        const username = query.address === undefined ? undefined : usernameNamed(query.address, mailDomain);
         const page = { accountId: account.id, onlyId: account.token?.inboxId, externalId, username, limit, offset };
         const [data, total] = await Promise.all([listInboxes(deps.db.api, page), countInboxes(deps.db.api, page)]);
         return { data: data.map((inbox) => toInbox(inbox, mailDomain)), total };
@@ -248,7 +248,7 @@ function toInbox(inbox: Inbox, mailDomain: string) {
   const { id, username, externalId, createdAt, unreadCount, lastMessageAt } = inbox;
   return {
     id,
-    address: `${username}@${mailDomain}`,
+    address: inboxAddress(username, mailDomain),
     externalId,
     createdAt: createdAt.toISOString(),
     unreadThreads: unreadCount,
