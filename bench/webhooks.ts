@@ -197,9 +197,9 @@ async function makeEvents(db: Database): Promise<void> {
   await query(
     db.api,
     sql`insert into messages (id, inbox_id, thread_id, seq, direction, direction_seq, status, created_at, rfc_message_id,
-          message_id_hash, from_addr, to_addr, to_addrs, cc, subject, body_text, attachment_count)
+          message_id_hash, from_addr, to_addr, to_addrs, cc, subject, body_text, size_bytes, attachment_count)
         select 'msg_' || id, 'inb_' || inbox, 'thr_' || id, n, 'inbound', n, 'received', now(), id || '@mail.example',
-          gen_random_uuid(), 'jane@mail.example', 'bot@inbox.localhost', '{bot@inbox.localhost}', '{}', 'Hello', ${text}, 0 from (${numbered}) numbered`,
+          gen_random_uuid(), 'jane@mail.example', 'bot@inbox.localhost', '{bot@inbox.localhost}', '{}', 'Hello', ${text}, 500, 0 from (${numbered}) numbered`,
   );
   await query(
     db.api,

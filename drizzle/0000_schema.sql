@@ -247,7 +247,7 @@ CREATE TABLE "messages" (
 	"body_html" text,
 	"attachment_count" integer NOT NULL,
 	"source_id" text collate "C",
-	"size_bytes" integer,
+	"size_bytes" integer NOT NULL,
 	"in_reply_to" text,
 	"reference_ids" text[],
 	"provider_message_id" text,

@@ -38,12 +38,12 @@ export async function seedInbox(
           from generate_series(1, ${messages}) seq) numbered;
       drop index if exists message_search_words;
       insert into messages (id, inbox_id, thread_id, seq, direction, direction_seq, status, created_at, rfc_message_id,
-          message_id_hash, from_addr, from_name, to_addr, to_addrs, cc, subject, body_text, body_html, attachment_count)
+          message_id_hash, from_addr, from_name, to_addr, to_addrs, cc, subject, body_text, size_bytes, attachment_count)
         select ${idOf("msg", "seq")}, ${idOf("inb", "0")}, ${idOf("thr", threadOf("seq"))}, seq, direction, direction_seq,
           case direction when 'inbound' then 'received' else 'sent' end, at, 'm' || seq || '@example.com',
           md5(seq::text)::uuid, 'sender' || seq % 5000 || '@example.com', 'Sender ' || seq % 5000, 'ada@inbox.localhost', '{ada@inbox.localhost}', '{}',
           'Order ' || ${threadOf("seq")}, b.text || case when seq % ${rareEvery} = 0 then ' ${rareWord}' else '' end,
-          null, case when seq % 20 = 0 then 1 else 0 end
+          500, case when seq % 20 = 0 then 1 else 0 end
         from seed join seed_bodies b on b.n = seq % 2000 order by seq;
       insert into recipients (message_id, position, address, type, destination, status)
         select ${idOf("msg", "seq")}, 0, 'ada@inbox.localhost', 'to', 0, 'sent' from seed where direction = 'outbound';
@@ -69,10 +69,10 @@ export async function seedInbox(
             left(encode(sha256('${accountId}'::bytea), 'hex'), 12) as account) marks order by seq;
       create index message_search_words on message_search using gin (words);
       insert into inboxes (id, account_id, username, created_at, message_count, inbound_count, thread_count, unread_count,
-          last_message_at, last_message_id)
+          storage_bytes, last_message_at, last_message_id)
         select ${idOf("inb", "0")}, '${accountId}', 'seed${number}', '2025-01-01', ${messages},
           (select count(*) from seed where direction = 'inbound'), t.threads, t.unread,
-          (select max(at) from seed), ${idOf("msg", String(messages))}
+          ${500 * messages}, (select max(at) from seed), ${idOf("msg", String(messages))}
         from (select count(*) as threads, count(*) filter (where not is_read) as unread from threads where inbox_id = ${idOf("inb", "0")}) t;
       insert into addresses (username, inbox_id) values ('seed${number}', ${idOf("inb", "0")});
       drop table seed`);

@@ -13,6 +13,8 @@ export interface InboxState {
   inboundCount: number;
   threadCount: number;
   unreadCount: number;
+  /** The sum of the sizes of the messages. */
+  storageBytes: number;
   lastMessageAt: Date | null;
   lastMessageId: string | null;
 }
@@ -53,6 +55,7 @@ export interface MessageFacts {
   id: string;
   direction: "inbound" | "outbound";
   at: Date;
+  sizeBytes: number;
   subject: string;
   preview: string;
   hasAttachments: boolean;
@@ -115,6 +118,7 @@ export function recordMessage<Inbox extends InboxState>(
       inboundCount,
       threadCount: inbox.threadCount + (thread === undefined ? 1 : 0),
       unreadCount: inbox.unreadCount + (isRead ? 0 : 1) - (thread !== undefined && !thread.isRead ? 1 : 0),
+      storageBytes: inbox.storageBytes + message.sizeBytes,
       lastMessageAt: createdAt,
       lastMessageId: message.id,
     },

@@ -282,7 +282,7 @@ export const inboxes = pgTable(
     domainId: id(),
     /** The days after which mail is removed; null for those of the account. */
     retentionDays: integer(),
-    /** The bytes that the mail of the inbox takes. */
+    /** The sum of `size_bytes` of the messages. */
     storageBytes: bigint({ mode: "number" }).notNull().default(0),
     /** Counts the writes of this row: every statement that updates it raises the revision. */
     revision: bigint({ mode: "number" }).notNull().default(0),
@@ -358,8 +358,8 @@ export const messages = pgTable(
     attachmentCount: integer().notNull(),
     /** The stored bytes of the raw source and the attachments. The messages of one mail in several inboxes share them. */
     sourceId: id(),
-    /** The size of the raw source. */
-    sizeBytes: integer(),
+    /** The bytes that the message counts for usage and quotas: inbound the raw source, outbound the bodies and the attachments. */
+    sizeBytes: integer().notNull(),
     /** The Message-ID of the message that this one answers. Outbound: the mail's In-Reply-To. Inbound: the parent that the mail names. */
     inReplyTo: text(),
     /** Outbound: the mail's References. Inbound: the Message-IDs that the first mail of a thread names. */

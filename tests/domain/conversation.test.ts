@@ -19,6 +19,7 @@ const empty: InboxState = {
   inboundCount: 0,
   threadCount: 0,
   unreadCount: 0,
+  storageBytes: 0,
   lastMessageAt: null,
   lastMessageId: null,
 };
@@ -28,6 +29,7 @@ function message(id: string, facts: Partial<MessageFacts> = {}): MessageFacts {
     id,
     direction: "inbound",
     at: at("10:05:00.000"),
+    sizeBytes: 100,
     subject: `Subject of ${id}`,
     preview: `Preview of ${id}`,
     hasAttachments: false,
@@ -80,6 +82,7 @@ describe("a mail that starts a thread", () => {
       inboundCount: 1,
       threadCount: 1,
       unreadCount: 1,
+      storageBytes: 100,
       lastMessageAt: at("10:05:00.000"),
       lastMessageId: "m1",
     });

@@ -133,11 +133,12 @@ function rowsOf(filed: ReadonlyMap<ArrivedMail, FiledMail>, { inboxes }: FilingS
   };
 }
 
-function factsOfCopy({ mail, receivedAt }: ArrivedMail, copy: ArrivedCopy): MessageFacts {
+function factsOfCopy({ mail, receivedAt, sizeBytes }: ArrivedMail, copy: ArrivedCopy): MessageFacts {
   return {
     id: copy.messageId,
     direction: "inbound",
     at: receivedAt,
+    sizeBytes,
     subject: mail.subject,
     preview: previewOf(mail.bodyText),
     hasAttachments: mail.attachments.length > 0,

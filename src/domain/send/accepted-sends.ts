@@ -35,6 +35,8 @@ export interface OutboundMessage {
   bodyText: string;
   bodyHtml: string | undefined;
   attachmentCount: number;
+  /** The bytes of the bodies and the attachments. */
+  sizeBytes: number;
   inReplyTo: string | undefined;
   referenceIds: readonly string[];
   autoSubmitted: AutoSubmitted | undefined;
@@ -97,6 +99,7 @@ export interface Decided {
   /** The recipients who have not answered the inbox yet, if cold recipients are limited. */
   cold: readonly { address: string; sentToday: number }[];
   content: Content;
+  sizeBytes: number;
   recorded: Recorded<Sender>;
   /** The usage of the inbox, with this send. */
   usage: SendUsage;
@@ -153,7 +156,13 @@ export function acceptedSend(decided: Decided, ways: WaysOut): AcceptedSend {
   };
 }
 
-function outboundMessage({ send, from, recipients, content, recorded }: Decided): OutboundMessage {
+/** The bytes of the bodies and the attachments of a mail. */
+export function sizeOfSend({ request }: Send, { bodyText, bodyHtml = "" }: Content): number {
+  const files = request.files?.attachments.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) ?? 0;
+  return Buffer.byteLength(bodyText) + Buffer.byteLength(bodyHtml) + files;
+}
+
+function outboundMessage({ send, from, recipients, content, sizeBytes, recorded }: Decided): OutboundMessage {
   const { request } = send;
   const addressesOf = (type: Recipient["type"]) =>
     recipients.flatMap((each) => (each.type === type ? [each.address] : []));
@@ -177,6 +186,7 @@ function outboundMessage({ send, from, recipients, content, recorded }: Decided)
     bodyText: content.bodyText,
     bodyHtml: content.bodyHtml,
     attachmentCount: request.files?.attachments.length ?? 0,
+    sizeBytes,
     inReplyTo: content.inReplyTo,
     referenceIds: content.references,
     autoSubmitted: request.autoSubmitted,

@@ -4,7 +4,7 @@ import { notFound, Refusal } from "../errors.ts";
 import { type KeyUse, reusedIdempotencyKey } from "../idempotency.ts";
 import { type PlanLimits, refuseOverLimit, type SendUsage } from "../limits.ts";
 import { previewOf } from "../preview.ts";
-import { type AcceptedSend, type AcceptedSends, acceptedSend, joinedRows } from "./accepted-sends.ts";
+import { type AcceptedSend, type AcceptedSends, acceptedSend, joinedRows, sizeOfSend } from "./accepted-sends.ts";
 import { refuseLost } from "./attachments.ts";
 import { type HtmlBodies, mailContent } from "./forward-content.ts";
 import { refuseLoop } from "./loop.ts";
@@ -124,10 +124,12 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
     for (const { address } of reached) refuseLoop({ to: address, recent, ownAddresses }, limits.loopEchoes, at);
   }
 
+  const sizeBytes = sizeOfSend(send, content);
   const recorded = recordMessage(standing.sender, thread, send.newThreadId, {
     id: send.messageId,
     direction: "outbound",
     at,
+    sizeBytes,
     subject: content.subject,
     preview: previewOf(send.text),
     hasAttachments: request.files !== undefined,
@@ -135,7 +137,10 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
     leavesUnread: newerInbound,
   });
   const usage = usageAfter(standing.usage, reached.length, recorded.createdAt);
-  const accepted = acceptedSend({ send, from, recipients, suppressed, cold, content, recorded, usage, at }, judging);
+  const accepted = acceptedSend(
+    { send, from, recipients, suppressed, cold, content, sizeBytes, recorded, usage, at },
+    judging,
+  );
   noteAccepted(state, send, accepted);
   const message = sentMessage(accepted);
   const destinations = accepted.outboxItems.length;

@@ -74,7 +74,7 @@ async function wholeMail(
   const written =
     row.sourceId === null
       ? await writtenRaw(deps, accountId, row.id, check)
-      : await readRaw(deps, { sourceId: row.sourceId, sizeBytes: row.sizeBytes ?? 0 }, check);
+      : await readRaw(deps, { sourceId: row.sourceId, sizeBytes: row.sizeBytes }, check);
   const { release, ...file } = written;
   const attachment: SentAttachment = {
     filename,

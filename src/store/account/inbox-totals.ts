@@ -7,6 +7,7 @@ export const mailTotals = [
   "inboundCount",
   "threadCount",
   "unreadCount",
+  "storageBytes",
   "lastMessageAt",
   "lastMessageId",
 ] as const;
@@ -16,6 +17,7 @@ export const sendTotals = [
   "messageCount",
   "threadCount",
   "unreadCount",
+  "storageBytes",
   "lastMessageAt",
   "lastMessageId",
   "sentOn",

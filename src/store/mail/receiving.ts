@@ -102,12 +102,14 @@ const inboxColumns = sql`${selected(inboxes, "i", [
   "inboundCount",
   "threadCount",
   "unreadCount",
+  "storageBytes",
   "sentOn",
   "sentCount",
 ])}, i.message_count as "inboxMessageCount", i.last_message_at as "inboxLastMessageAt", i.last_message_id as "inboxLastMessageId"`;
 
 function inboxOf(row: Known): ReadInbox {
-  const { revision, accountId, username, inboundCount, threadCount, unreadCount, sentOn, sentCount } = row;
+  const { revision, accountId, username, inboundCount, threadCount, unreadCount, storageBytes, sentOn, sentCount } =
+    row;
   return {
     id: row.inboxId,
     revision,
@@ -116,6 +118,7 @@ function inboxOf(row: Known): ReadInbox {
     inboundCount,
     threadCount,
     unreadCount,
+    storageBytes,
     sentOn,
     sentCount,
     messageCount: row.inboxMessageCount,

@@ -68,6 +68,7 @@ const messageFields = [
   "subject",
   "bodyText",
   "bodyHtml",
+  "sizeBytes",
   "inReplyTo",
   "referenceIds",
   "autoSubmitted",

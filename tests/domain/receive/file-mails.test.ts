@@ -71,6 +71,7 @@ function inbox(id: string, facts: Partial<ReadInbox> = {}): ReadInbox {
     inboundCount: 0,
     threadCount: 0,
     unreadCount: 0,
+    storageBytes: 0,
     lastMessageAt: null,
     lastMessageId: null,
     ...facts,

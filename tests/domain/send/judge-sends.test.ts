@@ -70,6 +70,7 @@ const inbox: Sender = {
   inboundCount: 4,
   threadCount: 1,
   unreadCount: 1,
+  storageBytes: 0,
   lastMessageAt: hoursAgo(1),
   lastMessageId: "a0",
   inWindow: 0,
@@ -494,6 +495,24 @@ describe("a reply if unanswered", () => {
   });
 });
 
+test("a mail counts the octets of its bodies and attachments", () => {
+  const attachment = { filename: "a.txt", contentType: "text/plain", inline: false, contentId: undefined, sha256: "" };
+  const files = {
+    attachments: [1000, 24].map((sizeBytes) => ({
+      ...attachment,
+      sizeBytes,
+      from: undefined,
+      sourceId: "src",
+      part: 1,
+    })),
+    source: undefined,
+  };
+  const asked = { ...send("a", { body: "Grüße", files }), html: "<p>Grüße</p>", attachmentIds: ["att_1", "att_2"] };
+  const { messages, senders } = judged([asked], { sender: { storageBytes: 5 } });
+  expect(messages[0]?.sizeBytes).toBe(7 + 14 + 1000 + 24);
+  expect(senders[0]?.storageBytes).toBe(5 + 1045);
+});
+
 test("a first mail starts a thread, and is promised to the relay under its recipient's domain", () => {
   const asked = send("a", { subject: "Hello", replyTo: "ada@mail.test" });
   const owners = [{ username: "ada", accountId: "account" }];
@@ -517,6 +536,7 @@ test("a first mail starts a thread, and is promised to the relay under its recip
       subject: "Hello",
       bodyText: "Text of a",
       bodyHtml: undefined,
+      sizeBytes: 9,
       attachmentCount: 0,
       inReplyTo: undefined,
       referenceIds: [],

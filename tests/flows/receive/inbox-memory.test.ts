@@ -60,6 +60,7 @@ function inbox(id: string, revision = 1): ReadInbox {
     inboundCount: 0,
     threadCount: 0,
     unreadCount: 0,
+    storageBytes: 0,
     lastMessageAt: null,
     lastMessageId: null,
     sentOn: null,

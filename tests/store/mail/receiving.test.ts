@@ -84,7 +84,7 @@ for (const engine of enginesHere()) {
 
     async function file(inbox: ReadInbox): Promise<ReadInbox[] | undefined> {
       const seq = inbox.messageCount + 1;
-      const inboxes = [{ ...inbox, messageCount: seq }];
+      const inboxes = [{ ...inbox, messageCount: seq, storageBytes: inbox.storageBytes + message.sizeBytes }];
       const none = { attachments: [], sources: [], correspondents: [], awaitedParents: [] };
       const rows = {
         threads: [thread],
@@ -98,7 +98,7 @@ for (const engine of enginesHere()) {
       const read = await readInbox();
       const [left] = (await file(read)) ?? [];
       expect(left).toEqual(await readInbox());
-      expect(left).toMatchObject({ messageCount: 1, revision: read.revision + 1 });
+      expect(left).toMatchObject({ messageCount: 1, storageBytes: message.sizeBytes, revision: read.revision + 1 });
       expect(await file(read)).toBeUndefined();
     });
 

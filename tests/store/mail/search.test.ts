@@ -186,6 +186,7 @@ function rowOf(searchable: Searchable) {
     createdAt: new Date(msOf(seq)),
     rfcMessageId: `${seq}@example.com`,
     messageIdHash: "00000000-0000-0000-0000-000000000000",
+    sizeBytes: 100,
   };
 }
 

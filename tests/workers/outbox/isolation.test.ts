@@ -102,9 +102,9 @@ async function putInLine(db: Db, { id, accountId }: Inbox, count: number): Promi
   await query(
     db,
     sql`insert into messages (id, inbox_id, thread_id, seq, direction, direction_seq, status, created_at, rfc_message_id,
-          message_id_hash, from_addr, to_addr, to_addrs, cc, subject, body_text, attachment_count)
+          message_id_hash, from_addr, to_addr, to_addrs, cc, subject, body_text, size_bytes, attachment_count)
         select 'msg_' || id, ${id}, 'thr_' || id, n, 'inbound', n, 'received', at, id || '@mail.example',
-          gen_random_uuid(), 'jane@mail.example', 'bot@inbox.localhost', '{bot@inbox.localhost}', '{}', 'Old', 'Hello', 0 from (${numbered}) numbered`,
+          gen_random_uuid(), 'jane@mail.example', 'bot@inbox.localhost', '{bot@inbox.localhost}', '{}', 'Old', 'Hello', 5, 0 from (${numbered}) numbered`,
   );
   await query(
     db,

@@ -245,7 +245,7 @@ async function rawAnswer(deps: MessagesDeps, message: StoredMessage, isHead: boo
     ...untrustedHeaders,
   };
   const { sourceId, sizeBytes } = message;
-  if (sourceId === null || sizeBytes === null) return composedAnswer(deps, message, isHead, headers);
+  if (sourceId === null || message.direction === "outbound") return composedAnswer(deps, message, isHead, headers);
   if (isHead) return new Response(lengthAlone(sizeBytes), { headers });
   const whole = { first: 0, last: sizeBytes - 1 };
   return new Response(await storedBytes(deps, deps.db.api, { sourceId, part: 0, sizeBytes }, whole), { headers });

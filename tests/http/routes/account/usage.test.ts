@@ -85,11 +85,11 @@ test("each message of an uneven history is counted on its day", async () => {
     await query(
       db.api,
       sql`insert into messages (id, inbox_id, thread_id, seq, direction, direction_seq, status, created_at, rfc_message_id,
-            message_id_hash, from_addr, to_addr, subject, body_text, attachment_count, cc, to_addrs)
+            message_id_hash, from_addr, to_addr, subject, body_text, size_bytes, attachment_count, cc, to_addrs)
           select 'msg_' || ${inboxId} || (${count} + number), ${inboxId}, 'thr_' || ${inboxId}, ${count} + number, 'inbound', ${count} + number,
             'received', ${day}::timestamp at time zone 'UTC'
               + case number when ${messages} then interval '86399999 ms' else interval '0' end,
-            '', gen_random_uuid(), '', '', '', '', 0, '{}', '{}' from generate_series(1, ${messages}::int) number`,
+            '', gen_random_uuid(), '', '', '', '', 0, 0, '{}', '{}' from generate_series(1, ${messages}::int) number`,
     );
     count += messages;
   }
