@@ -1,7 +1,7 @@
 import type { Fetch } from "../../sdk/typescript/src/options.ts";
 import type { AccessTokens } from "../flows/account/access-tokens.ts";
 import type { Authenticator } from "../flows/account/authenticate.ts";
-import { refuseBeyondToken } from "../flows/account/token-reach.ts";
+import { refuseBeyondReach } from "../flows/account/token-reach.ts";
 import type { StreamingDeps } from "../flows/events/event-stream.ts";
 import type { OpenStreams } from "../flows/events/open-streams.ts";
 import type { Listeners } from "../flows/listeners.ts";
@@ -173,7 +173,7 @@ async function appOf(
     {
       ...door,
       authenticateSession: session?.authenticateSession,
-      refuseBeyondToken: (account, asked) => refuseBeyondToken(deps, account, asked),
+      refuseBeyondReach: ({ reach }, path) => refuseBeyondReach(deps, reach, path),
       health: async () => (doors.areOpen ? await isReady() : { ready: false, reason: "the listeners are not up yet" }),
       serviceId,
       version,

@@ -1,5 +1,6 @@
 import type { Fetch } from "../../sdk/typescript/src/options.ts";
-import type { Authenticator, KeyHolder } from "../flows/account/authenticate.ts";
+import { type Caller, wholeAccount } from "../domain/access/access.ts";
+import type { Authenticator } from "../flows/account/authenticate.ts";
 import type { Deps } from "../flows/deps.ts";
 import { sha256Hex } from "../standards/digest.ts";
 import { findFirstAccount } from "../store/account/accounts.ts";
@@ -16,7 +17,7 @@ export interface OwnKey {
  * only hashes of keys.
  */
 export function withOwnKey(deps: Deps, keys: Authenticator): OwnKey {
-  const drawn = new Map<string, KeyHolder>();
+  const drawn = new Map<string, Caller>();
   return {
     keys: {
       ...keys,
@@ -27,7 +28,7 @@ export function withOwnKey(deps: Deps, keys: Authenticator): OwnKey {
       const account = await findFirstAccount(deps.db.api);
       if (account === undefined) throw new Error("Cannot ask the API: there is no account");
       const key = deps.randomBytes(32).toHex();
-      drawn.set(sha256Hex(key), { id: account.id, plan: account.plan, keyId: deps.newId("key", deps.now()) });
+      drawn.set(sha256Hex(key), wholeAccount(account, deps.newId("key", deps.now())));
       return (path, init) => {
         const headers = new Headers(init.headers);
         headers.set("authorization", `Bearer ${key}`);

@@ -1,4 +1,5 @@
 import type { Database } from "../../src/database/db.ts";
+import { wholeAccount } from "../../src/domain/access/access.ts";
 import { events } from "../../src/http/routes/events/events.ts";
 import { webhook } from "../../src/http/routes/events/webhook.ts";
 import { webhooks } from "../../src/http/routes/events/webhooks.ts";
@@ -19,7 +20,8 @@ export async function eventsDoor(db: Database, options: EventsDoorOptions = {}) 
   const deps = { ...world.deps, allowPrivateWebhooks, webhooksPerAccount };
   const app = httpApp(
     {
-      authenticate: (key) => (key.startsWith("acc_") ? { id: key, plan: "developer", keyId: "key_1" } : undefined),
+      authenticate: (key) =>
+        key.startsWith("acc_") ? wholeAccount({ id: key, plan: "developer" }, "key_1") : undefined,
       health: async () => ({ ready: true }),
       serviceId: "service-of-tests",
       isDraining: () => false,

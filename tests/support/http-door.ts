@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import pino from "pino";
 import { DatabaseUnavailable } from "../../src/database/db.ts";
+import { wholeAccount } from "../../src/domain/access/access.ts";
 import { notFound, Refusal } from "../../src/domain/errors.ts";
 import { alsoNamed } from "../../src/http/judging/known-fields.ts";
 import { api, type HttpDeps, httpApp } from "../../src/http/shell/app.ts";
@@ -23,7 +24,7 @@ export function openDoor(own: Partial<HttpDeps> = {}, address: HttpAddress = { h
   const deps: HttpDeps = {
     authenticate: async (key) => {
       keysAsked.push(key);
-      return key === goodKey ? { id: "acc_1", plan: "free", keyId: "key_1" } : undefined;
+      return key === goodKey ? wholeAccount({ id: "acc_1", plan: "free" }, "key_1") : undefined;
     },
     health: async () => ({ ready: true }),
     serviceId: "service-of-tests",
@@ -94,6 +95,7 @@ function boxes(slow: { arrived: () => void; mayEnd: Promise<void> }) {
       },
       operation({
         summary: "Create box",
+        access: "full",
         description: "Makes a box",
         body: NewBox,
         answers: { 201: Box },
@@ -105,6 +107,7 @@ function boxes(slow: { arrived: () => void; mayEnd: Promise<void> }) {
       ({ body }) => ({ id: JSON.stringify(body), size: 1 }),
       operation({
         summary: "Create empty box",
+        access: "full",
         ...shown,
         body: Type.Object({ name: Type.Optional(text()) }),
         bodyMayBeEmpty: true,
@@ -113,13 +116,14 @@ function boxes(slow: { arrived: () => void; mayEnd: Promise<void> }) {
     .post(
       "/anything",
       () => ({ id: "any", size: 1 }),
-      operation({ summary: "Take anything", ...shown, body: Type.Unknown({ examples: [null] }) }),
+      operation({ summary: "Take anything", access: "full", ...shown, body: Type.Unknown({ examples: [null] }) }),
     )
     .get(
       "",
       ({ query }) => ({ id: JSON.stringify(query), size: 1 }),
       operation({
         summary: "List boxes",
+        access: "read",
         ...shown,
         query: Type.Object({
           ...pageQuery(),
@@ -132,18 +136,31 @@ function boxes(slow: { arrived: () => void; mayEnd: Promise<void> }) {
       if (params.id !== "1") throw notFound("inbox");
       return { box: { id: account.id, size: 1 } };
     })
-    .get("/:id", ({ box }) => box, operation({ summary: "Get box", ...shown, path: boxPath }))
+    .get("/:id", ({ box }) => box, operation({ summary: "Get box", access: "read", ...shown, path: boxPath }))
     .delete(
       "/:id",
       ({ set }) => {
         set.status = 204;
       },
-      operation({ summary: "Delete box", description: "Ends it", path: boxPath, answers: { 204: nothing("Gone") } }),
+      operation({
+        summary: "Delete box",
+        access: "full",
+        description: "Ends it",
+        path: boxPath,
+        answers: { 204: nothing("Gone") },
+      }),
     )
     .post(
       "/:id/send",
       ({ box }) => box,
-      operation({ summary: "Send box", ...shown, path: boxPath, body: NewBox, idempotencyKey: "required" }),
+      operation({
+        summary: "Send box",
+        access: "send",
+        ...shown,
+        path: boxPath,
+        body: NewBox,
+        idempotencyKey: "required",
+      }),
     )
     .get(
       "/:id/slow",
@@ -152,12 +169,12 @@ function boxes(slow: { arrived: () => void; mayEnd: Promise<void> }) {
         await slow.mayEnd;
         return box;
       },
-      operation({ summary: "Wait for box", ...shown, path: boxPath }),
+      operation({ summary: "Wait for box", access: "read", ...shown, path: boxPath }),
     )
     .get(
       "/:id/:trouble",
       ({ params }) => fail(params.trouble),
-      operation({ summary: "Fail", ...shown, path: { ...boxPath, trouble } }),
+      operation({ summary: "Fail", access: "any", ...shown, path: { ...boxPath, trouble } }),
     );
 }
 

@@ -1,3 +1,4 @@
+import { wholeAccount } from "../../src/domain/access/access.ts";
 import { createKey } from "../../src/flows/account/manage-accounts.ts";
 import { eventFeeds } from "../../src/flows/events/event-feeds.ts";
 import { largeEvents } from "../../src/flows/events/large-events.ts";
@@ -48,7 +49,7 @@ export async function hurriedListeners({ service: { deps } }: World, secondMs: n
   });
   let server: HttpServer | undefined;
   const ways = {
-    authenticate: () => ({ id: account.id, plan: account.plan, keyId: key.id }),
+    authenticate: () => wholeAccount(account, key.id),
     isDraining: () => false,
     newRequestId: () => "request",
     log: deps.log,

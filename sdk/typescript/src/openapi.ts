@@ -1458,10 +1458,11 @@ export interface components {
              */
             name: string | null;
             /**
-             * @description What the caller may do. `full`: everything; `read`: only read, as with a token
+             * @description What the caller may do within its reach. `full`: everything; `agent`: read, send, mark, wait and stream; `send`: send, without reading mail; `read`: only read; `ingest`: only hand in received mail
+             * @example full
              * @enum {string}
              */
-            access: "full" | "read";
+            access: "full" | "agent" | "send" | "read" | "ingest";
             /**
              * @description The only inbox that the caller reaches; null: all inboxes
              * @example null
@@ -3675,6 +3676,8 @@ export interface components {
             request_id: string;
             /** @description With `not_found`: the missing resource */
             resource?: string;
+            /** @description With `forbidden`: the least access that suffices */
+            required_access?: string;
             /** @description With `feature_requires_paid_plan`: the missing feature */
             feature?: string;
             /** @description With a reached limit: the limit */
@@ -5042,6 +5045,18 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `payload_too_large`: the body is too large */
             413: {
                 headers: {
@@ -5170,7 +5185,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5348,6 +5363,18 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
@@ -5462,7 +5489,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5609,7 +5636,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5779,7 +5806,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events; `feature_requires_paid_plan`: the account's plan does not include it */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `feature_requires_paid_plan`: the account's plan does not include it */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5959,7 +5986,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6147,7 +6174,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6394,6 +6421,18 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
@@ -6597,6 +6636,18 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -6819,6 +6870,18 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
@@ -7007,6 +7070,18 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
@@ -7129,6 +7204,18 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
@@ -7243,6 +7330,18 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7389,6 +7488,18 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
@@ -7516,6 +7627,18 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7675,6 +7798,18 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
@@ -7826,7 +7961,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8041,6 +8176,18 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
@@ -8209,7 +8356,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `invalid_signature`: the signature of the URL is wrong; `link_expired`: the URL has expired */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `invalid_signature`: the signature of the URL is wrong; `link_expired`: the URL has expired */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8351,7 +8498,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8492,7 +8639,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8618,7 +8765,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8754,7 +8901,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8883,7 +9030,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9003,7 +9150,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9127,7 +9274,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9245,7 +9392,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9405,7 +9552,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9580,7 +9727,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9780,7 +9927,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9906,7 +10053,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10094,7 +10241,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10261,7 +10408,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10405,7 +10552,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10561,7 +10708,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10697,7 +10844,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10918,6 +11065,18 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
@@ -11049,6 +11208,18 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -11249,6 +11420,18 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
@@ -11386,7 +11569,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11529,7 +11712,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11698,7 +11881,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11824,7 +12007,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11983,7 +12166,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12147,7 +12330,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12316,7 +12499,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12468,7 +12651,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12594,7 +12777,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12875,7 +13058,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -13010,6 +13193,18 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `not_found`: the account has no such resource */
             404: {
                 headers: {
@@ -13136,7 +13331,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */

@@ -6,27 +6,14 @@ export interface NamedThing {
   id: string;
 }
 
-/**
- * Decides by method and path what a token may read. Returns the resource in the path: the caller checks that the token
- * is valid for its inbox. Returns `all` for a list, which is limited to the inboxes of the token. Returns `forbidden` for
- * unknown paths, and for the deliveries of an event, which show the answers of all webhook receivers of the account.
- */
-export function readByToken(method: string, path: string): NamedThing | "all" | "forbidden" {
-  if (!readingMethods.has(method)) return "forbidden";
-  const [, version, collection = "", id, part] = path.split("/");
-  if (version !== "v1" || (collection === "events" && part !== undefined)) return "forbidden";
-  if (id === undefined || alwaysNarrowed.has(path)) return shownInPart.has(collection) ? "all" : "forbidden";
-  const resource = namedIn.get(collection);
-  return resource === undefined ? "forbidden" : { resource, id };
+/** The resource in a path, if it belongs to one inbox: the caller must reach that inbox. */
+export function namedIn(path: string): NamedThing | undefined {
+  const [, , collection = "", id] = path.split("/");
+  const resource = resources.get(collection);
+  return resource === undefined || id === undefined || path === "/v1/events/stream" ? undefined : { resource, id };
 }
 
-const readingMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
-
-const shownInPart: ReadonlySet<string> = new Set(["account", "usage", "inboxes", "messages", "events", "ws"]);
-
-const alwaysNarrowed: ReadonlySet<string> = new Set(["/v1/events/stream"]);
-
-const namedIn: ReadonlyMap<string, NamedThing["resource"]> = new Map([
+const resources: ReadonlyMap<string, NamedThing["resource"]> = new Map([
   ["inboxes", "inbox"],
   ["threads", "thread"],
   ["messages", "message"],

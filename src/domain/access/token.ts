@@ -1,4 +1,5 @@
 import { isId } from "../ids.ts";
+import type { Caller } from "./access.ts";
 
 /**
  * The rights of a token. They are at most those of the key that made the token, and end when that key is no longer
@@ -19,6 +20,11 @@ export const tokenSeconds = { least: 60, usual: 900, most: 86_400 };
 
 /** The most time until a token in a URL expires. It is short because URLs are stored and shown in more places than headers. */
 export const longestInAddressMs = 3_600_000;
+
+/** The caller that has a token, from the holder of the key that made it. */
+export function withToken(holder: Caller, { access, inboxId, expiresAt }: TokenClaims): Caller {
+  return { ...holder, kind: "token", access, reach: { ...holder.reach, inboxId }, expiresAt };
+}
 
 /** The claims of a token as text, to be signed. */
 export function claimsText({ keyId, access, inboxId, expiresAt }: TokenClaims): string {

@@ -1,11 +1,11 @@
+import { type Caller, wholeAccount } from "../../domain/access/access.ts";
 import {
   type ConsoleClaims,
   type ConsolePurpose,
   longestInAddressMs,
   partsOfToken,
-  type TokenClaims,
+  withToken,
 } from "../../domain/access/token.ts";
-import type { Plan } from "../../domain/limits.ts";
 import { boundedMemory, passingMemory } from "../../primitives/memory.ts";
 import { paced } from "../../primitives/paced.ts";
 import { sha256Hex } from "../../standards/digest.ts";
@@ -13,30 +13,20 @@ import { findAccountOfKey, findKeyHash, markKeysUsed } from "../../store/account
 import type { Deps } from "../deps.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 
-export interface KeyHolder {
-  id: string;
-  plan: Plan;
-  keyId: string;
-  /** The claims of the token, if the request has one instead of a key. */
-  token?: TokenClaims;
-  /** The end of the browser session, if the request comes from one. A session may do what the key may do that made it. */
-  session?: { expiresAt: Date };
-}
-
 /** The id of a sign-in link, and its expiry. */
 export type SignInToken = Pick<ConsoleClaims, "id" | "expiresAt">;
 
 export interface Authenticator {
   /** Accepts an API key, or a token that was made with one. */
-  authenticate: (credential: string) => Promise<KeyHolder | undefined>;
+  authenticate: (credential: string) => Promise<Caller | undefined>;
   /** Accepts only credentials that may appear in a URL: tokens that expire within an hour, never keys. */
-  authenticateAddress: (token: string) => Promise<KeyHolder | undefined>;
+  authenticateAddress: (token: string) => Promise<Caller | undefined>;
   /** Accepts only an API key. */
-  authenticateKey: (key: string) => Promise<KeyHolder | undefined>;
+  authenticateKey: (key: string) => Promise<Caller | undefined>;
   /** Accepts only the token of a sign-in link. `link` has the id and the expiry of that link. */
-  authenticateLink: (token: string) => Promise<(KeyHolder & { link: SignInToken }) | undefined>;
+  authenticateLink: (token: string) => Promise<(Caller & { link: SignInToken }) | undefined>;
   /** Accepts only the token of a browser session. */
-  authenticateSession: (token: string) => Promise<KeyHolder | undefined>;
+  authenticateSession: (token: string) => Promise<Caller | undefined>;
   /** Drops a key from memory after it was created or revoked, in this process or (by a notification) in another one. */
   forget: (hash: string) => void;
   /** Turns the memory of keys on or off. It must be off while notifications of other processes may be lost. */
@@ -59,7 +49,7 @@ export function authenticator(
   tokens?: Pick<AccessTokens, "read" | "readForConsole">,
   usesWrittenEveryMs = 60_000,
 ): Authenticator {
-  const remembered = passingMemory<string, KeyHolder>(mostRemembered);
+  const remembered = passingMemory<string, Caller>(mostRemembered);
   /** The hashes of unknown keys. They have a separate memory, so that strangers who fill it do not push known keys out. */
   const unknown = passingMemory<string, true>(mostRemembered);
   const lastUsed = new Map<string, Date>();
@@ -70,7 +60,7 @@ export function authenticator(
   let hears = false;
   let forgotten = 0;
 
-  async function holderOf(hash: string): Promise<KeyHolder | undefined> {
+  async function holderOf(hash: string): Promise<Caller | undefined> {
     const now = deps.now();
     const nowMs = now.getTime();
     if (unknown.get(hash, nowMs)) return undefined;
@@ -102,7 +92,7 @@ export function authenticator(
       if (remembers) unknown.set(hash, true, nowMs + unknownMs);
       return undefined;
     }
-    const holder = { id: account.id, plan: account.plan, keyId: account.keyId };
+    const holder = wholeAccount(account, account.keyId);
     if (remembers) remembered.set(hash, holder, nowMs + rememberedMs);
     return holder;
   }
@@ -133,18 +123,18 @@ export function authenticator(
 function byTokens(
   deps: Deps,
   tokens: Pick<AccessTokens, "read" | "readForConsole"> | undefined,
-  holderOf: (hash: string) => Promise<KeyHolder | undefined>,
+  holderOf: (hash: string) => Promise<Caller | undefined>,
 ): Pick<Authenticator, "authenticate" | "authenticateAddress" | "authenticateLink" | "authenticateSession"> {
   /** The hash of each key, by the key's id. It may be remembered for ever, because it never changes. */
   const hashes = boundedMemory<string, string>(mostRemembered);
 
-  async function authenticate(credential: string): Promise<KeyHolder | undefined> {
+  async function authenticate(credential: string): Promise<Caller | undefined> {
     const parts = tokens === undefined ? undefined : partsOfToken(credential);
     const token = parts && (await tokens?.read(parts, deps.now()));
     // A text that is not one of our tokens may still be a key: operators choose API_KEY themselves.
     if (token === undefined) return holderOf(sha256Hex(credential));
     const holder = await holderOfId(token.keyId);
-    return holder && { ...holder, token };
+    return holder && withToken(holder, token);
   }
 
   /** Reads a token of the console. Returns its claims, and the holder of the key that made it. */
@@ -160,19 +150,19 @@ function byTokens(
     return found && { ...found.holder, link: found.claims };
   }
 
-  async function authenticateSession(token: string): Promise<KeyHolder | undefined> {
+  async function authenticateSession(token: string): Promise<Caller | undefined> {
     const found = await consoleToken("console", token);
-    return found && { ...found.holder, session: found.claims };
+    return found && { ...found.holder, kind: "session", expiresAt: found.claims.expiresAt };
   }
 
-  async function holderOfId(keyId: string): Promise<KeyHolder | undefined> {
+  async function holderOfId(keyId: string): Promise<Caller | undefined> {
     const hash = await hashOf(keyId);
     return hash === undefined ? undefined : holderOf(hash);
   }
 
-  async function authenticateAddress(credential: string): Promise<KeyHolder | undefined> {
+  async function authenticateAddress(credential: string): Promise<Caller | undefined> {
     const holder = await authenticate(credential);
-    const endsAt = holder?.token?.expiresAt.getTime();
+    const endsAt = holder?.kind === "token" ? holder.expiresAt?.getTime() : undefined;
     return endsAt !== undefined && endsAt - deps.now().getTime() <= longestInAddressMs ? holder : undefined;
   }
 

@@ -1,10 +1,11 @@
+import type { Caller } from "../../domain/access/access.ts";
 import { consoleSeconds, tokenEnd } from "../../domain/access/token.ts";
 import { Refusal } from "../../domain/errors.ts";
 import { findAccountById, findNewestLivingKey } from "../../store/account/accounts.ts";
 import { insertUsedToken } from "../../store/account/used-tokens.ts";
 import type { Deps } from "../deps.ts";
 import type { AccessTokens } from "./access-tokens.ts";
-import type { KeyHolder, SignInToken } from "./authenticate.ts";
+import type { SignInToken } from "./authenticate.ts";
 
 export interface SessionDeps extends Pick<Deps, "db" | "now" | "randomBytes"> {
   tokens: Pick<AccessTokens, "writeForConsole">;
@@ -44,9 +45,9 @@ export async function newSession(deps: SessionDeps, keyId: string): Promise<stri
 
 export interface LinkUse {
   /** The holder of the key that made the link. */
-  holder: KeyHolder & { link: SignInToken };
+  holder: Caller & { link: SignInToken };
   /** The holder of the browser's current session, if it has one. */
-  current: KeyHolder | undefined;
+  current: Caller | undefined;
   /** Whether the user has agreed to leave that session. */
   isConfirmed: boolean;
 }

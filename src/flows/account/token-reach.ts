@@ -1,31 +1,18 @@
-import type { TokenClaims } from "../../domain/access/token.ts";
-import { readByToken } from "../../domain/access/token-reach.ts";
-import { notFound, Refusal } from "../../domain/errors.ts";
+import type { Caller, Reach } from "../../domain/access/access.ts";
+import { namedIn } from "../../domain/access/token-reach.ts";
+import { notFound } from "../../domain/errors.ts";
 import { isOfInbox } from "../../store/account/inboxes.ts";
 import type { Deps } from "../deps.ts";
 
-/** A caller with a key, or with a token. */
-export interface Caller {
-  token?: Pick<TokenClaims, "inboxId">;
-}
-
-/**
- * Refuses a request that its token may not make: a token may only read, and a token for one inbox finds only that inbox and what is in it.
- * Keys may do everything.
- */
-export async function refuseBeyondToken(
+/** Throws `not_found` if the caller reaches one inbox, and the resource in the path belongs to another one. */
+export async function refuseBeyondReach(
   { db }: Pick<Deps, "db">,
-  { token }: Caller,
-  { method, path }: { method: string; path: string },
+  { inboxId }: Pick<Reach, "inboxId">,
+  path: string,
 ): Promise<void> {
-  if (token === undefined) return;
-  const asked = readByToken(method, path);
-  if (asked === "forbidden") {
-    throw new Refusal("forbidden", "Cannot do this: a token may only read inboxes, mail and events");
-  }
-  const { inboxId } = token;
-  if (asked === "all" || inboxId === undefined) return;
-  const { resource, id } = asked;
+  const named = inboxId === undefined ? undefined : namedIn(path);
+  if (inboxId === undefined || named === undefined) return;
+  const { resource, id } = named;
   const table = resource === "attachment" ? "message" : resource;
   const isWithin = table === "inbox" ? id === inboxId : await isOfInbox(db.api, table, id, inboxId);
   if (!isWithin) throw notFound(resource);
@@ -36,10 +23,9 @@ export async function refuseBeyondToken(
  * requested inbox is refused as missing.
  */
 export function reachedInboxes(
-  { token }: Caller,
+  { reach: { inboxId: only } }: Pick<Caller, "reach">,
   inboxIds: readonly string[] | undefined,
 ): readonly string[] | undefined {
-  const only = token?.inboxId;
   if (only === undefined) return inboxIds;
   if (inboxIds?.some((id) => id !== only)) throw notFound("inbox");
   return [only];

@@ -1,6 +1,6 @@
+import type { Caller } from "../../domain/access/access.ts";
 import { paced } from "../../primitives/paced.ts";
 import { listLivingKeys } from "../../store/account/accounts.ts";
-import type { KeyHolder } from "../account/authenticate.ts";
 import { collectPiledUp } from "../collect-garbage.ts";
 import type { Deps } from "../deps.ts";
 import type { ListenerKind, Listeners } from "../listeners.ts";
@@ -10,7 +10,7 @@ export type EndReason = "shutting_down" | "unauthorized" | "slow" | "expired";
 
 /** A client of server-sent events or of a WebSocket. */
 export interface OpenStream {
-  caller: Pick<KeyHolder, "id" | "keyId" | "token">;
+  caller: Pick<Caller, "id" | "keyId" | "expiresAt">;
   /** Bytes in this process's memory that are not sent yet. Bytes that the kernel has taken do not count. */
   unsentBytes(): number;
   /** Bytes that the client has taken since it connected. */
@@ -62,7 +62,7 @@ export function openStreams({ db, log, now, listeners, observe = {}, secondMs = 
     const at = now();
     for (const kept of open) {
       const { stream } = kept;
-      if (stream.caller.token !== undefined && stream.caller.token.expiresAt <= at) end(kept, "expired");
+      if (stream.caller.expiresAt !== undefined && stream.caller.expiresAt <= at) end(kept, "expired");
       else if (isSlow(kept)) end(kept, "slow");
       else if (stream.unsentBytes() === 0 && (seconds - kept.since) % beatSeconds[kept.kind] === 0) stream.beat();
     }

@@ -133,8 +133,8 @@ const ownOperations: readonly { path: string; of: AnyOperation }[] = [
     path: "/openapi.json",
     of: {
       summary: "Get OpenAPI document",
+      access: "open",
       description: "This document: every operation, field, refusal and event of this version.",
-      open: true,
       answers: {
         200: Type.Object(
           { openapi: Type.String({ description: "Version of OpenAPI", examples: ["3.1.0"] }) },
@@ -147,8 +147,8 @@ const ownOperations: readonly { path: string; of: AnyOperation }[] = [
     path: "/docs",
     of: {
       summary: "Read documentation",
+      access: "open",
       description: "A page for browsers that shows this document. It loads nothing from elsewhere.",
-      open: true,
       headers: {
         "If-None-Match": { description: "Entity tag of your copy", example: '"9f2c01a4e7b8d360"' },
       },

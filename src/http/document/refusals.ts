@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
-import { readByToken } from "../../domain/access/token-reach.ts";
+import { leastAccess } from "../../domain/access/access.ts";
 import { notFound, type Reason, Refusal, type RefusalDetails, type Resource, statusOf } from "../../domain/errors.ts";
 import { mostSuppressions } from "../../domain/send/suppressed.ts";
 import { type Operation, takesNoBody } from "../shell/described-operation.ts";
@@ -17,11 +17,11 @@ export interface OperationName {
 }
 
 /** All refusals of an operation: those that follow from its parameters, body and key, and those in `refuses`. */
-function reasonsOf(of: AnyOperation, { method, path }: OperationName): ReadonlySet<Reason> {
-  const isBeyondTokens = !of.open && readByToken(method, path) === "forbidden";
+function reasonsOf(of: AnyOperation, { method }: OperationName): ReadonlySet<Reason> {
+  const isOpen = of.access === "open";
   return new Set<Reason>([
-    ...(of.open ? [] : (["unauthorized", "invalid_query"] as const)),
-    ...(isBeyondTokens ? (["forbidden"] as const) : []),
+    ...(isOpen ? [] : (["unauthorized", "invalid_query"] as const)),
+    ...(isOpen || of.access === "any" ? [] : (["forbidden"] as const)),
     ...(of.path ? (["not_found"] as const) : []),
     ...(of.query ? (["invalid_query"] as const) : []),
     ...(of.body || (takesNoBody(of) && method !== "get")
@@ -116,6 +116,8 @@ function exampleDetails(code: Reason, of: AnyOperation): RefusalDetails {
         : { faults: [{ pointer: `#/${firstField(of.body)}`, detail: "is not of the right form" }] };
     case "invalid_query":
       return { faults: [{ parameter: firstField(of.query) || "page", detail: "is not of the right form" }] };
+    case "forbidden":
+      return of.access === "open" ? {} : { extra: { required_access: leastAccess(of.access) } };
     case "feature_requires_paid_plan":
       return { extra: { feature: "external_reply_to" } };
     case "webhook_limit_reached":
@@ -184,7 +186,7 @@ const meanings: Record<Reason, string> = {
   invalid_idempotency_key: "the header Idempotency-Key is not 1 to 255 visible ASCII characters",
   no_webhook_url: "no webhook URL is set",
   unauthorized: "the API key is missing, malformed, unknown or revoked",
-  forbidden: "a token may only read inboxes, mail and events",
+  forbidden: "the access or the reach of the key or token does not suffice",
   feature_requires_paid_plan: "the account's plan does not include it",
   invalid_signature: "the signature of the URL is wrong",
   link_expired: "the URL has expired",

@@ -21,8 +21,8 @@ import { requestId, requestIdHeader } from "./request-headers.ts";
 import { isStreamed } from "./streamed-body.ts";
 
 export interface HttpDeps extends HealthDeps, Described, AuthenticateStream {
-  /** Throws if a token may not make this request. */
-  refuseBeyondToken?: (account: Account, asked: { method: string; path: string }) => Promise<void>;
+  /** Throws if the resource in the path is beyond the reach of the caller. */
+  refuseBeyondReach?: (account: Account, path: string) => Promise<void>;
   /** The proxies whose X-Forwarded-For counts. */
   trustedProxies?: readonly string[];
   newRequestId(): string;
@@ -99,7 +99,7 @@ function guard(deps: HttpDeps) {
     const account = await (path === eventStreamPath || path === socketPath
       ? authenticatedStream(request, deps)
       : authenticatedCaller(request, deps));
-    if (account.token !== undefined) await deps.refuseBeyondToken?.(account, { method: request.method, path });
+    await deps.refuseBeyondReach?.(account, path);
     const requestId = String(set.headers[requestIdHeader]);
     const ip = clientAddress(request, deps.trustedProxies) ?? null;
     return { account, actor: { type: "key", id: account.keyId, ip, requestId }, requestId };

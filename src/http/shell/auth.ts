@@ -1,17 +1,8 @@
-import type { TokenClaims } from "../../domain/access/token.ts";
+import type { Caller } from "../../domain/access/access.ts";
 import { Refusal } from "../../domain/errors.ts";
-import type { Plan } from "../../domain/limits.ts";
 
-/** The caller, as the guard found it: the part of an account that HTTP needs. */
-export interface Account {
-  readonly id: string;
-  readonly plan: Plan;
-  readonly keyId: string;
-  /** The claims of the token, if the request has one instead of the key. */
-  readonly token?: TokenClaims;
-  /** Set if the request has a browser session of the key. A session has the rights of its key until it expires. */
-  readonly session?: { readonly expiresAt: Date };
-}
+/** The caller, as the guard found it. */
+export type Account = Caller;
 
 /**
  * Finds the account of a key, or of a token that a key made. It is called for every request, with "" if there is no

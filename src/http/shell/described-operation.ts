@@ -1,4 +1,5 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
+import type { MayCall } from "../../domain/access/access.ts";
 import type { Reason, Refusal } from "../../domain/errors.ts";
 import type { SecurityScheme } from "../document/security.ts";
 import type { FaultsOfFields, ReadFields } from "../judging/faults.ts";
@@ -13,6 +14,11 @@ export interface Operation<
 > {
   /** An imperative, such as "Create inbox". Refusals begin with it: `Cannot create inbox: …`. */
   summary: string;
+  /**
+   * Who may call it. The check follows the look-up of the resource, so that a resource out of the caller's reach is 404.
+   * An `open` operation needs no key, and its route must also be mounted as open.
+   */
+  access: MayCall;
   description: string;
   body?: Body;
   /** Bodies of other media types, for the document only. */
@@ -41,8 +47,6 @@ export interface Operation<
   answerHeaders?: Record<number, Record<string, string>>;
   /** Called when the request is refused. Returns the refusal to send, and may set headers of the answer. */
   whenRefused?: (context: Refused, refusal: Refusal) => Promise<Refusal>;
-  /** Whether it needs no key. Its route must also be mounted as open. */
-  open?: boolean;
   /** Schemes that authenticate the caller instead of a key, for the document only. */
   security?: readonly SecurityScheme[];
   /** The schema of a body that the handler reads itself, because its shape depends on the sender. */
@@ -53,12 +57,12 @@ export interface Operation<
 
 /** Whether an operation that needs a key takes no body. */
 export function takesNoBody({
-  open,
+  access,
   body,
   ownBody,
   otherBodies,
-}: Pick<Operation<TSchema, TObject, Record<number, TSchema>>, "open" | "body" | "ownBody" | "otherBodies">): boolean {
-  return !open && body === undefined && ownBody === undefined && otherBodies === undefined;
+}: Pick<Operation<TSchema, TObject, Record<number, TSchema>>, "access" | "body" | "ownBody" | "otherBodies">): boolean {
+  return access !== "open" && body === undefined && ownBody === undefined && otherBodies === undefined;
 }
 
 /**

@@ -27,8 +27,8 @@ export function health(deps: HealthDeps) {
       alive,
       operation({
         summary: "Check health",
+        access: "open",
         description: "Answers as long as the process works. Restart the process if it does not. `/health` is the same.",
-        open: true,
         answers: { 200: named("Health", statusAlone("ok", "The process answers")) },
         answerHeaders: {
           200: { "X-Inboxd-Service": "Id of the service: the same for all processes on one database" },
@@ -45,9 +45,9 @@ export function health(deps: HealthDeps) {
       },
       operation({
         summary: "Check readiness",
+        access: "open",
         description:
           "Ready when the database is migrated and writable, and the listeners are up. It checks the database at most once a second; with the embedded database a commit within the last second is enough. 503 has the reason in `detail`. Send no traffic until it is ready.",
-        open: true,
         answers: { 200: named("Readiness", statusAlone("ready", "Ready for traffic")) },
       }),
     );

@@ -135,6 +135,7 @@ export const Problem = named(
       message: Type.String({ description: "The same as `detail`" }),
       request_id: Type.String({ description: "The same as the `X-Request-Id` header" }),
       resource: Type.Optional(Type.String({ description: "With `not_found`: the missing resource" })),
+      required_access: Type.Optional(Type.String({ description: "With `forbidden`: the least access that suffices" })),
       feature: Type.Optional(Type.String({ description: "With `feature_requires_paid_plan`: the missing feature" })),
       limit: Type.Optional(Type.Integer({ description: "With a reached limit: the limit" })),
       suppression_id: Type.Optional(

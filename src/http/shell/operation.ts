@@ -1,16 +1,18 @@
 import { type Static, type TObject, type TSchema, type TUnsafe, Type } from "@sinclair/typebox";
+import { refuseWithout } from "../../domain/access/access.ts";
 import { Refusal } from "../../domain/errors.ts";
 import { missingIdempotencyKey } from "../../domain/idempotency.ts";
 import { operationId } from "../document/operation-object.ts";
 import type { AnyOperation } from "../document/refusals.ts";
 import { bodyJudge, queryJudge, readAsTheyAre } from "../judging/faults.ts";
+import type { Account } from "./auth.ts";
 import { type BodyLimits, hasBody, invalidJson, isForm, parseJson, readBody, refuseEncoded } from "./body.ts";
 import { type Operation, type Refused, takesNoBody } from "./described-operation.ts";
 import { idempotencyKeyOf } from "./request-headers.ts";
 
 /**
  * The hook of a route. It reads and validates body and query in the route's own transform, which runs last: the guard
- * and the look-up of the resource come first (401 → 404 → 415/413 → 400). Elysia would parse the body before them, so
+ * and the look-up of the resource come first (401 → 404 → 403 → 415/413 → 400). Elysia would parse the body before them, so
  * it gets only the types of body and query, not their schemas. Elysia validates responses, except lists: validating
  * fifty messages takes a tenth of the time of a page. A test compares every list with the document instead.
  */
@@ -37,7 +39,9 @@ export function operation<
 function takes(of: AnyOperation): ((context: Taken) => void | Promise<void>)[] {
   const { idempotencyKey, query, body, readForm, whenRefused } = of;
   const doing = of.summary.charAt(0).toLowerCase() + of.summary.slice(1);
+  const isOpen = of.access === "open";
   const steps: ((context: Taken) => void | Promise<void>)[] = [];
+  if (!isOpen) steps.push(({ account }) => refuseWithout(of.access, account, doing));
   if (body !== undefined) {
     steps.push(async (context) => {
       if (readForm && isForm(context.request)) refuseEncoded(context.request);
@@ -55,7 +59,7 @@ function takes(of: AnyOperation): ((context: Taken) => void | Promise<void>)[] {
     steps.push((context) => {
       context.query = judge(queryOf(context));
     });
-  } else if (!of.open) {
+  } else if (!isOpen) {
     // Refuses all parameters. An open operation ignores them, because campaigns and caches add parameters to links.
     const judge = queryJudge(Type.Object({}), doing);
     steps.push((context) => {
@@ -99,6 +103,8 @@ function queryOf({ url, qi }: Taken): string {
 }
 
 interface Taken {
+  /** Undefined for an open operation. */
+  account: Account;
   request: Request;
   url: string;
   /** The index of the query in `url`, or -1. Elysia sets it. */

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { Logger } from "pino";
+import { refuseWithout } from "../../domain/access/access.ts";
 import { queryJudge } from "../judging/faults.ts";
 import { type Account, type AuthenticateStream, authenticatedStream, socketPath } from "./auth.ts";
 import { problemOf, refusalOf, unavailable } from "./errors.ts";
@@ -54,6 +55,7 @@ export function socketDoor(deps: SocketDoorDeps): SocketDoor {
       try {
         if (deps.isDraining()) throw unavailable("the service is shutting down", { connection: "close" });
         const account = await authenticatedStream(request, deps);
+        refuseWithout("read", account, doing);
         judgeQuery(new URL(request.url).search);
         deps.log.debug({ ...asked, status: 101 }, "request answered");
         return deps.newSession(account);
@@ -67,8 +69,10 @@ export function socketDoor(deps: SocketDoorDeps): SocketDoor {
   };
 }
 
+const doing = "open a socket";
+
 /** The only query parameter is `token`, because a client subscribes by messages. */
-const judgeQuery = queryJudge(Type.Object({ token: Type.Optional(Type.String()) }), "open a socket");
+const judgeQuery = queryJudge(Type.Object({ token: Type.Optional(Type.String()) }), doing);
 
 export async function upgraded(
   request: Request,

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { accesses } from "../../../domain/access/access.ts";
 import { plans } from "../../../domain/limits.ts";
 import type { Outbound } from "../../../domain/outbound.ts";
 import type { Deps } from "../../../flows/deps.ts";
@@ -53,8 +54,10 @@ const CallingKey = named(
         description: "Name of the key, if it has one",
         examples: ["first start"],
       }),
-      access: oneOf(["full", "read"], {
-        description: "What the caller may do. `full`: everything; `read`: only read, as with a token",
+      access: oneOf(accesses, {
+        description:
+          "What the caller may do within its reach. `full`: everything; `agent`: read, send, mark, wait and stream; `send`: send, without reading mail; `read`: only read; `ingest`: only hand in received mail",
+        examples: ["full"],
       }),
       inboxId: nullable(Type.String(), {
         description: "The only inbox that the caller reaches; null: all inboxes",
@@ -124,8 +127,8 @@ export function account(deps: AccountDeps) {
       const found = await findShownAccount(deps.db.api, {
         accountId: caller.id,
         keyId: caller.keyId,
-        onlyInboxId: caller.token?.inboxId,
-        seesOutbox: caller.token === undefined,
+        onlyInboxId: caller.reach.inboxId,
+        seesOutbox: caller.access === "full",
       });
       if (found === undefined) throw new Error("Cannot show account: it is gone");
       const { sendsPerMinute, sendsPerDay, coldRecipientDaily, inboxesPerDay } = deps.limits[found.plan];
@@ -156,6 +159,7 @@ export function account(deps: AccountDeps) {
     },
     operation({
       summary: "Get account",
+      access: "any",
       description:
         "The account of the key: its limits (0: no limit), where its mail goes, what the key, token or session may do, and how many inboxes, unread threads and items in the outbox it may read. Every key and token may call this.",
       answers: { 200: Account },
@@ -167,14 +171,13 @@ export function account(deps: AccountDeps) {
  * The caller's key. A token has the id and name of its key, and its own access, inbox and expiry. A session has the
  * rights of its key until it expires.
  */
-function callingKey({ keyId, token, session }: Caller, name: string | null) {
-  const endsAt = token?.expiresAt ?? session?.expiresAt;
+function callingKey({ keyId, access, reach, expiresAt }: Caller, name: string | null) {
   return {
     id: keyId,
     name,
-    access: token?.access ?? ("full" as const),
-    inboxId: token?.inboxId ?? null,
-    externalId: null,
-    expiresAt: endsAt?.toISOString() ?? null,
+    access,
+    inboxId: reach.inboxId ?? null,
+    externalId: reach.externalId ?? null,
+    expiresAt: expiresAt?.toISOString() ?? null,
   };
 }

@@ -156,6 +156,7 @@ export function inboxes(deps: Deps) {
       },
       operation({
         summary: "Create inbox",
+        access: "agent",
         description:
           "Creates an address that receives mail at once. Without `username` a random one is chosen. Names become lower case. The name of a deleted inbox is reserved for 30 days.",
         idempotencyKey: "optional",
@@ -186,12 +187,13 @@ export function inboxes(deps: Deps) {
       async ({ account, query }) => {
         const { externalId, limit, offset } = query;
         const username = query.address === undefined ? undefined : usernameNamed(query.address, mailDomain);
-        const page = { accountId: account.id, onlyId: account.token?.inboxId, externalId, username, limit, offset };
+        const page = { accountId: account.id, onlyId: account.reach.inboxId, externalId, username, limit, offset };
         const [data, total] = await Promise.all([listInboxes(deps.db.api, page), countInboxes(deps.db.api, page)]);
         return { data: data.map((inbox) => toInbox(inbox, mailDomain)), total };
       },
       operation({
         summary: "List inboxes",
+        access: "read or send",
         description: "Newest first.",
         query: InboxQuery,
         answers: { 200: InboxPage },
@@ -202,6 +204,7 @@ export function inboxes(deps: Deps) {
       async ({ account, params }) => toInbox(await ownedInbox(deps, account.id, params.id), mailDomain),
       operation({
         summary: "Get inbox",
+        access: "read or send",
         description: "One inbox of the account.",
         path: inboxPath,
         whenRefused: whetherThere((accountId, id) => ownedInbox(deps, accountId, id)),
@@ -219,6 +222,7 @@ export function inboxes(deps: Deps) {
       },
       operation({
         summary: "Change inbox",
+        access: "full",
         description: "Gives the inbox another `externalId`, for example because another tenant takes it over.",
         path: inboxPath,
         whenRefused: whetherThere((accountId, id) => ownedInbox(deps, accountId, id)),
@@ -235,6 +239,7 @@ export function inboxes(deps: Deps) {
       },
       operation({
         summary: "Delete inbox",
+        access: "full",
         description:
           "From now on its mail is refused and its messages cannot be read. Nobody else can get the address for 30 days.",
         path: inboxPath,

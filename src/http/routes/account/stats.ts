@@ -65,6 +65,7 @@ export function stats(deps: Deps) {
     async ({ account, query }) => toStats(await statsOf(account.id, query.minutes)),
     operation({
       summary: "Get stats",
+      access: "account",
       description:
         "Counts the mail of the account by minute, from the event log, and shows how long deliveries to webhooks take and what waits in the outbox. It is counted at most once in 10 seconds: until then the answer stays the same.",
       query: StatsQuery,

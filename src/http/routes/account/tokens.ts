@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { tokenEnd, tokenSeconds } from "../../../domain/access/token.ts";
+import { Refusal } from "../../../domain/errors.ts";
 import type { AccessTokens } from "../../../flows/account/access-tokens.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { examples } from "../../document/examples.ts";
@@ -57,11 +58,18 @@ const Token = named(
   ),
 );
 
+function tokenRefused(): Refusal {
+  return new Refusal("forbidden", "Cannot create token: a token makes no tokens", {
+    extra: { required_access: "read" },
+  });
+}
+
 /** Short-lived tokens of a key with fewer rights, for browsers and for agents with one task. */
 export function tokens(deps: TokenDeps) {
   return api("/v1/tokens", "Tokens").post(
     "",
     async ({ account, body, set }) => {
+      if (account.kind === "token") throw tokenRefused();
       const { inboxId, ttlSeconds = tokenSeconds.usual } = body;
       if (inboxId !== undefined) await ownedInbox(deps, account.id, inboxId);
       const expiresAt = tokenEnd(deps.now(), ttlSeconds);
@@ -72,6 +80,7 @@ export function tokens(deps: TokenDeps) {
     },
     operation({
       summary: "Create token",
+      access: "read",
       description:
         "Creates a token for a browser, or for an agent with one task. It can only read: inboxes, mail and events of the account or of one inbox. A resource outside its reach gets 404; a request that it may not make gets 403. It expires by itself, and ends with the key that made it.",
       body: NewToken,

@@ -76,6 +76,7 @@ export function usage(deps: Deps) {
     },
     operation({
       summary: "Get usage",
+      access: "read",
       description:
         "Counts the mail of all inboxes by day, of those that are not deleted. A token for one inbox counts that inbox.",
       query: UsageQuery,

@@ -153,6 +153,7 @@ export function events(deps: EventDeps) {
       },
       operation({
         summary: "List events",
+        access: "read",
         description:
           "In the order in which they were written. No event ever appears before one that you have seen: pass the last `event_id` as `after` to get new ones. Each has the fields of a delivery, with newly signed URLs, except `delivered_at` and `attempt`; the list of its deliveries has the attempts. A page ends early at about 8 MiB. With `types`, `automated`, `external_id` or several inboxes one call reads at most 10,000 events: it may return fewer than `limit`, or none, although `hasMore` is true. Pass `last` as `after` to continue. `order=desc` begins with the newest events, and `before` continues it in the same way.",
         query: EventQuery,
@@ -166,6 +167,7 @@ export function events(deps: EventDeps) {
         openEvent({ ...deps, db: db.api }, { accountId: account.id, id: params.id }, includedBy(include)),
       operation({
         summary: "Get event",
+        access: "read",
         description:
           "One event as the log shows it, with newly signed URLs. An event is kept for as long as it is in the log; the events of a deleted inbox are gone, except that it was created and deleted.",
         path: eventPath,
@@ -191,6 +193,7 @@ export function events(deps: EventDeps) {
       },
       operation({
         summary: "List deliveries",
+        access: "account",
         description:
           "The attempts to deliver the event, endpoint by endpoint, the oldest first. The last 100 attempts at each endpoint are kept. Needs a key: a token gets 403, because the list shows what your receivers answered.",
         path: eventPath,
@@ -208,6 +211,7 @@ export function events(deps: EventDeps) {
       },
       operation({
         summary: "Redeliver event",
+        access: "account",
         description:
           "Delivers the event again soon, with the same `event_id` and the next `attempt`, to the default webhook endpoint or to the one that is named. An account may do this 60 times in 60 seconds.",
         path: eventPath,

@@ -70,6 +70,7 @@ export function eventStream(deps: EventStreamDeps) {
     },
     operation({
       summary: "Stream events",
+      access: "read",
       description: about,
       query: StreamQuery,
       headers: {

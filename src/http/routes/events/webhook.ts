@@ -76,6 +76,7 @@ export function webhook(deps: WebhookDeps) {
         shownWebhook(deps, await findEndpoint(deps.db.api, { accountId: account.id, isDefault: true })),
       operation({
         summary: "Get webhook",
+        access: "account",
         description: "Where the account's events go. All fields are null if no webhook was ever set.",
         answers: { 200: WebhookShape },
       }),
@@ -89,6 +90,7 @@ export function webhook(deps: WebhookDeps) {
       },
       operation({
         summary: "Set webhook",
+        access: "account",
         description:
           "Sets where events go from now on, and enables a disabled webhook. The first time the answer has the secret.",
         body: WebhookAddress,
@@ -106,6 +108,7 @@ export function webhook(deps: WebhookDeps) {
       },
       operation({
         summary: "Delete webhook",
+        access: "account",
         description: "From now on nothing is delivered, and the secret is deleted. Events stay in the log.",
         answers: { 204: nothing("Deleted") },
       }),
@@ -121,6 +124,7 @@ export function webhook(deps: WebhookDeps) {
       }),
       operation({
         summary: "Rotate webhook secret",
+        access: "account",
         description:
           "Creates a new secret. During the overlap `webhook-signature` has signatures by both, and `X-Signature` is by the old one.",
         body: SecretRotation,
@@ -136,6 +140,7 @@ export function webhook(deps: WebhookDeps) {
       ({ account }) => testWebhook(deps, account.id),
       operation({
         summary: "Test webhook",
+        access: "account",
         description:
           "Delivers one signed `webhook.test` event now, and returns the result. An account may do this 10 times in 60 seconds.",
         answers: {

@@ -57,6 +57,7 @@ function collection(deps: WebhooksDeps) {
       }),
       operation({
         summary: "List webhook endpoints",
+        access: "account",
         description: "Oldest first. The endpoint of `/v1/webhook` is among them as soon as it has a URL.",
         answers: { 200: WebhookEndpointList },
       }),
@@ -77,6 +78,7 @@ function collection(deps: WebhooksDeps) {
       },
       operation({
         summary: "Create webhook endpoint",
+        access: "account",
         description:
           "Creates another endpoint for events of the account, with its own subscription, secret and queue. An account may have 20 (`WEBHOOKS_PER_ACCOUNT`), and create 20 in an hour. A repeated request with the same `Idempotency-Key` creates no second one, and does not show the secret.",
         idempotencyKey: "optional",
@@ -104,6 +106,7 @@ function endpoint(deps: WebhooksDeps) {
       async ({ account, params }) => toEndpoint(deps, await ownedEndpoint(deps, account.id, params.id)),
       operation({
         summary: "Get webhook endpoint",
+        access: "account",
         description: "One endpoint of the account.",
         path: endpointPath,
         whenRefused,
@@ -118,6 +121,7 @@ function endpoint(deps: WebhooksDeps) {
       },
       operation({
         summary: "Change webhook endpoint",
+        access: "account",
         description:
           "Takes the fields of a new endpoint, and `disabled`. A new `url`, like `disabled: false`, enables it and forgets its failures. Queued events go to the new URL.",
         path: endpointPath,
@@ -136,6 +140,7 @@ function endpoint(deps: WebhooksDeps) {
       },
       operation({
         summary: "Delete webhook endpoint",
+        access: "account",
         description:
           "Drops its queued events and deletes its secret. Its attempts stay in the log. For the default endpoint this is the same as `DELETE /v1/webhook`.",
         path: endpointPath,
@@ -151,6 +156,7 @@ function endpoint(deps: WebhooksDeps) {
       },
       operation({
         summary: "Rotate webhook endpoint secret",
+        access: "account",
         description:
           "Creates a new secret. During the overlap `webhook-signature` has signatures by both, and `X-Signature` is by the old one.",
         path: endpointPath,
@@ -170,6 +176,7 @@ function deliveriesTo(deps: WebhooksDeps) {
       async ({ account, params }) => testEndpoint(deps, await ownedEndpoint(deps, account.id, params.id)),
       operation({
         summary: "Test webhook endpoint",
+        access: "account",
         description:
           "Delivers one signed `webhook.test` event now, and returns the result. An account may do this 10 times in 60 seconds.",
         path: endpointPath,
@@ -192,6 +199,7 @@ function deliveriesTo(deps: WebhooksDeps) {
       },
       operation({
         summary: "List webhook endpoint deliveries",
+        access: "account",
         description:
           "The states of events at this endpoint, the newest event first: events that it subscribes to, and others that were queued for it. One call reads at most 1,000 events of the account, so it may return fewer than `limit`, or none, with a `nextCursor`.",
         path: endpointPath,
@@ -210,6 +218,7 @@ function deliveriesTo(deps: WebhooksDeps) {
       },
       operation({
         summary: "Recover webhook endpoint events",
+        access: "account",
         description:
           "Queues, in order, the events after `after` that the endpoint subscribes to and never answered with 2xx. Events that are queued already stay as they are. One call reads 1,000 events: while `hasMore` is true, call again with `last`. An endpoint that never answered with 2xx gets one event, and no other before that one has ended. An account may do this 10 times in 60 seconds.",
         path: endpointPath,

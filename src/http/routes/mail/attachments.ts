@@ -1,8 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
+import { refuseWithout } from "../../../domain/access/access.ts";
 import { notFound, Refusal } from "../../../domain/errors.ts";
 import { isId } from "../../../domain/ids.ts";
-import { refuseBeyondToken } from "../../../flows/account/token-reach.ts";
+import { refuseBeyondReach } from "../../../flows/account/token-reach.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { matchesEntityTag, parseRange } from "../../../standards/byte-range.ts";
 import { attachmentDisposition, harmlessType } from "../../../standards/content-disposition.ts";
@@ -29,9 +30,9 @@ export function attachments(deps: AttachmentDeps) {
     },
     operation({
       summary: "Download attachment",
+      access: "open",
       description:
         "Each message has the signed URL of its attachments. It is valid for `ATTACHMENT_URL_TTL` seconds and needs no key. Without `signature` it needs the key of the account. One byte range is supported. HTML, SVG, XML and JavaScript are sent as `application/octet-stream`.",
-      open: true,
       path: {
         message_id: { description: "Id of the message", example: examples.messageId },
         filename: { description: "Name of the attachment", example: examples.filename },
@@ -48,7 +49,7 @@ export function attachments(deps: AttachmentDeps) {
           example: '"9f2c01a4e7b8d360"',
         },
       },
-      refuses: ["unauthorized", "invalid_signature", "link_expired"],
+      refuses: ["unauthorized", "forbidden", "invalid_signature", "link_expired"],
       answers: {
         200: Type.String({
           description: "The bytes",
@@ -86,7 +87,8 @@ async function permittedAttachment(deps: AttachmentDeps, request: Request, named
     const account = await authenticatedCaller(request, deps);
     const attachment = await storedAttachment(deps, named);
     if (attachment.accountId !== account.id) throw notFound("attachment");
-    await refuseBeyondToken(deps, account, { method: request.method, path: `/v1/attachments/${named.message_id}` });
+    await refuseBeyondReach(deps, account.reach, `/v1/attachments/${named.message_id}`);
+    refuseWithout("read", account, "download attachment");
     return attachment;
   }
   const link = { messageId: named.message_id, filename: named.filename, expires: parameters.get("expires"), signature };

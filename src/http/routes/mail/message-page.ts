@@ -21,6 +21,7 @@ export function messagePage(deps: ReadingDeps) {
     },
     operation({
       summary: "Show message",
+      access: "read",
       description:
         "The message as a page that is safe to show in a frame: its HTML, or its text with links, without scripts, frames, forms and other active elements; `cid:` pictures have signed URLs. Pictures of other hosts are left out unless `images=remote`, because loading one shows its host that the mail is read. Links whose text names another host are listed above the mail with their real target. Lengths relative to the window's height assume 800 pixels. A page has at most 2 MiB; a longer one is cut, and says so. Its content security policy allows no scripts, and no requests except for pictures. Use a frame with the sandbox `allow-popups allow-popups-to-escape-sandbox allow-same-origin`, and never with `allow-scripts`.",
       path: idPath("message"),

@@ -138,6 +138,7 @@ export function messages(deps: MessagesDeps) {
       },
       operation({
         summary: "Search messages",
+        access: "read",
         description:
           "The messages of all inboxes that the caller reaches, newest first, each with its `inboxId`. `cursor` continues after a page and neither skips nor repeats a message while mail arrives. The `total` is exact below 10,000; 10,000 means 10,000 or more. Bodies are cut as in the list of an inbox.",
         query: SearchParameters,
@@ -155,6 +156,7 @@ export function messages(deps: MessagesDeps) {
       },
       operation({
         summary: "Get message",
+        access: "read",
         description:
           "One message, with newly signed URLs of its attachments, and with its codes, links, and text without quotes. These are extracted at each request; no link is ever fetched.",
         path: idPath("message"),
@@ -168,6 +170,7 @@ export function messages(deps: MessagesDeps) {
         rawAnswer(deps, await ownedMessage(deps, account.id, params.id), request.method === "HEAD"),
       operation({
         summary: "Download raw message",
+        access: "read",
         description:
           "The mail itself. For inbound mail the received bytes. For outbound mail the bytes for the relay, without the DKIM signature, which is added when the mail is sent.",
         path: idPath("message"),
@@ -190,6 +193,7 @@ export function messages(deps: MessagesDeps) {
       },
       operation({
         summary: "List messages",
+        access: "read",
         description:
           "Newest first. A page costs the same at any `offset`. `cursor` continues after a page and neither skips nor repeats a message while mail arrives. A page ends early at about 8 MiB of bodies. A body over 256 KiB is cut (`truncated`), and at most 50 attachments of a message are shown; the single message has everything. All filters apply together. The `total` of a search is exact below 10,000; 10,000 means 10,000 or more.",
         path: inboxPath,

@@ -29,6 +29,7 @@ export function reports(deps: ReportsDeps) {
       },
       operation({
         summary: "List reports",
+        access: "read",
         description:
           "Reports about a message, oldest first: delays, deliveries, bounces and complaints, one of each kind for each recipient. The message's `delivery` shows the worst.",
         path: idPath("message"),
@@ -54,6 +55,7 @@ export function reports(deps: ReportsDeps) {
       },
       operation({
         summary: "Download raw report",
+        access: "read",
         description: "A report as it came: a mail, or the JSON of the relay's notification (`application/json`).",
         path: { ...idPath("message"), report_id: { description: "Id of the report", example: examples.reportId } },
         whenRefused,

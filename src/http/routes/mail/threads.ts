@@ -120,6 +120,7 @@ export function threads(deps: ReadingDeps) {
       },
       operation({
         summary: "List messages of thread",
+        access: "read",
         description:
           "Oldest first. Reading a thread does not mark it as read. A page ends early at about 8 MiB of bodies: continue at `offset` plus the number of messages that came. A body over 256 KiB is cut (`truncated`), and at most 50 attachments of a message are shown; the single message has everything.",
         path: idPath("thread"),
@@ -142,6 +143,7 @@ export function threads(deps: ReadingDeps) {
       },
       operation({
         summary: "Mark thread",
+        access: "agent",
         description:
           "Marks the thread as read or unread. With `up_to_message_id`, the thread stays unread if newer mail has arrived, and `reason` is `newer_inbound`.",
         path: idPath("thread"),
@@ -167,6 +169,7 @@ export function threads(deps: ReadingDeps) {
       },
       operation({
         summary: "List threads",
+        access: "read",
         description: "The thread with the latest message first. Listing changes no read flag.",
         path: inboxPath,
         query: Type.Object({

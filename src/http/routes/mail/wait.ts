@@ -98,6 +98,7 @@ export function waiting(deps: WaitingDeps) {
     },
     operation({
       summary: "Wait for mail",
+      access: "read",
       description:
         "Answers as soon as a matching mail arrives, or with `null` after the time-out. Both are 200 and have a `cursor`: pass it as `after` to the next wait, and you miss no mail and get none twice. With `timeout=0` the answer has the current `cursor`: get it before you trigger a mail, then wait `after` it. Inbound mail only. A wait changes nothing.",
       path: inboxPath,

@@ -88,6 +88,7 @@ export function outbox(deps: Deps) {
       },
       operation({
         summary: "List outbox items",
+        access: "account",
         description: "Mail and events that are still to be sent for the account, oldest first.",
         query: OutboxQuery,
         answers: {
@@ -115,6 +116,7 @@ export function outbox(deps: Deps) {
       },
       operation({
         summary: "Retry outbox item",
+        access: "account",
         description:
           "Queues it now. Its schedule continues from there, and it is given up at the same time as before. An item that is queued already stays as it is.",
         path: itemPath,
@@ -131,6 +133,7 @@ export function outbox(deps: Deps) {
       },
       operation({
         summary: "Cancel outbox item",
+        access: "account",
         description:
           "For mail the same as `POST /v1/messages/{id}/cancel`: it cancels the whole message, not only this destination. An event is not delivered to this endpoint; its attempts stay in the log, and it can be redelivered.",
         path: itemPath,
@@ -153,6 +156,7 @@ export function cancel(deps: ReadingDeps) {
     },
     operation({
       summary: "Cancel message",
+      access: "send",
       description:
         "Cancels a message that is in the outbox: it becomes `failed` with the reason `canceled`, and `message.failed` is sent. Recipients that got it stay `sent`. While an attempt is running the request is refused and changes nothing. So a canceled message is never sent later, unless `mayHaveBeenSent` is true.",
       path: idPath("message"),

@@ -39,6 +39,7 @@ export function markdown({ htmlOfMarkdown }: { htmlOfMarkdown: HtmlOfMarkdown })
     async ({ account, body }) => ({ html: (await htmlOfMarkdown(body.body, account.id)) ?? null }),
     operation({
       summary: "Convert Markdown",
+      access: "send",
       description:
         "Converts Markdown to the HTML that a mail with it would have, and sends nothing. It is CommonMark with tables and strikethrough; HTML in it becomes text. A quote of the answered message is not included.",
       body: MarkdownText,

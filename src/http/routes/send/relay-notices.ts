@@ -111,9 +111,9 @@ export function relayNotices(deps: RelayNoticesDeps) {
     },
     operation({
       summary: "Take relay notices",
+      access: "open",
       description:
         "Notices of the relay of `RELAY_NOTICES` about mail that it accepted: bounces, complaints, deliveries. Set this as the URL of the relay's webhook. No key is needed, because each relay authenticates in its own way. Notices about unknown mail are skipped. A notice that arrives before its mail is known to be sent gets 503, and must be sent again.",
-      open: true,
       security: ["relaySignature", "relayPassword", "relayToken"],
       ownBody: ShownNotice,
       refuses: ["unauthorized", "invalid_json", "validation_error", "not_found"],

@@ -120,6 +120,7 @@ function collection(deps: SuppressingDeps) {
       },
       operation({
         summary: "List suppressions",
+        access: "account",
         description: "Newest first, without expired ones.",
         query: Query,
         answers: { 200: SuppressionPage },
@@ -137,6 +138,7 @@ function collection(deps: SuppressingDeps) {
       },
       operation({
         summary: "Add suppressions",
+        access: "account",
         description:
           "From now on the account, or one inbox, sends nothing to the address: sends to it are refused, and queued mail fails. An existing suppression stays as it is (200). `data` takes up to 1,000, all or none, each with a `reason`, to import them from elsewhere; an expired bounce is not added. The address is taken literally, with its `+tag` and its dots.",
         body: newSuppression(deps.mailDomain),
@@ -159,6 +161,7 @@ function suppression(deps: Deps) {
       async ({ account, params }) => toSuppression(await owned(deps, account.id, params.id)),
       operation({
         summary: "Get suppression",
+        access: "account",
         description: "One suppression of the account.",
         path,
         whenRefused,
@@ -174,6 +177,7 @@ function suppression(deps: Deps) {
       },
       operation({
         summary: "Delete suppression",
+        access: "account",
         description: "Mail to the address is allowed again, also after a complaint. This is logged.",
         path,
         whenRefused,

@@ -71,6 +71,7 @@ export function uploads(deps: UploadDeps) {
       },
       operation({
         summary: "Upload file",
+        access: "send",
         description:
           "Stores the body as a file that any number of mails can attach by its id. It expires after `UPLOAD_TTL_HOURS`. Without a `Content-Type`, or with `application/x-www-form-urlencoded`, which curl sends by default, the type comes from the name. A body of `multipart/form-data` is refused.",
         query: Type.Object({
@@ -91,6 +92,7 @@ export function uploads(deps: UploadDeps) {
       async ({ account, params }) => toUpload(await uploadOf(account.id, params.id)),
       operation({
         summary: "Get upload",
+        access: "send",
         description: "The metadata of a file that can still be attached.",
         path,
         whenRefused: isThere,
@@ -106,6 +108,7 @@ export function uploads(deps: UploadDeps) {
       },
       operation({
         summary: "Delete upload",
+        access: "send",
         description: "It cannot be attached any more, and its space is free. Mail that has it attached keeps it.",
         path,
         whenRefused: isThere,
