@@ -5,7 +5,7 @@ import type { Outbound } from "./outbound.ts";
 export interface ZoneRecord {
   /** The name without a dot at the end. */
   name: string;
-  type: "MX" | "A" | "AAAA" | "TXT" | "PTR";
+  type: "MX" | "A" | "AAAA" | "TXT" | "CNAME" | "PTR";
   /** The value in the syntax of a zone file, or the plain text of a TXT record. */
   value: string;
 }

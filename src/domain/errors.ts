@@ -44,6 +44,8 @@ export const statusOf = {
   upgrade_required: 426,
   idempotency_key_reused: 422,
   invalid_webhook_url: 422,
+  invalid_domain: 422,
+  domain_reserved: 422,
   webhook_limit_reached: 422,
   no_recipient: 422,
   recipient_suppressed: 422,

@@ -204,6 +204,8 @@ const meanings: Record<Reason, string> = {
   upgrade_required: "this path is a WebSocket",
   idempotency_key_reused: "the key was used for another request",
   invalid_webhook_url: "events may not be sent to this URL",
+  invalid_domain: "mail cannot have this domain",
+  domain_reserved: "the domain belongs to the service",
   webhook_limit_reached: "the account has its maximum of webhook endpoints",
   no_recipient: "the answered message has no other address to reply to",
   recipient_suppressed: "the address is suppressed: it bounced, complained, unsubscribed, or you added it",
