@@ -1,3 +1,4 @@
+import { commandLine as actor } from "../domain/access/actor.ts";
 import { notFound, Refusal } from "../domain/errors.ts";
 import { type Plan, plans } from "../domain/limits.ts";
 import type { EnvelopeFrom } from "../domain/reports/return-path.ts";
@@ -79,7 +80,7 @@ const operations = {
     return shownWebhook(deps, await findEndpoint(deps.db.api, { accountId: id, isDefault: true }));
   },
   async "webhook test"(deps: AdminDeps, { account }: Arguments) {
-    return testWebhook(deps, (await accountNamed(deps, account)).id);
+    return testWebhook(deps, { accountId: (await accountNamed(deps, account)).id, actor });
   },
   async "webhook deliveries"(deps: Deps, { account, event = "" }: Arguments) {
     const { id } = await accountNamed(deps, account);
@@ -93,18 +94,18 @@ const operations = {
   },
   async "webhook redeliver"(deps: Deps, { account, event = "" }: Arguments) {
     const { id } = await accountNamed(deps, account);
-    await redeliverEvent(deps, id, event);
+    await redeliverEvent(deps, { accountId: id, actor }, event);
     return { event, status: "queued" };
   },
   async "webhook delete"(deps: Deps, { account }: Arguments) {
     const { id } = await accountNamed(deps, account);
     const { url } = await webhookWithUrl(deps, id, "delete webhook");
-    await unsetWebhook(deps, id);
+    await unsetWebhook(deps, { accountId: id, actor });
     return { url, deleted: true };
   },
   async "webhook set"(deps: AdminDeps, { account, url = "" }: Arguments) {
     const { id } = await accountNamed(deps, account);
-    const { webhook, secret } = await setWebhookUrl(deps, id, url);
+    const { webhook, secret } = await setWebhookUrl(deps, { accountId: id, actor }, url);
     return {
       url: webhook.url,
       secretLast4: secretOf(deps, webhook).slice(-4),
@@ -117,7 +118,7 @@ const operations = {
       throw new Refusal("validation_error", "Cannot rotate secret: the overlap must be 0 to 604800 whole seconds");
     }
     const { id } = await accountNamed(deps, account);
-    return { secret: await rotateWebhookSecret(deps, { accountId: id, isDefault: true }, seconds) };
+    return { secret: await rotateWebhookSecret(deps, actor, { accountId: id, isDefault: true }, seconds) };
   },
   async "secrets reseal"(deps: Deps) {
     return { resealed: await resealSecrets(deps) };

@@ -16,6 +16,7 @@ import { sessionDoor } from "../http/console/session.ts";
 import { consoleSession } from "../http/console/session-routes.ts";
 import type { ThisServer } from "../http/docs/this-server.ts";
 import { account } from "../http/routes/account/account.ts";
+import { audit } from "../http/routes/account/audit.ts";
 import { inboxes } from "../http/routes/account/inboxes.ts";
 import { stats } from "../http/routes/account/stats.ts";
 import { tokens } from "../http/routes/account/tokens.ts";
@@ -198,6 +199,7 @@ async function appOf(
         socketRoute(),
         account({ ...deps, outbound: config.outbound.kind, sendMaxBytes: config.sendMaxBytes }),
         stats(deps),
+        audit(deps),
         usage(deps),
         ...suppressions({ ...deps, bounceSuppressionDays: config.bounceSuppressionDays }),
         tokens({ ...deps, tokens: accessTokens }),

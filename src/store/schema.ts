@@ -17,6 +17,8 @@ import {
   uuid,
 } from "drizzle-orm/pg-core";
 import { accesses } from "../domain/access/access.ts";
+import { actorTypes } from "../domain/access/actor.ts";
+import { auditActions, auditTargets } from "../domain/access/audit.ts";
 import { type Automated, autoSubmittedValues } from "../domain/automated.ts";
 import type { Person } from "../domain/conversation.ts";
 import { domainStatuses } from "../domain/domains/readiness.ts";
@@ -134,11 +136,11 @@ export const auditEntries = pgTable(
     at: instant().notNull(),
     /** Null for what an operator does to the whole service. */
     accountId: id(),
-    action: text().notNull(),
-    actorType: text({ enum: ["key", "operator", "cli", "service"] }).notNull(),
+    action: text({ enum: auditActions }).notNull(),
+    actorType: text({ enum: actorTypes }).notNull(),
     actorId: text(),
     actorName: text(),
-    targetType: text().notNull(),
+    targetType: text({ enum: auditTargets }).notNull(),
     targetId: text().notNull(),
     ip: text(),
     requestId: text(),

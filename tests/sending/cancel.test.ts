@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { openDatabase, query } from "../../src/database/db.ts";
+import { service } from "../../src/domain/access/actor.ts";
 import { Refusal } from "../../src/domain/errors.ts";
 import type { EventData } from "../../src/domain/events/event-types.ts";
 import type { RelayOutcome } from "../../src/domain/outcome.ts";
@@ -61,7 +62,7 @@ describe.each(enginesHere())("Canceling a mail (%s)", (engine) => {
   /** The result of canceling, in one word. */
   async function cancel(world: World, accountId: string, id: string): Promise<string> {
     try {
-      await cancelMail(world.deps, accountId, id);
+      await cancelMail(world.deps, { accountId, actor: service }, id);
       return "canceled";
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -138,7 +139,7 @@ describe.each(enginesHere())("Canceling a mail (%s)", (engine) => {
     const id = await world.send(inbox, "jane@example.com");
     await world.relay.mail(1);
     await world.rested();
-    await retryItem(world.deps, inbox.accountId, id);
+    await retryItem(world.deps, { accountId: inbox.accountId, actor: service }, id);
     await world.relay.mail(2);
     await world.rested();
     expect(await cancel(world, inbox.accountId, id)).toBe("canceled");
@@ -199,7 +200,7 @@ describe.each(enginesHere())("Canceling a mail (%s)", (engine) => {
         [`${id}.1`, id, "relay", ["joe@two.example"]],
         [`${id}.2`, id, "relay", ["bob@three.example"]],
       ]);
-      await giveUpItem(world.deps, inbox.accountId, `${id}.2`);
+      await giveUpItem(world.deps, { accountId: inbox.accountId, actor: service }, `${id}.2`);
       expect(await world.waiting()).toEqual([]);
       expect(await rowOf(id)).toMatchObject({ status: "sent", failure: { reason: "canceled" } });
       expect((await recipientsOf(id)).map(({ status, failure }) => [status, failure?.reason])).toEqual([

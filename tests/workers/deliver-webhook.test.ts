@@ -376,11 +376,11 @@ for (const engine of enginesHere()) {
       await world.rested();
       receiver.behave(answer(500));
       const id = await eventOf(world, inbox);
-      await redeliverEvent(world.deps, inbox.accountId, id);
+      await redeliverEvent(world.deps, { accountId: inbox.accountId, actor: service }, id);
       await receiver.request(2);
       await world.rested();
       expect(await world.waiting()).toMatchObject([{ attempt: 2, dueAt: new Date("2026-03-21T10:05:30.000Z") }]);
-      await redeliverEvent(world.deps, inbox.accountId, id);
+      await redeliverEvent(world.deps, { accountId: inbox.accountId, actor: service }, id);
       await receiver.request(3);
       await world.rested();
       expect(await world.deliveries(id)).toMatchObject([{ attempt: 1 }, { attempt: 2 }, { attempt: 3 }]);

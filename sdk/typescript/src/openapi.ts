@@ -888,6 +888,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List audit entries
+         * @description Who changed what in the account, newest first. An entry is written together with its change: neither is there without the other. Receiving and sending mail leaves no entry. Entries are kept for a year (`AUDIT_RETENTION_DAYS`).
+         */
+        get: operations["listAuditEntries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/relay-notices": {
         parameters: {
             query?: never;
@@ -1433,6 +1453,93 @@ export interface components {
              * @example 2026-03-21T10:20:00.000Z
              */
             expiresAt: string;
+        };
+        /** @description Who did what */
+        AuditEntry: {
+            /**
+             * @description Id of the entry
+             * @example aud_01km57j4m0eh7awf6pjemv2936
+             */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            at: string;
+            /**
+             * @description What happened
+             * @example inbox.created
+             * @enum {string}
+             */
+            action: "account.created" | "account.changed" | "account.deleted" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "retention.changed" | "suppression.added" | "suppression.removed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
+            /** @description Who did it */
+            actor: {
+                /**
+                 * @description `key`: a key, or a token or browser session of it; `operator`: an operator's key; `cli`: the command line of the service; `service`: the service itself
+                 * @enum {string}
+                 */
+                type: "key" | "operator" | "cli" | "service";
+                /**
+                 * @description Id of the key
+                 * @example key_01km57j4m0eh7awf6pjemv2930
+                 */
+                id: string | null;
+                /**
+                 * @description Name of the key at that time
+                 * @example first start
+                 */
+                name: string | null;
+            };
+            /**
+             * @description The account; null for what concerns the whole service
+             * @example acc_01km57gaj0ensrzmay9tpnrkga
+             */
+            accountId: string | null;
+            /** @description What was changed */
+            target: {
+                /**
+                 * @description What kind of thing
+                 * @example inbox
+                 * @enum {string}
+                 */
+                type: "account" | "domain" | "event" | "inbox" | "key" | "message" | "operator" | "outbox_item" | "route" | "suppression" | "thread" | "token" | "webhook";
+                /**
+                 * @description Its id
+                 * @example inb_01km57j4m0eh7awf6pjemv292z
+                 */
+                id: string;
+            };
+            /**
+             * @description Address of the client, if there was one
+             * @example 192.0.2.7
+             */
+            ip: string | null;
+            /**
+             * @description `X-Request-Id` of the request, if there was one
+             * @example 0197f4a2-7a3e-7c55-8d1e-2f0b6a9c4e10
+             */
+            requestId: string | null;
+            /**
+             * @description More about the action. It has no mail and no secret
+             * @example {
+             *       "username": "ada",
+             *       "externalId": "user-7"
+             *     }
+             */
+            details: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description A page of the audit */
+        AuditPage: {
+            /** @description Entries, newest first */
+            data: components["schemas"]["AuditEntry"][];
+            /**
+             * @description `cursor` of the next page; null at the end
+             * @example null
+             */
+            nextCursor: string | null;
         };
         /** @description Signs that a program wrote a mail */
         Automated: {
@@ -13345,6 +13452,159 @@ export interface operations {
             };
             /** @description `not_found`: the account has no such resource */
             404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listAuditEntries: {
+        parameters: {
+            query?: {
+                /** @description Only this action */
+                action?: "account.created" | "account.changed" | "account.deleted" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "retention.changed" | "suppression.added" | "suppression.removed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
+                /** @description Only what this key did, by its id, or this type of actor */
+                actor?: string;
+                /** @description Only what was done to this thing, by its id */
+                target?: string;
+                /** @description Only entries from then on: a day (UTC) or an RFC 3339 date-time */
+                since?: string;
+                /** @description Only entries before: a day (UTC) or an RFC 3339 date-time */
+                until?: string;
+                /** @description How many to return */
+                limit?: number;
+                /** @description `nextCursor` of the previous page: continues after it, also if items arrived meanwhile */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the audit */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "aud_01km57j4m0eh7awf6pjemv2936",
+                     *           "at": "2026-03-21T10:05:00.000Z",
+                     *           "action": "inbox.created",
+                     *           "actor": {
+                     *             "type": "key",
+                     *             "id": "key_01km57j4m0eh7awf6pjemv2930",
+                     *             "name": "first start"
+                     *           },
+                     *           "accountId": "acc_01km57gaj0ensrzmay9tpnrkga",
+                     *           "target": {
+                     *             "type": "inbox",
+                     *             "id": "inb_01km57j4m0eh7awf6pjemv292z"
+                     *           },
+                     *           "ip": "192.0.2.7",
+                     *           "requestId": "0197f4a2-7a3e-7c55-8d1e-2f0b6a9c4e10",
+                     *           "details": {
+                     *             "username": "ada",
+                     *             "externalId": "user-7"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "nextCursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;

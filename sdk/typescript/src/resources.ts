@@ -332,12 +332,16 @@ export interface Account {
   stats(query?: QueryAt<"/v1/stats">, options?: CallOptions): Promise<Schemas["Stats"]>;
   /** Its mail by day. */
   usage(query?: QueryAt<"/v1/usage">, options?: CallOptions): Promise<Schemas["Usage"]>;
+  /** Who changed what in it, newest first. */
+  audit(query?: QueryAt<"/v1/audit">, options?: CallOptions): List<Schemas["AuditEntry"], Schemas["AuditPage"]>;
 }
 
 export const account = (request: Requester): Account => ({
   get: (options) => request("GET", "/v1/account", { ...options }),
   stats: (query = {}, options) => request("GET", "/v1/stats", { query, ...options }),
   usage: (query = {}, options) => request("GET", "/v1/usage", { query, ...options }),
+  audit: (query = {}, options) =>
+    listByCursor((position) => request("GET", "/v1/audit", { query: { ...query, ...position }, ...options })),
 });
 
 export interface Tokens {

@@ -1,9 +1,11 @@
+export const actorTypes = ["key", "operator", "cli", "service"] as const;
+
 /**
  * The one who changes something, for the audit. A token and a browser session act as their key. `cli` is the operator's command line,
  * `service` the service itself.
  */
 export interface Actor {
-  type: "key" | "operator" | "cli" | "service";
+  type: (typeof actorTypes)[number];
   /** The id of the key, or of the operator's key. */
   id: string | null;
   /** The address of the client; null if the request came by no network. */

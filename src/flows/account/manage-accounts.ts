@@ -1,4 +1,5 @@
 import { type Db, transaction } from "../../database/db.ts";
+import { type Actor, commandLine, service } from "../../domain/access/actor.ts";
 import { Refusal } from "../../domain/errors.ts";
 import type { Plan } from "../../domain/limits.ts";
 import { sha256Hex } from "../../standards/digest.ts";
@@ -15,6 +16,7 @@ import {
 } from "../../store/account/accounts.ts";
 import { signalToForget } from "../../store/channels.ts";
 import { insertEndpoint, lockEndpoint, markEndpointChanged } from "../../store/events/endpoints.ts";
+import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
 import { newDefaultEndpoint } from "../events/manage-webhook.ts";
 
@@ -46,7 +48,7 @@ export async function createKey(deps: Deps, db: Db, request: KeyRequest): Promis
 
 export async function createAccount(
   deps: Deps,
-  request: { name: string; plan: Plan },
+  request: { name: string; plan: Plan; actor?: Actor },
 ): Promise<{ account: Account; apiKey: string }> {
   const name = checkedName("create account", request.name);
   const createdAt = deps.now();
@@ -54,9 +56,15 @@ export async function createAccount(
   return transaction(deps.db.api, async (tx) => {
     if (!(await insertAccount(tx, account)))
       throw new Refusal("validation_error", `Cannot create account: the name "${name}" is taken`);
+    await auditCreated(deps, tx, account, request.actor ?? commandLine);
     const { key } = await createKey(deps, tx, { accountId: account.id, name: "account create" });
     return { account, apiKey: key };
   });
+}
+
+function auditCreated(deps: Deps, tx: Db, { id, plan, createdAt }: Account, actor: Actor): Promise<void> {
+  const target = { type: "account", id } as const;
+  return audit(tx, deps, createdAt, { action: "account.created", accountId: id, actor, target, details: { plan } });
 }
 
 /** Checks the operator's name for an account or a key, and returns it without white space around it. */
@@ -111,7 +119,10 @@ export async function seedFirstAccount(deps: Deps, seeds: Seeds): Promise<FirstS
     await lockFirstStart(tx);
     const found = await findFirstAccount(tx);
     const account = found ?? { id: deps.newId("acc", createdAt), name: "default", plan: seeds.plan, createdAt };
-    if (found === undefined) await insertAccount(tx, account);
+    if (found === undefined) {
+      await insertAccount(tx, account);
+      await auditCreated(deps, tx, account, service);
+    }
 
     const secret = seeds.webhookSecret ?? newWebhookSecret(deps.randomBytes);
     const webhook = newDefaultEndpoint(deps, { accountId: account.id, url: seeds.webhookUrl ?? null, secret });

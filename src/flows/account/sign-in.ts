@@ -1,13 +1,15 @@
 import type { Caller } from "../../domain/access/access.ts";
+import type { Actor } from "../../domain/access/actor.ts";
 import { consoleSeconds, tokenEnd } from "../../domain/access/token.ts";
 import { Refusal } from "../../domain/errors.ts";
 import { findAccountById, findNewestLivingKey } from "../../store/account/accounts.ts";
 import { insertUsedToken } from "../../store/account/used-tokens.ts";
+import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 import type { SignInToken } from "./authenticate.ts";
 
-export interface SessionDeps extends Pick<Deps, "db" | "now" | "randomBytes"> {
+export interface SessionDeps extends Pick<Deps, "db" | "now" | "randomBytes" | "newId"> {
   tokens: Pick<AccessTokens, "writeForConsole">;
 }
 
@@ -39,8 +41,25 @@ export async function signInLinkOfAccount(deps: SignInDeps, account: { id: strin
 }
 
 /** Makes the token of a new browser session, which acts with this key. The token is for the browser's cookie. */
-export async function newSession(deps: SessionDeps, keyId: string): Promise<string> {
-  return (await consoleToken(deps, "console", keyId)).token;
+export async function newSession(deps: SessionDeps, holder: Caller, actor: Actor): Promise<string> {
+  const { token } = await consoleToken(deps, "console", holder.keyId);
+  await auditConsole(deps, "console.signed_in", holder, actor);
+  return token;
+}
+
+/** Notes that a browser has ended its session. */
+export function endSession(deps: SessionDeps, holder: Caller, actor: Actor): Promise<void> {
+  return auditConsole(deps, "console.signed_out", holder, actor);
+}
+
+function auditConsole(
+  deps: SessionDeps,
+  action: "console.signed_in" | "console.signed_out",
+  { id: accountId, keyId }: Caller,
+  actor: Actor,
+): Promise<void> {
+  const target = { type: "key", id: keyId } as const;
+  return audit(deps.db.api, deps, deps.now(), { action, accountId, actor, target });
 }
 
 export interface LinkUse {

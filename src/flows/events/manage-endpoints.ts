@@ -1,4 +1,5 @@
 import { type Db, transaction } from "../../database/db.ts";
+import type { Actor, ActorIn } from "../../domain/access/actor.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
 import {
   type DisabledReason,
@@ -21,13 +22,13 @@ import {
   lockEndpoint,
   markEndpointChanged,
   removeDeliveriesInLine,
-  removeEndpoint,
   type TriedEndpoint,
 } from "../../store/events/endpoints.ts";
 import { insertEvents } from "../../store/events/fan-out.ts";
+import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
 import { takeKey } from "../key-use.ts";
-import { refuseBadUrl, type WebhookSettingsDeps } from "./manage-webhook.ts";
+import { hostOf, refuseBadUrl, removeEndpointAs, type WebhookSettingsDeps } from "./manage-webhook.ts";
 import { paceRequest } from "./pace-request.ts";
 
 export interface EndpointDeps extends WebhookSettingsDeps {
@@ -38,6 +39,7 @@ export interface EndpointDeps extends WebhookSettingsDeps {
 
 export interface NewEndpoint {
   accountId: string;
+  actor: Actor;
   settings: EndpointSettings;
   idempotencyKey: string | undefined;
 }
@@ -50,7 +52,7 @@ export interface CreatedEndpoint {
 
 /** Creates an endpoint of the account, beside the default one. */
 export async function createEndpoint(deps: EndpointDeps, request: NewEndpoint): Promise<CreatedEndpoint> {
-  const { accountId } = request;
+  const { accountId, actor } = request;
   const settings = tidied(request.settings);
   refuseBadUrl(deps, settings.url, "create webhook endpoint");
   const createdAt = deps.now();
@@ -78,6 +80,13 @@ export async function createEndpoint(deps: EndpointDeps, request: NewEndpoint): 
     refuseOverLimit(await countEndpoints(tx, accountId), deps.webhooksPerAccount);
     await paceRequest(tx, accountId, "create_webhook");
     await insertEndpoint(tx, endpoint);
+    await audit(tx, deps, createdAt, {
+      action: "webhook.created",
+      accountId,
+      actor,
+      target: { type: "webhook", id: endpoint.id },
+      details: { host: hostOf(endpoint) },
+    });
     return { endpoint: { ...endpoint, lastDelivery: null }, secret };
   });
 }
@@ -117,7 +126,7 @@ function refuseOverLimit(count: number, limit: number): void {
 /** Changes an endpoint and returns it. If the change disables the endpoint, the same transaction inserts an event about that. */
 export async function changeEndpoint(
   deps: EndpointDeps,
-  { accountId, id }: Pick<Endpoint, "accountId" | "id">,
+  { accountId, actor, id }: ActorIn & Pick<Endpoint, "id">,
   change: EndpointChange,
 ): Promise<TriedEndpoint> {
   if (change.url !== undefined) refuseBadUrl(deps, change.url, "change webhook endpoint");
@@ -128,6 +137,13 @@ export async function changeEndpoint(
     await refuseForeignInboxes(tx, accountId, change.inboxIds ?? null);
     const endpoint = withChange(before, change, at);
     await markEndpointChanged(tx, endpoint);
+    await audit(tx, deps, at, {
+      action: "webhook.changed",
+      accountId,
+      actor,
+      target: { type: "webhook", id },
+      details: { fields: Object.keys(change), host: hostOf(endpoint) },
+    });
     const isNowDisabled = before.disabledAt === null && endpoint.disabledAt !== null;
     return {
       endpoint,
@@ -162,11 +178,11 @@ function insertDisabledEvent(deps: Deps, tx: Db, { id, accountId, url }: Endpoin
  * Deletes an endpoint, and then the deliveries in line for it, in at most 20 steps. Any that are left after the last step end when they are
  * claimed, because their endpoint does not exist. Deliveries for the default endpoint stay in line for a later default endpoint.
  */
-export async function deleteEndpoint({ db }: Deps, endpoint: Endpoint): Promise<void> {
-  if (!(await removeEndpoint(db.api, endpoint))) throw notFound("webhook");
+export async function deleteEndpoint(deps: Deps, actor: Actor, endpoint: Endpoint): Promise<void> {
+  if (!(await removeEndpointAs(deps, actor, endpoint))) throw notFound("webhook");
   if (endpoint.isDefault) return;
   for (let step = 0; step < mostSteps; step += 1)
-    if ((await removeDeliveriesInLine(db.api, laneOf(endpoint), stepRows)) === 0) return;
+    if ((await removeDeliveriesInLine(deps.db.api, laneOf(endpoint), stepRows)) === 0) return;
 }
 
 const stepRows = 500;

@@ -1,4 +1,5 @@
 import { transaction } from "../../database/db.ts";
+import type { Actor, ActorIn } from "../../domain/access/actor.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
 import { neverTried, usualSettings, withChange } from "../../domain/events/endpoint.ts";
 import { checkWebhookUrl } from "../../domain/events/webhook-url.ts";
@@ -14,6 +15,7 @@ import {
   removeEndpoint,
   type TriedEndpoint,
 } from "../../store/events/endpoints.ts";
+import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
 
 export interface WebhookSettingsDeps extends Deps {
@@ -44,7 +46,7 @@ export function newDefaultEndpoint(
 /** Sets the URL of the default endpoint. Returns its secret if it had no URL before. */
 export async function setWebhookUrl(
   deps: WebhookSettingsDeps,
-  accountId: string,
+  { accountId, actor }: ActorIn,
   url: string,
 ): Promise<{ webhook: TriedEndpoint; secret: string | undefined }> {
   refuseBadUrl(deps, url, "set webhook");
@@ -57,6 +59,13 @@ export async function setWebhookUrl(
       if (before === undefined) continue;
       const webhook = withChange(before, { url, disabled: false }, made.createdAt);
       await markEndpointChanged(tx, webhook);
+      await audit(tx, deps, made.createdAt, {
+        action: before.url === null ? "webhook.created" : "webhook.changed",
+        accountId,
+        actor,
+        target: { type: "webhook", id: webhook.id },
+        details: { host: hostOf(webhook) },
+      });
       return { webhook, secret: before.url === null ? secretOf(deps, webhook) : undefined };
     }
   });
@@ -70,25 +79,60 @@ export function refuseBadUrl({ allowPrivateWebhooks }: WebhookSettingsDeps, url:
   });
 }
 
+/** The host of an endpoint's URL, for the audit: other parts of a URL may have secrets. */
+export function hostOf({ url }: Pick<Endpoint, "url">): string | null {
+  return url === null ? null : new URL(url).host;
+}
+
 /** Deletes the default endpoint, if there is one. */
-export async function unsetWebhook(deps: Deps, accountId: string): Promise<void> {
-  await removeEndpoint(deps.db.api, { accountId, isDefault: true });
+export async function unsetWebhook(deps: Deps, { accountId, actor }: ActorIn): Promise<void> {
+  await removeEndpointAs(deps, actor, { accountId, isDefault: true });
+}
+
+/** Deletes an endpoint. Returns false if there is none. */
+export async function removeEndpointAs(deps: Deps, actor: Actor, name: EndpointName): Promise<boolean> {
+  return transaction(deps.db.api, async (tx) => {
+    const id = await removeEndpoint(tx, name);
+    if (id === undefined) return false;
+    await audit(tx, deps, deps.now(), {
+      action: "webhook.deleted",
+      accountId: name.accountId,
+      actor,
+      target: { type: "webhook", id },
+    });
+    return true;
+  });
 }
 
 /**
  * Gives an endpoint a new secret, and returns it. The old one stays valid beside it for `overlapSeconds`, so that the receiver has time to
  * change.
  */
-export async function rotateWebhookSecret(deps: Deps, name: EndpointName, overlapSeconds: number): Promise<string> {
+export async function rotateWebhookSecret(
+  deps: Deps,
+  actor: Actor,
+  name: EndpointName,
+  overlapSeconds: number,
+): Promise<string> {
   const { db, sealing } = deps;
   const secret = newWebhookSecret(deps.randomBytes);
-  const until = new Date(deps.now().getTime() + overlapSeconds * 1000);
-  const endpoint = await findEndpoint(db.api, name);
-  const isRotated =
-    endpoint !== undefined &&
-    (await markEndpointSecretRotated(db.api, endpoint, sealing.seal(secret, endpoint.id), until));
-  if (isRotated) return secret;
-  throw "id" in name ? notFound("webhook") : noWebhookUrl("rotate the secret");
+  const at = deps.now();
+  const until = new Date(at.getTime() + overlapSeconds * 1000);
+  return transaction(db.api, async (tx) => {
+    const endpoint = await findEndpoint(tx, name);
+    const isRotated =
+      endpoint !== undefined &&
+      (await markEndpointSecretRotated(tx, endpoint, sealing.seal(secret, endpoint.id), until));
+    if (!isRotated) throw "id" in name ? notFound("webhook") : noWebhookUrl("rotate the secret");
+    await audit(tx, deps, at, {
+      action: "webhook.secret_rotated",
+      accountId: name.accountId,
+      actor,
+      target: { type: "webhook", id: endpoint.id },
+      details: { overlapSeconds },
+    });
+    return secret;
+  });
 }
 
 /** The secret of an endpoint, opened. */

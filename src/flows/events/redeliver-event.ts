@@ -1,8 +1,11 @@
+import { transaction } from "../../database/db.ts";
+import type { ActorIn } from "../../domain/access/actor.ts";
 import { notFound } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import { type Endpoint, findEndpoint, laneOf } from "../../store/events/endpoints.ts";
 import { findEvent } from "../../store/events/events.ts";
 import { insertRedelivery } from "../../store/events/redelivery.ts";
+import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
 import { noWebhookUrl, webhookWithUrl } from "./manage-webhook.ts";
 import { paceRequest } from "./pace-request.ts";
@@ -13,15 +16,26 @@ import { paceRequest } from "./pace-request.ts";
  */
 export async function redeliverEvent(
   deps: Deps,
-  accountId: string,
+  { accountId, actor }: ActorIn,
   eventId: string,
   webhookId?: string | undefined,
 ): Promise<void> {
   const event = await findEvent(deps.db.api, accountId, eventId);
   if (event === undefined) throw notFound("event");
-  const lane = laneOf(await addresseeOf(deps, accountId, webhookId));
-  await paceRequest(deps.db.api, accountId, "redeliver");
-  const isQueued = await insertRedelivery(deps.db.api, eventId, { accountId, lane }, deps.now());
+  const endpoint = await addresseeOf(deps, accountId, webhookId);
+  const at = deps.now();
+  const isQueued = await transaction(deps.db.api, async (tx) => {
+    await paceRequest(tx, accountId, "redeliver");
+    const details = { webhookId: endpoint.id };
+    await audit(tx, deps, at, {
+      action: "event.redelivered",
+      accountId,
+      actor,
+      target: { type: "event", id: eventId },
+      details,
+    });
+    return insertRedelivery(tx, eventId, { accountId, lane: laneOf(endpoint) }, at);
+  });
   if (isQueued) deps.nudge("webhook");
 }
 

@@ -1,4 +1,5 @@
 import { transaction } from "../../database/db.ts";
+import type { Actor } from "../../domain/access/actor.ts";
 import { type Marked, markRead } from "../../domain/conversation.ts";
 import { notFound } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
@@ -6,10 +7,12 @@ import { lockInboxes, markInboxTotals } from "../../store/account/inboxes.ts";
 import { findThread } from "../../store/mail/thread-pages.ts";
 import { findThreadState, markThreads } from "../../store/mail/threads.ts";
 import { listNumberedMessages } from "../../store/send/send-facts.ts";
+import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
 
 export interface MarkRequest {
   accountId: string;
+  actor: Actor;
   threadId: string;
   isRead: boolean;
   /** The last message that the caller has seen. */
@@ -20,8 +23,9 @@ export interface MarkRequest {
  * Marks the messages of a thread as read or unread. It locks the inbox, so that mail that arrives at the same time is filed either before
  * or after this change.
  */
-export async function markThread({ db }: Pick<Deps, "db">, request: MarkRequest): Promise<Marked> {
-  const { accountId, threadId, isRead, upToMessageId } = request;
+export async function markThread(deps: Pick<Deps, "db" | "now" | "newId">, request: MarkRequest): Promise<Marked> {
+  const { db } = deps;
+  const { accountId, actor, threadId, isRead, upToMessageId } = request;
   const known = isId("thr", threadId) ? await findThread(db.api, accountId, threadId) : undefined;
   if (known === undefined) throw notFound("thread");
   return transaction(db.api, async (tx) => {
@@ -35,7 +39,12 @@ export async function markThread({ db }: Pick<Deps, "db">, request: MarkRequest)
     const marked = markRead(thread, isRead, message?.seq);
     if (marked.thread.isRead === thread.isRead) return marked;
     const unreadCount = inbox.unreadCount + (isRead ? -1 : 1);
-    await Promise.all([markThreads(tx, [marked.thread]), markInboxTotals(tx, [{ ...inbox, unreadCount }])]);
+    const target = { type: "thread", id: threadId } as const;
+    await Promise.all([
+      markThreads(tx, [marked.thread]),
+      markInboxTotals(tx, [{ ...inbox, unreadCount }]),
+      audit(tx, deps, deps.now(), { action: "thread.marked", accountId, actor, target, details: { isRead } }),
+    ]);
     return marked;
   });
 }

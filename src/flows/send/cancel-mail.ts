@@ -1,24 +1,27 @@
+import { transaction } from "../../database/db.ts";
+import type { ActorIn } from "../../domain/access/actor.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import { canceledFailure } from "../../domain/outcome.ts";
 import { markCanceled } from "../../store/send/canceling.ts";
+import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
 
 /**
  * Cancels a mail for all recipients that are still pending. This is refused while an attempt is under way, because the relay may still
  * accept a mail that the caller then believes to be canceled.
  */
-export async function cancelMail(deps: Deps, accountId: string, messageId: string): Promise<void> {
+export async function cancelMail(deps: Deps, { accountId, actor }: ActorIn, messageId: string): Promise<void> {
+  if (!isId("msg", messageId)) throw notFound("message");
   const at = deps.now();
-  const canceled = isId("msg", messageId)
-    ? await markCanceled(deps.db.api, {
-        accountId,
-        messageId,
-        at,
-        eventId: deps.newId("evt", at),
-        failure: canceledFailure,
-      })
-    : undefined;
+  const eventId = deps.newId("evt", at);
+  const canceled = await transaction(deps.db.api, async (tx) => {
+    const canceled = await markCanceled(tx, { accountId, messageId, at, eventId, failure: canceledFailure });
+    const target = { type: "message", id: messageId } as const;
+    if (canceled?.outcome === "canceled")
+      await audit(tx, deps, at, { action: "outbox.canceled", accountId, actor, target });
+    return canceled;
+  });
   if (canceled === undefined) throw notFound("message");
   const { outcome, status, inboxId, hasDeliveries } = canceled;
   if (outcome === "in_progress") throw sendInProgress("cancel message");

@@ -1,4 +1,5 @@
 import { type Db, transaction } from "../../database/db.ts";
+import type { ActorIn } from "../../domain/access/actor.ts";
 import { cursorAtRow } from "../../domain/cursor.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
 import {
@@ -20,6 +21,7 @@ import {
   type Suppression,
   type SuppressionPage,
 } from "../../store/send/suppressions.ts";
+import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
 
 /** A requested suppression. The address is written as in SMTP, with an ASCII domain. */
@@ -43,13 +45,17 @@ export interface SuppressingDeps extends Deps {
 /** Adds a suppression, or returns the existing one. */
 export async function addSuppression(
   deps: SuppressingDeps,
-  accountId: string,
+  by: ActorIn,
   asked: AskedSuppression,
 ): Promise<{ suppression: Suppression; isNew: boolean }> {
   const at = deps.now();
-  const row = rowOf(deps, accountId, asked, at);
+  const row = rowOf(deps, by.accountId, asked, at);
   const { isNew, suppression } = await transaction(deps.db.api, async (tx) => {
-    const created = await insertWithinLimit(tx, accountId, [row], at);
+    const created = await insertWithinLimit(tx, by.accountId, [row], at);
+    if (created.size === 1) {
+      const target = { type: "suppression", id: row.id } as const;
+      await audit(tx, deps, at, { action: "suppression.added", ...by, target, details: { reason: row.reason } });
+    }
     return { isNew: created.size === 1, suppression: (await findSuppressionOf(tx, row)) ?? row };
   });
   if (isNew) logAdded(deps, [suppression]);
@@ -62,18 +68,25 @@ export async function addSuppression(
  */
 export async function addSuppressions(
   deps: SuppressingDeps,
-  accountId: string,
+  by: ActorIn,
   asked: readonly AskedSuppression[],
 ): Promise<{ created: number; existing: number }> {
   const at = deps.now();
   const rows = new Map<string, Suppression>();
   for (const one of asked) {
-    const row = rowOf(deps, accountId, one, at);
+    const row = rowOf(deps, by.accountId, one, at);
     const name = `${row.address} ${row.inboxId}`;
     if (!rows.has(name) && (row.expiresAt === null || row.expiresAt > at)) rows.set(name, row);
   }
   const each = [...rows.values()];
-  const created = await transaction(deps.db.api, (tx) => insertWithinLimit(tx, accountId, each, at));
+  const created = await transaction(deps.db.api, async (tx) => {
+    const created = await insertWithinLimit(tx, by.accountId, each, at);
+    const target = { type: "account", id: by.accountId } as const;
+    // One entry for all of them, because there may be a thousand.
+    if (created.size > 0)
+      await audit(tx, deps, at, { action: "suppression.added", ...by, target, details: { ids: [...created] } });
+    return created;
+  });
   logAdded(
     deps,
     each.filter(({ id }) => created.has(id)),
@@ -138,10 +151,21 @@ export async function ownedSuppression(deps: Deps, accountId: string, id: string
 }
 
 /** Removes a suppression, even one after a complaint, because the account only risks its own reputation. Each removal is logged. */
-export async function deleteSuppression(deps: Deps, accountId: string, id: string): Promise<void> {
-  const removed = await removeSuppression(deps.db.api, { accountId, id, at: deps.now() });
-  if (removed === undefined) throw notFound("suppression");
-  deps.log.info({ account_id: accountId, suppression_id: id, reason: removed.reason }, "suppression removed");
+export async function deleteSuppression(deps: Deps, by: ActorIn, id: string): Promise<void> {
+  const at = deps.now();
+  const removed = await transaction(deps.db.api, async (tx) => {
+    const removed = await removeSuppression(tx, { accountId: by.accountId, id, at });
+    if (removed === undefined) throw notFound("suppression");
+    const { reason } = removed;
+    await audit(tx, deps, at, {
+      action: "suppression.removed",
+      ...by,
+      target: { type: "suppression", id },
+      details: { reason },
+    });
+    return removed;
+  });
+  deps.log.info({ account_id: by.accountId, suppression_id: id, reason: removed.reason }, "suppression removed");
 }
 
 /** Logs the ids of new suppressions, but not their addresses, because addresses are personal data. */

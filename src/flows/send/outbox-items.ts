@@ -1,3 +1,6 @@
+import { type Db, transaction } from "../../database/db.ts";
+import type { ActorIn } from "../../domain/access/actor.ts";
+import type { AuditAction } from "../../domain/access/audit.ts";
 import { cursorAtRow, type RowKey } from "../../domain/cursor.ts";
 import { notFound } from "../../domain/errors.ts";
 import { isItemId } from "../../domain/outbox-item.ts";
@@ -9,6 +12,7 @@ import {
   listItems,
   markItemReady,
 } from "../../store/outbox/listed-items.ts";
+import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
 import { cancelMail, sendInProgress } from "./cancel-mail.ts";
 
@@ -41,9 +45,13 @@ export async function ownedItem({ db }: Pick<Deps, "db">, accountId: string, id:
 }
 
 /** Makes a waiting item ready now. Other items stay as they are. */
-export async function retryItem(deps: Deps, accountId: string, id: string): Promise<ListedItem> {
-  const kind = isItemId(id) ? await markItemReady(deps.db.api, accountId, id) : undefined;
-  const item = await ownedItem(deps, accountId, id);
+export async function retryItem(deps: Deps, by: ActorIn, id: string): Promise<ListedItem> {
+  const kind = await transaction(deps.db.api, async (tx) => {
+    const kind = isItemId(id) ? await markItemReady(tx, by.accountId, id) : undefined;
+    if (kind !== undefined) await auditItem(tx, deps, by, "outbox.retried", id);
+    return kind;
+  });
+  const item = await ownedItem(deps, by.accountId, id);
   // If this call made the item ready, an attempt may already be under way, which is not an error.
   if (kind === undefined && item.state === "running") throw sendInProgress("retry outbox item");
   if (kind !== undefined) deps.nudge(kind);
@@ -51,9 +59,18 @@ export async function retryItem(deps: Deps, accountId: string, id: string): Prom
 }
 
 /** Removes a delivery from the outbox, or cancels a mail for all destinations, each of which is an item. */
-export async function giveUpItem(deps: Deps, accountId: string, id: string): Promise<void> {
-  if (isItemId(id) && (await deleteDelivery(deps.db.api, accountId, id))) return;
-  const { messageId } = await ownedItem(deps, accountId, id);
+export async function giveUpItem(deps: Deps, by: ActorIn, id: string): Promise<void> {
+  const isDeleted = await transaction(deps.db.api, async (tx) => {
+    const isDeleted = isItemId(id) && (await deleteDelivery(tx, by.accountId, id));
+    if (isDeleted) await auditItem(tx, deps, by, "outbox.canceled", id);
+    return isDeleted;
+  });
+  if (isDeleted) return;
+  const { messageId } = await ownedItem(deps, by.accountId, id);
   if (messageId === null) throw sendInProgress("cancel outbox item");
-  await cancelMail(deps, accountId, messageId);
+  await cancelMail(deps, by, messageId);
+}
+
+function auditItem(tx: Db, deps: Deps, by: ActorIn, action: AuditAction, id: string): Promise<void> {
+  return audit(tx, deps, deps.now(), { action, ...by, target: { type: "outbox_item", id } });
 }

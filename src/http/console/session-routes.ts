@@ -1,10 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
+import type { Caller } from "../../domain/access/access.ts";
 import { consoleSeconds } from "../../domain/access/token.ts";
 import type { Fault } from "../../domain/errors.ts";
 import type { Authenticator } from "../../flows/account/authenticate.ts";
-import { newSession, type SessionDeps, useSignInLink } from "../../flows/account/sign-in.ts";
+import { endSession, newSession, type SessionDeps, useSignInLink } from "../../flows/account/sign-in.ts";
 import { bodyJudge, readAsTheyAre } from "../judging/faults.ts";
+import { actorOf } from "../shell/actor.ts";
 import { accountOf, unauthorized } from "../shell/auth.ts";
 import { parseJson, readBody } from "../shell/body.ts";
 import { unavailable } from "../shell/errors.ts";
@@ -14,6 +16,7 @@ import type { SessionDoor } from "./session.ts";
 export interface ConsoleSessionDeps extends SessionDeps {
   session: SessionDoor;
   keys: Pick<Authenticator, "authenticateKey" | "authenticateLink">;
+  trustedProxies?: readonly string[];
   isDraining(): boolean;
 }
 
@@ -47,12 +50,12 @@ const limits = { maxBytes: 4096, timeoutMs: 10_000 };
 export function consoleSession(deps: ConsoleSessionDeps) {
   const judge = bodyJudge(NewSession, "sign in", readAsTheyAre<Static<typeof NewSession>>(faultsBetween));
 
-  async function keyOfLink(request: Request, token: string, isConfirmed: boolean): Promise<string> {
+  async function holderOfLink(request: Request, token: string, isConfirmed: boolean): Promise<Caller> {
     const holder = await deps.keys.authenticateLink(token);
     if (holder === undefined) throw unauthorized(linkNeeded);
     const current = await deps.session.authenticateSession(request);
     if (!(await useSignInLink(deps, { holder, current, isConfirmed }))) throw unauthorized(linkNeeded);
-    return holder.keyId;
+    return holder;
   }
 
   return new Elysia({ prefix: "/console/session" })
@@ -62,11 +65,11 @@ export function consoleSession(deps: ConsoleSessionDeps) {
         if (deps.isDraining()) throw unavailable("the service is shutting down", { connection: "close" });
         deps.session.refuseForeign(request);
         const { key = "", link, confirm = false } = judge(parseJson(await readBody(request, limits)) ?? null);
-        const keyId =
+        const holder =
           link === undefined
-            ? (await accountOf(key, deps.keys.authenticateKey, keyNeeded)).keyId
-            : await keyOfLink(request, link, confirm);
-        const token = await newSession(deps, keyId);
+            ? await accountOf(key, deps.keys.authenticateKey, keyNeeded)
+            : await holderOfLink(request, link, confirm);
+        const token = await newSession(deps, holder, actorOf(holder, { request, set }, deps.trustedProxies));
         Object.assign(set.headers, { "set-cookie": deps.session.cookie(token, consoleSeconds.console), ...notStored });
         set.status = 204;
       },
@@ -74,9 +77,13 @@ export function consoleSession(deps: ConsoleSessionDeps) {
     )
     .delete(
       "",
-      ({ request, set }) => {
+      async ({ request, set }) => {
         deps.session.refuseForeign(request);
+        // The cookie is deleted also if the database is away.
         Object.assign(set.headers, { "set-cookie": deps.session.cookie("", 0), ...notStored });
+        const holder = await deps.session.authenticateSession(request);
+        if (holder !== undefined)
+          await endSession(deps, holder, actorOf(holder, { request, set }, deps.trustedProxies));
         set.status = 204;
       },
       hidden,

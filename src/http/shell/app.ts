@@ -2,6 +2,7 @@ import { type AnyElysia, Elysia } from "elysia";
 import type { Logger } from "pino";
 import type { Actor } from "../../domain/access/actor.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
+import { actorOf } from "./actor.ts";
 import {
   type Account,
   type AuthenticateStream,
@@ -11,7 +12,6 @@ import {
   socketPath,
 } from "./auth.ts";
 import { type BodyLimits, defaultBodyLimits, refuseDeclaredTooLarge } from "./body.ts";
-import { clientAddress } from "./client-address.ts";
 import { type Described, docs, docsRedirects } from "./docs.ts";
 import { problemOf, refusalOf, unavailable } from "./errors.ts";
 import { favicon } from "./favicon.ts";
@@ -100,9 +100,8 @@ function guard(deps: HttpDeps) {
       ? authenticatedStream(request, deps)
       : authenticatedCaller(request, deps));
     await deps.refuseBeyondReach?.(account, path);
-    const requestId = String(set.headers[requestIdHeader]);
-    const ip = clientAddress(request, deps.trustedProxies) ?? null;
-    return { account, actor: { type: "key", id: account.keyId, ip, requestId }, requestId };
+    const actor = actorOf(account, { request, set }, deps.trustedProxies);
+    return { account, actor, requestId: String(set.headers[requestIdHeader]) };
   });
 }
 

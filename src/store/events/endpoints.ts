@@ -115,10 +115,13 @@ export async function markEndpointSecretRotated(
   return rotated.length === 1;
 }
 
-/** Deletes the endpoint with its secret. A later default endpoint gets a new secret, which is shown once. */
-export async function removeEndpoint(db: Db, name: EndpointName): Promise<boolean> {
-  const removed = await query(db, sql`delete from endpoints w where ${isNamed(name)} returning 1`);
-  return removed.length === 1;
+/**
+ * Deletes the endpoint with its secret. A later default endpoint gets a new secret, which is shown once. Returns the id; undefined if there
+ * was no endpoint.
+ */
+export async function removeEndpoint(db: Db, name: EndpointName): Promise<string | undefined> {
+  const [removed] = await query<{ id: string }>(db, sql`delete from endpoints w where ${isNamed(name)} returning w.id`);
+  return removed?.id;
 }
 
 /** Deletes at most `limit` ready and `limit` waiting deliveries from a lane; running ones stay. Returns how many it deleted. */

@@ -161,7 +161,13 @@ for (const engine of enginesHere()) {
         const thread = one(await rowsOf("threads"), planned.thread);
         if (thread === undefined) return;
         const upToMessageId = await seen(planned.upTo, thread.id);
-        await markThread(deps, { accountId, threadId: thread.id, isRead: planned.isRead, upToMessageId });
+        await markThread(deps, {
+          accountId,
+          actor: service,
+          threadId: thread.id,
+          isRead: planned.isRead,
+          upToMessageId,
+        });
       } else {
         const at = planned.inbox % inboxes.length;
         const inbox = inboxes[at] ?? first;

@@ -88,6 +88,7 @@ describe("The document of the service", () => {
       "Account: getStats",
       "Account: getUsage",
       "Tokens: createToken",
+      "Audit: listAuditEntries",
       "Relay: takeRelayNotices",
       "Health: readDocumentation",
       "Health: checkHealth",
@@ -106,6 +107,7 @@ describe("The document of the service", () => {
       "Suppressions",
       "Account",
       "Tokens",
+      "Audit",
       "Relay",
       "Health",
     ]);

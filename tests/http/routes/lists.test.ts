@@ -45,6 +45,7 @@ test("Every list has what is documented of it, field by field, and nothing else"
   await receiver.request(1);
   while ((await world.api(`/v1/events/${events[0].event_id}/deliveries`)).body.data.length === 0);
   expect(lists.map(([path]) => path).sort()).toEqual([
+    "/v1/audit",
     "/v1/events",
     "/v1/events/{id}/deliveries",
     "/v1/inboxes",

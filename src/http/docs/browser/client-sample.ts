@@ -63,6 +63,7 @@ const calls: Readonly<Record<string, ClientCall>> = {
   getAccount: { name: "account.get" },
   getStats: { name: "account.stats", takes: "query" },
   getUsage: { name: "account.usage", takes: "query" },
+  listAuditEntries: { name: "account.audit", takes: "query", isEach: true },
   createToken: { name: "tokens.create", takes: "body" },
 };
 

@@ -2,11 +2,12 @@ import { Type } from "@sinclair/typebox";
 import { notFound } from "../../../domain/errors.ts";
 import { isId } from "../../../domain/ids.ts";
 import type { Plan } from "../../../domain/limits.ts";
+import { changeInbox } from "../../../flows/account/change-inbox.ts";
 import { createInbox } from "../../../flows/account/create-inbox.ts";
 import { deleteInbox } from "../../../flows/account/delete-inbox.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { inboxAddress, usernameAt } from "../../../standards/address.ts";
-import { countInboxes, findInbox, type Inbox, listInboxes, markInboxChanged } from "../../../store/account/inboxes.ts";
+import { countInboxes, findInbox, type Inbox, listInboxes } from "../../../store/account/inboxes.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import { alsoNamed } from "../../judging/known-fields.ts";
@@ -128,13 +129,6 @@ export async function ownedInbox(deps: Deps, accountId: string, id: string): Pro
   return inbox;
 }
 
-/** Writes the new `externalId`. Throws `not_found` if the inbox was deleted meanwhile. */
-async function changeInbox({ db }: Deps, inbox: Inbox, externalId: string | null): Promise<Inbox> {
-  const changed = await markInboxChanged(db.api, inbox, externalId);
-  if (changed === undefined) throw notFound("inbox");
-  return changed;
-}
-
 export function inboxes(deps: Deps) {
   const { mailDomain } = deps;
   return api("/v1/inboxes", "Inboxes")
@@ -213,10 +207,10 @@ export function inboxes(deps: Deps) {
     )
     .patch(
       "/:id",
-      async ({ account, params, body }) => {
+      async ({ account, actor, params, body }) => {
         const inbox = await ownedInbox(deps, account.id, params.id);
         return toInbox(
-          body.externalId === undefined ? inbox : await changeInbox(deps, inbox, body.externalId),
+          body.externalId === undefined ? inbox : await changeInbox(deps, actor, inbox, body.externalId),
           mailDomain,
         );
       },

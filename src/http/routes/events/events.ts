@@ -204,8 +204,13 @@ export function events(deps: EventDeps) {
     )
     .post(
       "/:id/redeliver",
-      async ({ account, params, body, set }) => {
-        await redeliverEvent(deps, account.id, await ownedEvent(deps, account.id, params.id), body.webhookId);
+      async ({ account, actor, params, body, set }) => {
+        await redeliverEvent(
+          deps,
+          { accountId: account.id, actor },
+          await ownedEvent(deps, account.id, params.id),
+          body.webhookId,
+        );
         set.status = 202;
         return { event_id: params.id, status: "queued" as const };
       },

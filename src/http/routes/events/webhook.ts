@@ -83,8 +83,8 @@ export function webhook(deps: WebhookDeps) {
     )
     .put(
       "",
-      async ({ account, body }) => {
-        const set = await setWebhookUrl(deps, account.id, body.url);
+      async ({ account, actor, body }) => {
+        const set = await setWebhookUrl(deps, { accountId: account.id, actor }, body.url);
         const { lastDelivery, ...webhook } = shownWebhook(deps, set.webhook);
         return { ...webhook, ...(set.secret !== undefined && { secret: set.secret }), lastDelivery };
       },
@@ -102,8 +102,8 @@ export function webhook(deps: WebhookDeps) {
     )
     .delete(
       "",
-      async ({ account, set }) => {
-        await unsetWebhook(deps, account.id);
+      async ({ account, actor, set }) => {
+        await unsetWebhook(deps, { accountId: account.id, actor });
         set.status = 204;
       },
       operation({
@@ -115,9 +115,10 @@ export function webhook(deps: WebhookDeps) {
     )
     .post(
       "/rotate-secret",
-      async ({ account, body }) => ({
+      async ({ account, actor, body }) => ({
         secret: await rotateWebhookSecret(
           deps,
+          actor,
           { accountId: account.id, isDefault: true },
           body.overlapSeconds ?? defaultOverlapSeconds,
         ),
@@ -137,7 +138,7 @@ export function webhook(deps: WebhookDeps) {
     )
     .post(
       "/test",
-      ({ account }) => testWebhook(deps, account.id),
+      ({ account, actor }) => testWebhook(deps, { accountId: account.id, actor }),
       operation({
         summary: "Test webhook",
         access: "account",

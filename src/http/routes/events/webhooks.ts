@@ -64,9 +64,10 @@ function collection(deps: WebhooksDeps) {
     )
     .post(
       "",
-      async ({ account, body, request, set }) => {
+      async ({ account, actor, body, request, set }) => {
         const { endpoint, secret } = await createEndpoint(deps, {
           accountId: account.id,
+          actor,
           settings: { ...usualSettings, ...body },
           idempotencyKey: idempotencyKeyOf(request),
         });
@@ -115,9 +116,9 @@ function endpoint(deps: WebhooksDeps) {
     )
     .patch(
       "/:id",
-      async ({ account, params, body }) => {
+      async ({ account, actor, params, body }) => {
         const { id } = await ownedEndpoint(deps, account.id, params.id);
-        return toEndpoint(deps, await changeEndpoint(deps, { accountId: account.id, id }, body));
+        return toEndpoint(deps, await changeEndpoint(deps, { accountId: account.id, actor, id }, body));
       },
       operation({
         summary: "Change webhook endpoint",
@@ -134,8 +135,8 @@ function endpoint(deps: WebhooksDeps) {
     )
     .delete(
       "/:id",
-      async ({ account, params, set }) => {
-        await deleteEndpoint(deps, await ownedEndpoint(deps, account.id, params.id));
+      async ({ account, actor, params, set }) => {
+        await deleteEndpoint(deps, actor, await ownedEndpoint(deps, account.id, params.id));
         set.status = 204;
       },
       operation({
@@ -150,9 +151,11 @@ function endpoint(deps: WebhooksDeps) {
     )
     .post(
       "/:id/rotate-secret",
-      async ({ account, params, body }) => {
+      async ({ account, actor, params, body }) => {
         const endpoint = await ownedEndpoint(deps, account.id, params.id);
-        return { secret: await rotateWebhookSecret(deps, endpoint, body.overlapSeconds ?? defaultOverlapSeconds) };
+        return {
+          secret: await rotateWebhookSecret(deps, actor, endpoint, body.overlapSeconds ?? defaultOverlapSeconds),
+        };
       },
       operation({
         summary: "Rotate webhook endpoint secret",
@@ -173,7 +176,7 @@ function deliveriesTo(deps: WebhooksDeps) {
   return api("/v1/webhooks", "Webhooks")
     .post(
       "/:id/test",
-      async ({ account, params }) => testEndpoint(deps, await ownedEndpoint(deps, account.id, params.id)),
+      async ({ account, actor, params }) => testEndpoint(deps, actor, await ownedEndpoint(deps, account.id, params.id)),
       operation({
         summary: "Test webhook endpoint",
         access: "account",
@@ -210,9 +213,14 @@ function deliveriesTo(deps: WebhooksDeps) {
     )
     .post(
       "/:id/recover",
-      async ({ account, params, body, set }) => {
+      async ({ account, actor, params, body, set }) => {
         const { id } = await ownedEndpoint(deps, account.id, params.id);
-        const recovered = await recoverEvents(deps, { accountId: account.id, endpointId: id, after: body.after });
+        const recovered = await recoverEvents(deps, {
+          accountId: account.id,
+          actor,
+          endpointId: id,
+          after: body.after,
+        });
         set.status = 202;
         return recovered;
       },

@@ -132,9 +132,10 @@ export function threads(deps: ReadingDeps) {
     )
     .patch(
       "",
-      async ({ account, thread, body }) => {
+      async ({ account, actor, thread, body }) => {
         const marked = await markThread(deps, {
           accountId: account.id,
+          actor,
           threadId: thread.id,
           isRead: body.is_read,
           upToMessageId: body.up_to_message_id,

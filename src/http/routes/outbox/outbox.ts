@@ -109,8 +109,8 @@ export function outbox(deps: Deps) {
     )
     .post(
       "/:id/retry",
-      async ({ account, params, set }) => {
-        const item = await retryItem(deps, account.id, params.id);
+      async ({ account, actor, params, set }) => {
+        const item = await retryItem(deps, { accountId: account.id, actor }, params.id);
         set.status = 202;
         return toItem(item);
       },
@@ -127,8 +127,8 @@ export function outbox(deps: Deps) {
     )
     .delete(
       "/:id",
-      async ({ account, params, set }) => {
-        await giveUpItem(deps, account.id, params.id);
+      async ({ account, actor, params, set }) => {
+        await giveUpItem(deps, { accountId: account.id, actor }, params.id);
         set.status = 204;
       },
       operation({
@@ -148,8 +148,8 @@ export function outbox(deps: Deps) {
 export function cancel(deps: ReadingDeps) {
   return api("/v1/messages", "Sending").post(
     "/:id/cancel",
-    async ({ account, params }) => {
-      await cancelMail(deps, account.id, params.id);
+    async ({ account, actor, params }) => {
+      await cancelMail(deps, { accountId: account.id, actor }, params.id);
       const shown = await toMessage(deps, account.id, await ownedMessage(deps, account.id, params.id));
       if (shown === undefined) throw notFound("message");
       return shown;

@@ -129,9 +129,10 @@ function collection(deps: SuppressingDeps) {
     )
     .post(
       "",
-      async ({ account, body, set }) => {
-        if (body.data !== undefined) return addSuppressions(deps, account.id, body.data.map(asked));
-        const { suppression, isNew } = await addSuppression(deps, account.id, asked(body));
+      async ({ account, actor, body, set }) => {
+        const by = { accountId: account.id, actor };
+        if (body.data !== undefined) return addSuppressions(deps, by, body.data.map(asked));
+        const { suppression, isNew } = await addSuppression(deps, by, asked(body));
         set.status = isNew ? 201 : 200;
         if (isNew) set.headers.location = `/v1/suppressions/${suppression.id}`;
         return toSuppression(suppression);
@@ -170,9 +171,9 @@ function suppression(deps: Deps) {
     )
     .delete(
       "/:id",
-      async ({ account, params, set }) => {
+      async ({ account, actor, params, set }) => {
         if (!isId("sup", params.id)) throw notFound("suppression");
-        await deleteSuppression(deps, account.id, params.id);
+        await deleteSuppression(deps, { accountId: account.id, actor }, params.id);
         set.status = 204;
       },
       operation({
