@@ -102,6 +102,12 @@ CREATE TABLE "correspondents" (
 	"address" text NOT NULL,
 	CONSTRAINT "correspondents_inbox_id_address_pk" PRIMARY KEY("inbox_id","address")
 );
+CREATE TABLE "counted_inboxes" (
+	"inbox_id" text collate "C" PRIMARY KEY NOT NULL,
+	"seq" integer NOT NULL,
+	"storage_bytes" bigint NOT NULL,
+	"revision" bigint NOT NULL
+);
 CREATE TABLE "deliveries" (
 	"event_id" text collate "C" NOT NULL,
 	"lane" text collate "C" NOT NULL,
@@ -406,6 +412,7 @@ CREATE TABLE "usage_counting" (
 	"leased_until" timestamp (3) with time zone NOT NULL,
 	"seen_message_id" text collate "C" NOT NULL,
 	"seen_inbox_id" text collate "C" NOT NULL,
+	"passed_inbox_id" text collate "C" NOT NULL,
 	"counted_until" timestamp (3) with time zone
 );
 CREATE TABLE "usage_days" (
@@ -463,7 +470,7 @@ CREATE INDEX "suppressions_expires" ON "suppressions" USING btree ("expires_at")
 CREATE INDEX "threads_inbox" ON "threads" USING btree ("inbox_id","is_read","last_seq");
 CREATE INDEX "uploads_account" ON "uploads" USING btree ("account_id","expires_at");
 CREATE INDEX "uploads_expires" ON "uploads" USING btree ("expires_at");
-CREATE INDEX "usage_days_day" ON "usage_days" USING btree ("day");
+CREATE INDEX "usage_days_by_inbox" ON "usage_days" USING btree ("day") WHERE "usage_days"."inbox_id" <> '';
 CREATE INDEX "used_tokens_valid_until" ON "used_tokens" USING btree ("valid_until");
 
 -- Raw mail and attachments are compressed already: a second compression only costs time.

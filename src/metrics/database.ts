@@ -1,5 +1,6 @@
 import type { Database } from "../database/db.ts";
 import { remembered } from "../flows/remembered.ts";
+import { findUsageLagSeconds } from "../store/account/usage.ts";
 import { findLogLagSeconds } from "../store/events/feeds.ts";
 import { outboxKinds } from "../store/outbox/items.ts";
 import { listOutboxDepths, type OutboxDepth } from "../store/outbox/outbox-rows.ts";
@@ -15,6 +16,8 @@ export function watchDatabase(metrics: Registry, db: Database, now: () => Date):
   const depths = remembered(() => listOutboxDepths(db.api), countedEveryMs);
 
   const lag = remembered(() => findLogLagSeconds(db.api), countedEveryMs);
+
+  const usageLag = remembered(() => findUsageLagSeconds(db.api, now()), countedEveryMs);
 
   async function eachDepth(measure: (depth: OutboxDepth | undefined) => number): Promise<Samples> {
     const found = await depths();
@@ -41,6 +44,11 @@ export function watchDatabase(metrics: Registry, db: Database, now: () => Date):
     "inboxd_log_lag_seconds",
     "Seconds that the oldest hidden event of the log has waited for an older transaction of the same Postgres; 0 if no event is hidden",
     async () => [{ value: await lag() }],
+  );
+  metrics.gauge(
+    "inboxd_usage_lag_seconds",
+    "Seconds since the instant up to which all mail is counted for /v1/usage",
+    async () => [{ value: await usageLag() }],
   );
   metrics.gauge("inboxd_database_up", "1 if the database answered the last query, else 0", async () => [
     {

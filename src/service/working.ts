@@ -2,6 +2,7 @@ import { typeOfRefusal } from "../domain/reports/bounce-type.ts";
 import { relayNaming } from "../domain/send/wire-name.ts";
 import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
 import type { WebhookClient } from "../webhook/client.ts";
+import { startUsageCounter } from "../workers/count-usage.ts";
 import { startSearchIndexer } from "../workers/index-search.ts";
 import { startWorkers, type Workers } from "../workers/scheduler.ts";
 import { reportSimulator } from "../workers/simulator.ts";
@@ -15,7 +16,7 @@ interface WorkedWith {
   links: AttachmentLinks;
 }
 
-/** Opens the relay, and starts the workers and the search indexer. */
+/** Opens the relay, and starts the workers, the search indexer and the counter of usage. */
 export async function openWorkers(opening: Opening, { receiving, webhooks, links }: WorkedWith): Promise<Workers> {
   const { config, deps, watch, opened } = opening;
   const door = { ...receiving.door, accept: watch.accept("internal", receiving.door.accept) };
@@ -47,5 +48,6 @@ export async function openWorkers(opening: Opening, { receiving, webhooks, links
   });
   opened.push(() => workers.stop(0));
   opened.push(startSearchIndexer(deps).stop);
+  opened.push(startUsageCounter(deps).stop);
   return workers;
 }

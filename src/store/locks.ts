@@ -10,6 +10,8 @@ export const locks = {
   claiming: 7521962899002002,
   /** One process at a time prunes. */
   pruning: 7521962899002003,
+  /** One transaction at a time counts usage. */
+  counting: 7521962899002004,
 } as const;
 
 /** The number of a lock as part of a statement's text, and not as a parameter. */

@@ -609,7 +609,10 @@ export const correspondents = pgTable(
   (table) => [primaryKey({ columns: [table.inboxId, table.address] })],
 );
 
-/** What each account has used on each day. Days that are more than 62 days old are added up to one row, with "" as inbox. */
+/**
+ * What each account has used on each day: the mail of each inbox by the day of its messages, and each inbox on the day of its creation. Days
+ * that are more than 62 days old are added up to one row, with "" as inbox.
+ */
 export const usageDays = pgTable(
   "usage_days",
   {
@@ -624,19 +627,35 @@ export const usageDays = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.day, table.inboxId] }),
-    index("usage_days_day").on(table.day),
+    // Finds the rows of old days that are still by inbox.
+    index("usage_days_by_inbox").on(table.day).where(sql`${table.inboxId} <> ''`),
   ],
 );
+
+/**
+ * What is counted of each inbox. The messages of an inbox have numbers without gaps, which are committed in order: so a message cannot be
+ * counted twice, and none is left out, however late it is committed.
+ */
+export const countedInboxes = pgTable("counted_inboxes", {
+  inboxId: id().primaryKey(),
+  /** The number of the last counted message. */
+  seq: integer().notNull(),
+  /** The bytes of the inbox that are part of the account's `storage_bytes`. */
+  storageBytes: bigint({ mode: "number" }).notNull(),
+  /** The revision of the inbox that was counted: with the same revision there is nothing new. */
+  revision: bigint({ mode: "number" }).notNull(),
+});
 
 /** The lease of the process that counts usage, and its progress. The table has one row. */
 export const usageCounting = pgTable("usage_counting", {
   id: smallint().primaryKey(),
   holder: text().notNull(),
   leasedUntil: instant().notNull(),
-  /** The id up to which all messages are counted. */
+  /** The ids up to which messages and inboxes were looked at. They are so old that one with a lower id is unlikely to be committed later. */
   seenMessageId: id().notNull(),
-  /** The id up to which all inboxes are counted. */
   seenInboxId: id().notNull(),
+  /** The id up to which the pass over all inboxes has come. It finds what was committed too late for the ids above. */
+  passedInboxId: id().notNull(),
   countedUntil: instant(),
 });
 

@@ -2,6 +2,7 @@ import type { Db } from "../database/db.ts";
 import { expiryOfKeys } from "../domain/idempotency.ts";
 import { utcDay } from "../domain/limits.ts";
 import type { Deps } from "../flows/deps.ts";
+import { foldUsageBefore, insertCounts, lockCounting } from "../store/account/usage.ts";
 import { releaseUploads, removeUploadsBefore } from "../store/mail/uploads.ts";
 import { removeExpiredSuppressions } from "../store/send/suppressions.ts";
 import {
@@ -18,6 +19,7 @@ import {
   removeOldRequests,
   removeUsedTokens,
 } from "../store/upkeep/pruning.ts";
+import { countAtOnce } from "./count-usage.ts";
 
 export interface PruneDeps extends Deps {
   eventRetentionDays: number;
@@ -31,6 +33,8 @@ const stepUploads = 20;
 const mostSteps = 100;
 /** How long after its deletion an inbox is emptied. By then, work that was under way in it has ended. */
 const settleMs = 60_000;
+/** How long usage is kept by inbox. */
+const usageByInboxDays = 62;
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
@@ -51,6 +55,7 @@ export async function prune(deps: PruneDeps, isStopping: () => boolean = () => f
     (tx) => releaseUploads(tx, now, stepUploads),
     (tx) => removeUploadsBefore(tx, expiryOfKeys(now), stepRows),
     (tx) => removeExpiredSuppressions(tx, now, stepRows),
+    (tx) => foldUsageBefore(tx, utcDay(new Date(now.getTime() - usageByInboxDays * dayMs)), stepRows),
     removingEvents(eventsBefore),
     emptyingInboxes(new Date(now.getTime() - settleMs)),
     (tx) => removeInboxes(tx, now, stepRows),
@@ -83,6 +88,9 @@ function emptyingInboxes(deletedBefore: Date): (tx: Db) => Promise<number> {
   return async (tx) => {
     const inboxId = await findInboxToEmpty(tx, deletedBefore, after);
     if (inboxId === undefined) return 0;
+    // What is removed stays counted: its usage is counted before, if it was not yet.
+    await lockCounting(tx);
+    if ((await insertCounts(tx, [inboxId], countAtOnce)).length > 0) return 1;
     const removed = (await removeMessages(tx, inboxId, stepMessages)) || (await removeInboxRows(tx, inboxId, stepRows));
     if (removed > 0) return removed;
     await markInboxEmpty(tx, inboxId);

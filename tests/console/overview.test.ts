@@ -48,7 +48,7 @@ describeInBrowser("The overview of twelve inboxes and 2,500 events", () => {
 
   const unread = async (page: Page) => Number((await page.locator(".needs .is-accent strong").textContent()) ?? 0);
 
-  test("opens with six requests, and makes two for a burst of events", async () => {
+  test("opens with six requests, and makes one for a burst of events", async () => {
     const watched = await opened();
     const { page } = watched;
     const [before, unreadBefore] = [requestsOf(watched).length, await unread(page)];
@@ -64,11 +64,11 @@ describeInBrowser("The overview of twelve inboxes and 2,500 events", () => {
     await page.clock.runFor(1_000);
     await page.locator(".needs .is-accent", { hasText: String(unreadBefore + 10) }).waitFor();
     await page.clock.runFor(5_000);
-    expect(requestsOf(watched).length).toBe(before + 2);
+    expect(requestsOf(watched).length).toBe(before + 1);
     await page.context().close();
   }, 60_000);
 
-  test("makes two requests every ten seconds while events come without a pause", async () => {
+  test("makes one request every ten seconds while events come without a pause", async () => {
     const watched = await opened();
     const { page } = watched;
     const before = requestsOf(watched).length;
@@ -81,11 +81,11 @@ describeInBrowser("The overview of twelve inboxes and 2,500 events", () => {
       await page.clock.runFor(800);
     }
     while (requestsOf(watched).length === before) await page.clock.runFor(100);
-    expect(requestsOf(watched).length).toBeLessThanOrEqual(before + 2);
+    expect(requestsOf(watched).length).toBeLessThanOrEqual(before + 1);
     await page.context().close();
   }, 60_000);
 
-  test("makes no request while its tab is hidden, and two when it is shown again", async () => {
+  test("makes no request while its tab is hidden, and one when it is shown again", async () => {
     const watched = await opened();
     const { page } = watched;
     await setHidden(page, true);
@@ -96,21 +96,21 @@ describeInBrowser("The overview of twelve inboxes and 2,500 events", () => {
     await page.clock.runFor(35_000);
     expect(requestsOf(watched).length).toBe(before);
     await setHidden(page, false);
-    while (requestsOf(watched).length < before + 2) await page.clock.runFor(100);
-    expect(requestsOf(watched).length).toBe(before + 2);
+    while (requestsOf(watched).length < before + 1) await page.clock.runFor(100);
+    expect(requestsOf(watched).length).toBe(before + 1);
     await page.context().close();
   }, 60_000);
 
-  test("loads the stats and the webhooks every 30 seconds, since they change without an event", async () => {
+  test("loads usage, stats and webhooks every 30 seconds, since they change without an event", async () => {
     const watched = await opened();
     const { page } = watched;
     const before = requestsOf(watched).length;
     await page.clock.runFor(31_000);
-    while (requestsOf(watched).length < before + 2) await page.clock.runFor(10);
+    while (requestsOf(watched).length < before + 3) await page.clock.runFor(10);
     const paths = requestsOf(watched)
       .slice(before)
       .map(({ pathname }) => pathname);
-    expect(paths.toSorted()).toEqual(["/v1/stats", "/v1/webhooks"]);
+    expect(paths.toSorted()).toEqual(["/v1/stats", "/v1/usage", "/v1/webhooks"]);
     await page.context().close();
   }, 60_000);
 

@@ -857,7 +857,7 @@ export interface paths {
         };
         /**
          * Get usage
-         * @description Counts the mail of all inboxes by day, of those that are not deleted. A token for one inbox counts that inbox.
+         * @description Counts mail by day or by inbox, also that of deleted inboxes. A mail is counted within seconds, on its day in UTC. The days of each inbox are kept for 62 days, and then as days of the account. A token for one inbox counts that inbox.
          */
         get: operations["getUsage"];
         put?: never;
@@ -4688,7 +4688,7 @@ export interface components {
              */
             expiresAt: string;
         };
-        /** @description The mail of an account by day */
+        /** @description What an account has used */
         Usage: {
             /**
              * @description The first day (UTC)
@@ -4702,7 +4702,7 @@ export interface components {
             to: string;
             /**
              * Format: date-time
-             * @description Mail up to this instant is counted
+             * @description All mail up to this instant is counted
              * @example 2026-03-21T10:05:00.000Z
              */
             countedUntil: string;
@@ -4714,29 +4714,79 @@ export interface components {
                  */
                 received: number;
                 /**
+                 * @description The octets of the raw mails received
+                 * @example 48213
+                 */
+                receivedBytes: number;
+                /**
                  * @description How many mails were accepted for sending
                  * @example 3
                  */
                 sent: number;
+                /**
+                 * @description The octets of the bodies and attachments of the mails accepted for sending
+                 * @example 2048
+                 */
+                sentBytes: number;
+                /**
+                 * @description How many inboxes were created
+                 * @example 1
+                 */
+                inboxesCreated: number;
             };
-            /** @description Each day, oldest first, also days without mail */
+            /** @description By day: each day, oldest first, also days without mail. By inbox: the 1000 inboxes with the most mail, the first one with the most */
             data: {
                 /**
-                 * @description The day (UTC)
+                 * @description By day: the day (UTC)
                  * @example 2026-03-21
                  */
-                day: string;
+                day?: string;
+                /** @description By inbox: the id, also of a deleted inbox. Null for the mail of days that are no longer kept by inbox */
+                inboxId?: string | null;
                 /**
                  * @description How many mails were received
                  * @example 12
                  */
                 received: number;
                 /**
+                 * @description The octets of the raw mails received
+                 * @example 48213
+                 */
+                receivedBytes: number;
+                /**
                  * @description How many mails were accepted for sending
                  * @example 3
                  */
                 sent: number;
+                /**
+                 * @description The octets of the bodies and attachments of the mails accepted for sending
+                 * @example 2048
+                 */
+                sentBytes: number;
+                /**
+                 * @description How many inboxes were created
+                 * @example 1
+                 */
+                inboxesCreated: number;
             }[];
+            /** @description What is there now, without deleted inboxes */
+            current: {
+                /**
+                 * @description How many inboxes there are
+                 * @example 2
+                 */
+                inboxes: number;
+                /**
+                 * @description How many messages they have
+                 * @example 15
+                 */
+                messages: number;
+                /**
+                 * @description The octets of these messages: of the raw mails received, and of the bodies and attachments sent
+                 * @example 50261
+                 */
+                storageBytes: number;
+            };
         };
         /** @description The result of a wait */
         WaitAnswer: {
@@ -13236,6 +13286,8 @@ export interface operations {
                 from?: string;
                 /** @description The last day (UTC), at most 366 days in all. Without it: today */
                 to?: string;
+                /** @description `day`: one entry for each day. `inbox`: one for each inbox */
+                group_by?: "day" | "inbox";
                 /** @description Only mail of this inbox. Also accepted as `inboxId` */
                 inbox_id?: string;
             };
@@ -13245,7 +13297,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The mail of an account by day */
+            /** @description What an account has used */
             200: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -13260,15 +13312,27 @@ export interface operations {
                      *       "countedUntil": "2026-03-21T10:05:00.000Z",
                      *       "totals": {
                      *         "received": 12,
-                     *         "sent": 3
+                     *         "receivedBytes": 48213,
+                     *         "sent": 3,
+                     *         "sentBytes": 2048,
+                     *         "inboxesCreated": 1
                      *       },
                      *       "data": [
                      *         {
                      *           "day": "2026-03-21",
+                     *           "inboxId": "inb_01km57j4m0eh7awf6pjemv292z",
                      *           "received": 12,
-                     *           "sent": 3
+                     *           "receivedBytes": 48213,
+                     *           "sent": 3,
+                     *           "sentBytes": 2048,
+                     *           "inboxesCreated": 1
                      *         }
-                     *       ]
+                     *       ],
+                     *       "current": {
+                     *         "inboxes": 2,
+                     *         "messages": 15,
+                     *         "storageBytes": 50261
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Usage"];

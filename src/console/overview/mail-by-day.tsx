@@ -20,12 +20,12 @@ export function MailByDay({ usage }: { usage: Schemas["Usage"] | undefined }) {
         <span class="quiet-text">UTC</span>
       </header>
       {/* Midnight of this browser, so that the name of the day is that of the day in UTC. */}
-      <DaysChart days={counts.map(({ day, ...count }) => ({ at: new Date(`${day}T00:00`), ...count }))} />
+      <DaysChart days={counts.map(({ day, received, sent }) => ({ at: new Date(`${day}T00:00`), received, sent }))} />
     </section>
   );
 }
 
-function emptyDays(): Schemas["Usage"]["data"] {
+function emptyDays(): Pick<Schemas["Usage"]["data"][number], "day" | "received" | "sent">[] {
   return Array.from({ length: days }, (_, index) => ({
     day: dayOf(new Date(now().getTime() - (days - 1 - index) * dayMs)),
     received: 0,

@@ -1,20 +1,50 @@
-import { type DayCounts, type DaysToCount, listMessagesByDay } from "../../store/mail/messages-by-day.ts";
+import {
+  type AskedUsage,
+  type CurrentUsage,
+  findCurrentUsage,
+  listUsageByDay,
+  listUsageByInbox,
+  type UsageCounts,
+} from "../../store/account/usage.ts";
 import type { Deps } from "../deps.ts";
 
 export interface Usage {
   countedUntil: Date;
-  totals: { received: number; sent: number };
-  /** Each of the days, oldest first. */
-  days: DayCounts[];
+  totals: UsageCounts;
+  /** Each of the days, oldest first; or the inboxes with the most mail. */
+  data: readonly (UsageCounts & ({ day: string } | { inboxId: string | null }))[];
+  current: Omit<CurrentUsage, "countedUntil">;
 }
 
-/** Counts the mail of an account by day. Mail of deleted inboxes does not count. */
-export async function accountUsage({ db, now }: Pick<Deps, "db" | "now">, asked: DaysToCount): Promise<Usage> {
-  const countedUntil = now();
-  const counted = new Map((await listMessagesByDay(db.api, asked)).map((counts) => [counts.day, counts]));
-  const days = daysBetween(asked.from, asked.to).map((day) => counted.get(day) ?? { day, received: 0, sent: 0 });
-  const sum = (name: "received" | "sent") => days.reduce((all, counts) => all + counts[name], 0);
-  return { countedUntil, totals: { received: sum("received"), sent: sum("sent") }, days };
+/** The most inboxes of an answer by inbox. */
+export const mostInboxesShown = 1_000;
+
+/** The usage of an account by day or by inbox, with the mail of deleted inboxes. */
+export async function accountUsage({ db }: Pick<Deps, "db">, asked: AskedUsage, by: "day" | "inbox"): Promise<Usage> {
+  const current = await findCurrentUsage(db.api, asked);
+  if (current === undefined) throw new Error("Cannot show usage: the account is gone");
+  const { countedUntil, ...now } = current;
+  const used = by === "day" ? await byDay(db.api, asked) : await byInbox(db.api, asked);
+  return { countedUntil, ...used, current: now };
+}
+
+async function byDay(db: Deps["db"]["api"], asked: AskedUsage): Promise<Pick<Usage, "totals" | "data">> {
+  const counted = new Map((await listUsageByDay(db, asked)).map((counts) => [counts.day, counts]));
+  const data = daysBetween(asked.from, asked.to).map((day) => counted.get(day) ?? { day, ...none });
+  const sum = (name: keyof UsageCounts) => data.reduce((all, counts) => all + counts[name], 0);
+  return { totals: { ...none, ...Object.fromEntries(names.map((name) => [name, sum(name)])) }, data };
+}
+
+async function byInbox(db: Deps["db"]["api"], asked: AskedUsage): Promise<Pick<Usage, "totals" | "data">> {
+  const [totals = none, ...inboxes] = await listUsageByInbox(db, asked, mostInboxesShown);
+  return { totals: countsOf(totals), data: inboxes.map((row) => ({ inboxId: row.inboxId || null, ...countsOf(row) })) };
+}
+
+const none: UsageCounts = { received: 0, receivedBytes: 0, sent: 0, sentBytes: 0, inboxesCreated: 0 };
+const names = Object.keys(none) as (keyof UsageCounts)[];
+
+function countsOf({ received, receivedBytes, sent, sentBytes, inboxesCreated }: UsageCounts): UsageCounts {
+  return { received, receivedBytes, sent, sentBytes, inboxesCreated };
 }
 
 const dayMs = 86_400_000;

@@ -194,6 +194,7 @@ export function removeInboxes(tx: Db, now: Date, limit: number): Promise<number>
         ),
         -- An inbox that never had mail may have suppressions, because removeInboxRows does not run for it.
         unsuppressed as (delete from suppressions s using gone where s.account_id = gone.account_id and s.inbox_id = gone.id),
+        uncounted as (delete from counted_inboxes where inbox_id = any(array(select id from gone))),
         freed as (
           delete from addresses a using gone
           where a.username = gone.username and a.inbox_id = gone.id and a.held_until <= ${now}

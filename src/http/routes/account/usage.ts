@@ -1,13 +1,13 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { reachedInboxes } from "../../../flows/account/token-reach.ts";
 import type { Deps } from "../../../flows/deps.ts";
-import { accountUsage, countDays, dayAt, daysBefore } from "../../../flows/read/account-usage.ts";
+import { accountUsage, countDays, dayAt, daysBefore, mostInboxesShown } from "../../../flows/read/account-usage.ts";
 import { parseInstant } from "../../../standards/instant.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import { alsoNamed } from "../../judging/known-fields.ts";
 import { api } from "../../shell/app.ts";
-import { instant, text } from "../../shell/models.ts";
+import { instant, nullable, oneOf, text } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
 import { parameter, wrongParameter } from "../../shell/parameters.ts";
 import { ownedInbox } from "./inboxes.ts";
@@ -19,7 +19,14 @@ const day = (description: string, example: string) => Type.String({ description,
 
 const counts = {
   received: Type.Integer({ minimum: 0, description: "How many mails were received", examples: [12] }),
+  receivedBytes: Type.Integer({ minimum: 0, description: "The octets of the raw mails received", examples: [48213] }),
   sent: Type.Integer({ minimum: 0, description: "How many mails were accepted for sending", examples: [3] }),
+  sentBytes: Type.Integer({
+    minimum: 0,
+    description: "The octets of the bodies and attachments of the mails accepted for sending",
+    examples: [2048],
+  }),
+  inboxesCreated: Type.Integer({ minimum: 0, description: "How many inboxes were created", examples: [1] }),
 };
 
 const Usage = named(
@@ -28,13 +35,38 @@ const Usage = named(
     {
       from: day("The first day (UTC)", "2026-03-20"),
       to: day("The last day (UTC)", "2026-03-21"),
-      countedUntil: instant({ description: "Mail up to this instant is counted" }),
+      countedUntil: instant({ description: "All mail up to this instant is counted" }),
       totals: Type.Object(counts, { description: "The sums of all days" }),
-      data: Type.Array(Type.Object({ day: day("The day (UTC)", "2026-03-21"), ...counts }), {
-        description: "Each day, oldest first, also days without mail",
-      }),
+      data: Type.Array(
+        Type.Object({
+          day: Type.Optional(day("By day: the day (UTC)", "2026-03-21")),
+          inboxId: Type.Optional(
+            nullable(text({ examples: [examples.inboxId] }), {
+              description:
+                "By inbox: the id, also of a deleted inbox. Null for the mail of days that are no longer kept by inbox",
+            }),
+          ),
+          ...counts,
+        }),
+        {
+          description: `By day: each day, oldest first, also days without mail. By inbox: the ${mostInboxesShown} inboxes with the most mail, the first one with the most`,
+        },
+      ),
+      current: Type.Object(
+        {
+          inboxes: Type.Integer({ minimum: 0, description: "How many inboxes there are", examples: [2] }),
+          messages: Type.Integer({ minimum: 0, description: "How many messages they have", examples: [15] }),
+          storageBytes: Type.Integer({
+            minimum: 0,
+            description:
+              "The octets of these messages: of the raw mails received, and of the bodies and attachments sent",
+            examples: [50261],
+          }),
+        },
+        { description: "What is there now, without deleted inboxes" },
+      ),
     },
-    { description: "The mail of an account by day" },
+    { description: "What an account has used" },
   ),
 );
 
@@ -53,13 +85,19 @@ const UsageQuery = Type.Object({
   to: Type.Optional(
     dayParameter(`The last day (UTC), at most ${days.most} days in all. Without it: today`, "2026-03-21"),
   ),
+  group_by: Type.Optional(
+    oneOf(["day", "inbox"], {
+      default: "day",
+      description: "`day`: one entry for each day. `inbox`: one for each inbox",
+    }),
+  ),
   inbox_id: alsoNamed(
     "inboxId",
     Type.Optional(text({ description: "Only mail of this inbox", examples: [examples.inboxId] })),
   ),
 });
 
-/** The mail of an account by day. */
+/** The usage of an account by day or by inbox. */
 export function usage(deps: Deps) {
   return api("/v1/usage", "Account").get(
     "",
@@ -67,18 +105,14 @@ export function usage(deps: Deps) {
       const inboxIds = reachedInboxes(account, query.inbox_id === undefined ? undefined : [query.inbox_id]);
       if (query.inbox_id !== undefined) await ownedInbox(deps, account.id, query.inbox_id);
       const range = rangeOf(query, deps.now());
-      const {
-        countedUntil,
-        totals,
-        days: data,
-      } = await accountUsage(deps, { accountId: account.id, inboxIds, ...range });
-      return { ...range, countedUntil: countedUntil.toISOString(), totals, data };
+      const used = await accountUsage(deps, { accountId: account.id, inboxIds, ...range }, query.group_by ?? "day");
+      return { ...range, ...used, countedUntil: used.countedUntil.toISOString(), data: [...used.data] };
     },
     operation({
       summary: "Get usage",
       access: "read",
       description:
-        "Counts the mail of all inboxes by day, of those that are not deleted. A token for one inbox counts that inbox.",
+        "Counts mail by day or by inbox, also that of deleted inboxes. A mail is counted within seconds, on its day in UTC. The days of each inbox are kept for 62 days, and then as days of the account. A token for one inbox counts that inbox.",
       query: UsageQuery,
       answers: { 200: Usage },
       // `not_found` for an inbox of another account.

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { sql } from "drizzle-orm";
-import { query } from "../../../../src/database/db.ts";
+import { prune } from "../../../../src/workers/prune.ts";
 import { mailOf } from "../../../support/mail.ts";
 import { newAccount, newInbox, send } from "../../../support/sends.ts";
+import { untilAnswered } from "../../../support/until.ts";
 import { startWorld, type World } from "../../../support/world.ts";
 
 let world: World;
@@ -15,103 +15,96 @@ const usage = async (apiKey: string, search = "") => (await world.api(`/v1/usage
 
 let mails = 0;
 
-async function receive(apiKey: string, inboxId: string): Promise<void> {
+async function receive(apiKey: string, inboxId: string): Promise<string> {
   mails += 1;
   const { body } = await world.api(`/v1/inboxes/${inboxId}`, { apiKey });
-  await world.deliver(mailOf({ headers: [`Message-ID: <${mails}@x.example>`] }), body.address);
+  const raw = mailOf({ headers: [`Message-ID: <${mails}@x.example>`] });
+  await world.deliver(raw, body.address);
+  return raw;
 }
 
-/** The days with mail, with the numbers of received and sent mails. */
-const busy = ({ data }: { data: { day: string; received: number; sent: number }[] }) =>
-  data.filter(({ received, sent }) => received + sent > 0).map(({ day, received, sent }) => [day, received, sent]);
+/** The usage once this many mails are counted. They are counted in the background. */
+async function countedUsage(apiKey: string, search: string, mails: number) {
+  return untilAnswered(async () => {
+    const found = await usage(apiKey, search);
+    return found.totals.received + found.totals.sent >= mails ? found : undefined;
+  });
+}
 
-test("usage counts the mail of all inboxes by day", async () => {
+interface Counts {
+  received: number;
+  sent: number;
+  inboxesCreated: number;
+}
+
+/** The entries with usage, with the numbers of received and sent mails and created inboxes. */
+const busy = ({ data }: { data: (Counts & { day?: string; inboxId?: string })[] }) =>
+  data
+    .filter(({ received, sent, inboxesCreated }) => received + sent + inboxesCreated > 0)
+    .map(({ day, inboxId, received, sent, inboxesCreated }) => [day ?? inboxId, received, sent, inboxesCreated]);
+
+test("usage counts the mail of all inboxes by day and by inbox, and keeps that of deleted ones", async () => {
   const [apiKey, other] = [await newAccount(world), await newAccount(world)];
-  const [one, two] = [await newInbox(world, apiKey), await newInbox(world, apiKey)];
+  const nothing = { received: 0, receivedBytes: 0, sent: 0, sentBytes: 0, inboxesCreated: 0 };
   expect(await usage(apiKey)).toEqual({
     from: "2026-02-20",
     to: "2026-03-21",
     countedUntil: world.clock.now().toISOString(),
-    totals: { received: 0, sent: 0 },
+    totals: nothing,
     data: Array.from({ length: 30 }, (_, index) => ({
       day: new Date(Date.UTC(2026, 1, 20 + index)).toISOString().slice(0, 10),
-      received: 0,
-      sent: 0,
+      ...nothing,
     })),
+    current: { inboxes: 0, messages: 0, storageBytes: 0 },
   });
-  await receive(apiKey, one);
+  const [one, two] = [await newInbox(world, apiKey), await newInbox(world, apiKey)];
+  const raw = await receive(apiKey, one);
   await receive(apiKey, two);
-  await send(world, two, {}, { apiKey, waits: true });
+  await send(world, two, { body: "Grüße" }, { apiKey, waits: true });
   await receive(other, await newInbox(world, other));
   world.clock.pass(86_400_000);
   await receive(apiKey, two);
   world.clock.pass(2 * 86_400_000);
-  await send(world, one, {}, { apiKey, waits: true });
-  const all = await usage(apiKey);
+  await send(world, one, { body: "Grüße" }, { apiKey, waits: true });
+  const all = await countedUsage(apiKey, "", 5);
   expect(busy(all)).toEqual([
-    ["2026-03-21", 2, 1],
-    ["2026-03-22", 1, 0],
-    ["2026-03-24", 0, 1],
+    ["2026-03-21", 2, 1, 2],
+    ["2026-03-22", 1, 0, 0],
+    ["2026-03-24", 0, 1, 0],
   ]);
-  expect(all.totals).toEqual({ received: 3, sent: 2 });
-  expect(busy(await usage(apiKey, "?from=2026-03-22&to=2026-03-23"))).toEqual([["2026-03-22", 1, 0]]);
+  const received = 3 * raw.length;
+  expect(all.totals).toEqual({ received: 3, receivedBytes: received, sent: 2, sentBytes: 14, inboxesCreated: 2 });
+  expect(all.current).toEqual({ inboxes: 2, messages: 5, storageBytes: received + 14 });
+  expect(all.countedUntil <= world.clock.now().toISOString()).toBe(true);
+  expect(busy(await usage(apiKey, "?from=2026-03-22&to=2026-03-23"))).toEqual([["2026-03-22", 1, 0, 0]]);
+  expect(busy(await usage(apiKey, "?group_by=inbox"))).toEqual([
+    [two, 2, 1, 1],
+    [one, 1, 1, 1],
+  ]);
   expect(busy(await usage(apiKey, `?inbox_id=${one}`))).toEqual([
-    ["2026-03-21", 1, 0],
-    ["2026-03-24", 0, 1],
+    ["2026-03-21", 1, 0, 1],
+    ["2026-03-24", 0, 1, 0],
   ]);
   const { body } = await world.api("/v1/tokens", { method: "POST", body: { inboxId: one }, apiKey });
-  expect((await usage(body.token)).totals).toEqual({ received: 1, sent: 1 });
+  const ofToken = await usage(body.token, "?group_by=inbox");
+  expect(busy(ofToken)).toEqual([[one, 1, 1, 1]]);
+  expect(ofToken.totals).toMatchObject({ received: 1, sent: 1 });
+  expect(ofToken.current).toEqual({ inboxes: 1, messages: 2, storageBytes: raw.length + 7 });
   expect((await usage(body.token, `?inbox_id=${two}`)).code).toBe("not_found");
   await world.api(`/v1/inboxes/${two}`, { method: "DELETE", apiKey });
-  expect((await usage(apiKey)).totals).toEqual({ received: 1, sent: 1 });
-});
-
-test("each message of an uneven history is counted on its day", async () => {
-  const apiKey = await newAccount(world);
-  const inboxId = await newInbox(world, apiKey);
-  // Numbers of messages of some days, from none to many, with one at the first and the last millisecond of a day.
-  const history: [day: string, count: number][] = [
-    ["2025-12-31", 1],
-    ["2026-01-01", 2],
-    ["2026-01-05", 1],
-    ["2026-01-06", 1],
-    ["2026-01-07", 100],
-    ["2026-01-31", 3],
-    ["2026-02-01", 1],
-  ];
-  const { db } = world.service.deps;
-  let count = 0;
-  for (const [day, messages] of history) {
-    await query(
-      db.api,
-      sql`insert into messages (id, inbox_id, thread_id, seq, direction, direction_seq, status, created_at, rfc_message_id,
-            message_id_hash, from_addr, to_addr, subject, body_text, size_bytes, attachment_count, cc, to_addrs)
-          select 'msg_' || ${inboxId} || (${count} + number), ${inboxId}, 'thr_' || ${inboxId}, ${count} + number, 'inbound', ${count} + number,
-            'received', ${day}::timestamp at time zone 'UTC'
-              + case number when ${messages} then interval '86399999 ms' else interval '0' end,
-            '', gen_random_uuid(), '', '', '', '', 0, 0, '{}', '{}' from generate_series(1, ${messages}::int) number`,
-    );
-    count += messages;
-  }
-  await query(
-    db.api,
-    sql`update inboxes set message_count = ${count}, inbound_count = ${count}, last_message_at = '2026-02-01T23:59:59.999Z' where id = ${inboxId}`,
-  );
-  const counted = async (from: string, to: string) =>
-    busy(await usage(apiKey, `?from=${from}&to=${to}`)).map(([day, received]) => [day, received]);
-  expect(await counted("2025-12-31", "2026-02-01")).toEqual(history);
-  for (const [index, [from]] of history.entries()) {
-    for (const [length, [to]] of history.slice(index).entries()) {
-      expect(await counted(from, to)).toEqual(history.slice(index, index + length + 1));
-    }
-  }
-  expect(await counted("2026-01-08", "2026-01-30")).toEqual([]);
+  const { deps } = world.service;
+  world.clock.pass(120_000);
+  await prune({ ...deps, eventRetentionDays: 30 });
+  const after = await usage(apiKey);
+  expect(after.totals).toEqual(all.totals);
+  expect(after.current).toEqual(ofToken.current);
 });
 
 test.each([
   ["a day that there is not", "?from=2026-02-30", "from"],
   ["an instant", "?to=2026-03-21T10:05:00Z", "to"],
   ["days in the wrong order", "?from=2026-03-22&to=2026-03-21", "from"],
+  ["an unknown grouping", "?group_by=week", "group_by"],
   ["367 days", "?from=2025-03-20&to=2026-03-21", "from"],
 ])("%s is refused", async (_, search, parameter) => {
   const { code, errors } = await usage(world.apiKey, search);
