@@ -58,6 +58,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
     WEBHOOK_DISABLE_DAYS: config.webhookDisableDays,
     ATTACHMENT_URL_TTL: config.attachmentUrlTtlSeconds,
     EVENT_RETENTION_DAYS: config.eventRetentionDays,
+    AUDIT_RETENTION_DAYS: config.auditRetentionDays,
     CORS_ORIGINS: config.corsOrigins === undefined ? "" : [config.corsOrigins].flat().join(","),
     LISTENERS_PER_ACCOUNT: config.listeners.perAccount,
     LISTENERS_PER_PROCESS: config.listeners.perProcess,

@@ -93,6 +93,7 @@ export interface Config {
   webhookDisableDays: number;
   attachmentUrlTtlSeconds: number;
   eventRetentionDays: number;
+  auditRetentionDays: number;
   /** The limits of open waits and streams. */
   listeners: ListenerLimits;
   /** The origins whose pages may use the API; `undefined`: none. */
@@ -216,6 +217,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     webhookDisableDays: integer("WEBHOOK_DISABLE_DAYS", 5, 0, 365),
     attachmentUrlTtlSeconds: integer("ATTACHMENT_URL_TTL", 900, 1, 7 * day),
     eventRetentionDays: integer("EVENT_RETENTION_DAYS", 30, 1, 3650),
+    auditRetentionDays: integer("AUDIT_RETENTION_DAYS", 365, 1, 3650),
     corsOrigins: checked("CORS_ORIGINS", text("CORS_ORIGINS"), parseOrigins),
     listeners: {
       perAccount: integer("LISTENERS_PER_ACCOUNT", 1000, 1, 1_000_000),

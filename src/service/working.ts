@@ -44,6 +44,7 @@ export async function openWorkers(opening: Opening, { receiving, webhooks, links
     webhookRetrySeconds: config.webhookRetrySeconds,
     webhookDisableDays: config.webhookDisableDays,
     eventRetentionDays: config.eventRetentionDays,
+    auditRetentionDays: config.auditRetentionDays,
     observe: simulator?.observing(watch.workers) ?? watch.workers,
   });
   opened.push(() => workers.stop(0));

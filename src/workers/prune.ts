@@ -10,6 +10,7 @@ import {
   markInboxEmpty,
   type PrunedTo,
   pruneStep,
+  removeAuditEntriesBefore,
   removeColdSendsBefore,
   removeEventsBefore,
   removeInboxes,
@@ -23,6 +24,8 @@ import { countAtOnce } from "./count-usage.ts";
 
 export interface PruneDeps extends Deps {
   eventRetentionDays: number;
+  /** 365 if it is left out. */
+  auditRetentionDays?: number;
 }
 
 /** The most rows, messages and uploads that one step removes. A message or an upload may have megabytes. */
@@ -45,6 +48,7 @@ const dayMs = 24 * hourMs;
 export async function prune(deps: PruneDeps, isStopping: () => boolean = () => false): Promise<number> {
   const now = deps.now();
   const eventsBefore = new Date(now.getTime() - deps.eventRetentionDays * dayMs);
+  const auditBefore = new Date(now.getTime() - (deps.auditRetentionDays ?? 365) * dayMs);
   const steps: ((tx: Db) => Promise<number>)[] = [
     (tx) => removeKeysUsedBefore(tx, expiryOfKeys(now), stepRows),
     // Cold sends are kept a day longer than they count, in case the clock was ahead for a moment.
@@ -57,6 +61,7 @@ export async function prune(deps: PruneDeps, isStopping: () => boolean = () => f
     (tx) => removeExpiredSuppressions(tx, now, stepRows),
     (tx) => foldUsageBefore(tx, utcDay(new Date(now.getTime() - usageByInboxDays * dayMs)), stepRows),
     removingEvents(eventsBefore),
+    (tx) => removeAuditEntriesBefore(tx, auditBefore, stepRows),
     emptyingInboxes(new Date(now.getTime() - settleMs)),
     (tx) => removeInboxes(tx, now, stepRows),
   ];

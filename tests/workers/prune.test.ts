@@ -177,6 +177,17 @@ for (const engine of enginesHere()) {
       expect(await count("messages", sql`inbox_id = ${inbox.id}`)).toBe(2);
     });
 
+    test("keeps entries of the audit for a year", async () => {
+      const inbox = await world.newInbox();
+      const mine = sql`account_id = ${inbox.accountId} and target_id = ${inbox.id}`;
+      world.clock.pass(365 * dayMs);
+      await prune(world.deps);
+      expect(await count("audit_entries", mine)).toBe(1);
+      world.clock.pass(1);
+      await prune(world.deps);
+      expect(await count("audit_entries", mine)).toBe(0);
+    });
+
     test("keeps an event that is still to be delivered, however old", async () => {
       const inbox = await world.newInbox();
       await world.setWebhook(inbox.accountId, "http://127.0.0.1:9/hook");

@@ -49,6 +49,15 @@ export function removeUsedTokens(tx: Db, now: Date, limit: number): Promise<numb
   return count(tx, sql`delete from used_tokens where token = any(array(${old})) returning 1`);
 }
 
+/** Deletes entries of the audit that are older than this. Ids sort by time, so the primary key finds the oldest ones. */
+export function removeAuditEntriesBefore(tx: Db, before: Date, limit: number): Promise<number> {
+  const oldest = sql`select id, at from audit_entries order by id limit ${limit}`;
+  return count(
+    tx,
+    sql`delete from audit_entries where id = any(array(select id from (${oldest}) o where o.at < ${before})) returning 1`,
+  );
+}
+
 /** Deletes rows whose last request is more than a day old by the clock of the database, since the window of every rate limit is shorter. */
 export function removeOldRequests(tx: Db, limit: number): Promise<number> {
   const isOld = sql`asked_at[cardinality(asked_at)] < now() - interval '1 day'`;
