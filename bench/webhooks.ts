@@ -343,6 +343,7 @@ async function workerDeps(db: Database): Promise<WorkerDeps> {
     webhookRetrySeconds: webhookScheduleSeconds,
     webhookDisableDays: 5,
     eventRetentionDays: 30,
+    messageRetentionDays: 0,
   };
 }
 

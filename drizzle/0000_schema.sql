@@ -201,8 +201,13 @@ CREATE TABLE "inboxes" (
 	"external_id" text,
 	"created_at" timestamp (3) with time zone NOT NULL,
 	"deleted_at" timestamp (3) with time zone,
+	"erases_at" timestamp (3) with time zone,
 	"message_count" integer DEFAULT 0 NOT NULL,
 	"inbound_count" integer DEFAULT 0 NOT NULL,
+	"removed_count" integer DEFAULT 0 NOT NULL,
+	"removed_inbound_count" integer DEFAULT 0 NOT NULL,
+	"last_removed_seq" integer DEFAULT 0 NOT NULL,
+	"last_removed_inbound_seq" integer DEFAULT 0 NOT NULL,
 	"thread_count" integer DEFAULT 0 NOT NULL,
 	"unread_count" integer DEFAULT 0 NOT NULL,
 	"last_message_at" timestamp (3) with time zone,
@@ -433,9 +438,11 @@ CREATE TABLE "used_tokens" (
 );
 ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE no action ON UPDATE no action;
 ALTER TABLE "endpoints" ADD CONSTRAINT "endpoints_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE no action ON UPDATE no action;
+CREATE INDEX "addresses_held" ON "addresses" USING btree ("held_until") WHERE "addresses"."held_until" is not null;
 CREATE INDEX "api_keys_account" ON "api_keys" USING btree ("account_id","id");
 CREATE INDEX "api_keys_inbox" ON "api_keys" USING btree ("inbox_id") WHERE "api_keys"."inbox_id" is not null;
 CREATE INDEX "audit_entries_account" ON "audit_entries" USING btree ("account_id","id");
+CREATE INDEX "awaited_parents_thread" ON "awaited_parents" USING btree ("thread_id");
 CREATE INDEX "cold_sends_day" ON "cold_sends" USING btree ("sent_on");
 CREATE INDEX "deliveries_lane" ON "deliveries" USING btree ("lane","attempted_at");
 CREATE UNIQUE INDEX "domain_keys_state" ON "domain_keys" USING btree ("domain_id","state");
@@ -447,10 +454,11 @@ CREATE UNIQUE INDEX "endpoints_lane" ON "endpoints" USING btree ((case when "is_
 CREATE INDEX "events_account" ON "events" USING btree ("account_id","written_by","id");
 CREATE INDEX "events_inbox" ON "events" USING btree ("inbox_id","written_by","id");
 CREATE INDEX "events_occurred" ON "events" USING btree ("occurred_at");
+CREATE INDEX "events_message" ON "events" USING btree ("message_id") WHERE "events"."type" <> 'message.received' and "events"."message_id" is not null;
 CREATE INDEX "idempotency_keys_created" ON "idempotency_keys" USING btree ("created_at");
 CREATE INDEX "inboxes_account" ON "inboxes" USING btree ("account_id","id") WHERE "inboxes"."deleted_at" is null;
 CREATE INDEX "inboxes_external_id" ON "inboxes" USING btree ("account_id","external_id","id") WHERE "inboxes"."deleted_at" is null and "inboxes"."external_id" is not null;
-CREATE INDEX "inboxes_deleted" ON "inboxes" USING btree ("deleted_at") WHERE "inboxes"."deleted_at" is not null;
+CREATE INDEX "inboxes_deleted" ON "inboxes" USING btree ("erases_at","id") WHERE "inboxes"."deleted_at" is not null;
 CREATE INDEX "inboxes_domain" ON "inboxes" USING btree ("domain_id") WHERE "inboxes"."domain_id" is not null and "inboxes"."deleted_at" is null;
 CREATE INDEX "message_names_message" ON "message_names" USING btree ("message_id");
 CREATE INDEX "message_search_words" ON "message_search" USING gin ("words");

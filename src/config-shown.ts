@@ -59,6 +59,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
     ATTACHMENT_URL_TTL: config.attachmentUrlTtlSeconds,
     EVENT_RETENTION_DAYS: config.eventRetentionDays,
     AUDIT_RETENTION_DAYS: config.auditRetentionDays,
+    MESSAGE_RETENTION_DAYS: config.messageRetentionDays,
     CORS_ORIGINS: config.corsOrigins === undefined ? "" : [config.corsOrigins].flat().join(","),
     LISTENERS_PER_ACCOUNT: config.listeners.perAccount,
     LISTENERS_PER_PROCESS: config.listeners.perProcess,

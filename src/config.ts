@@ -94,6 +94,8 @@ export interface Config {
   attachmentUrlTtlSeconds: number;
   eventRetentionDays: number;
   auditRetentionDays: number;
+  /** Mail is removed after this many days; 0: never. */
+  messageRetentionDays: number;
   /** The limits of open waits and streams. */
   listeners: ListenerLimits;
   /** The origins whose pages may use the API; `undefined`: none. */
@@ -218,6 +220,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     attachmentUrlTtlSeconds: integer("ATTACHMENT_URL_TTL", 900, 1, 7 * day),
     eventRetentionDays: integer("EVENT_RETENTION_DAYS", 30, 1, 3650),
     auditRetentionDays: integer("AUDIT_RETENTION_DAYS", 365, 1, 3650),
+    messageRetentionDays: integer("MESSAGE_RETENTION_DAYS", 0, 0, 3650),
     corsOrigins: checked("CORS_ORIGINS", text("CORS_ORIGINS"), parseOrigins),
     listeners: {
       perAccount: integer("LISTENERS_PER_ACCOUNT", 1000, 1, 1_000_000),

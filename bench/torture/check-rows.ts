@@ -79,9 +79,13 @@ const rules: readonly [invariant: string, what: string, statement: string][] = [
   [
     "torn",
     "an inbox miscounts its messages",
-    `select i.id, i.message_count, count(m.id), max(m.seq) from inboxes i left join messages m on m.inbox_id = i.id group by i.id
-     having count(m.id) <> i.message_count or coalesce(max(m.seq), 0) <> i.message_count or count(distinct m.seq) <> count(*) filter (where m.id is not null)
-       or count(*) filter (where m.direction = 'inbound') <> i.inbound_count`,
+    `select i.id, i.message_count, i.removed_count, count(m.id), max(m.seq) from inboxes i left join messages m on m.inbox_id = i.id group by i.id
+     having count(m.id) <> i.message_count - i.removed_count
+       or (i.last_removed_seq < i.message_count and coalesce(max(m.seq), 0) <> i.message_count) or max(m.seq) > i.message_count
+       or count(distinct m.seq) <> count(*) filter (where m.id is not null)
+       or count(*) filter (where m.direction = 'inbound') <> i.inbound_count - i.removed_inbound_count
+       or count(*) filter (where m.seq > i.last_removed_seq) <> i.message_count - i.last_removed_seq
+       or count(*) filter (where m.seq > i.last_removed_seq and m.direction = 'inbound') <> i.inbound_count - i.last_removed_inbound_seq`,
   ],
   [
     "torn",

@@ -126,7 +126,7 @@ export function recordMessage<Inbox extends InboxState>(
 }
 
 /** The people of a thread after a message. A mail without a name of its sender leaves the name that the sender had. */
-function peopleAfter(before: readonly Person[], added: MessageFacts["people"]): Person[] {
+export function peopleAfter(before: readonly Person[], added: MessageFacts["people"]): Person[] {
   const names = new Map(before.map(({ address, name }) => [address, name]));
   for (const { address, name } of added) {
     const known = names.get(address);

@@ -31,6 +31,11 @@ export function workerObserver(metrics: Registry, suppressed: SuppressedSends): 
     failing: disabled({ reason: "failing" }),
     manual: disabled({ reason: "manual" }),
   };
+  const expired = metrics.counter(
+    "inboxd_retention_messages_removed_total",
+    "Messages that were removed because their retention was over",
+    [],
+  )({});
   const relaysBy = {
     sent: relays({ outcome: "sent" }),
     put_off: relays({ outcome: "put_off" }),
@@ -54,6 +59,7 @@ export function workerObserver(metrics: Registry, suppressed: SuppressedSends): 
     },
     delivered: (settlement) => deliveriesBy[outcomeOfDelivery(settlement)].add(),
     disabled: (reason) => disabledBy[reason].add(),
+    expired: (messages) => expired.add(messages),
   };
 }
 

@@ -45,6 +45,7 @@ export async function openWorkers(opening: Opening, { receiving, webhooks, links
     webhookDisableDays: config.webhookDisableDays,
     eventRetentionDays: config.eventRetentionDays,
     auditRetentionDays: config.auditRetentionDays,
+    messageRetentionDays: config.messageRetentionDays,
     observe: simulator?.observing(watch.workers) ?? watch.workers,
   });
   opened.push(() => workers.stop(0));

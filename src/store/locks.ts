@@ -12,6 +12,8 @@ export const locks = {
   pruning: 7521962899002003,
   /** One transaction at a time counts usage. */
   counting: 7521962899002004,
+  /** One process at a time removes mail of an inbox. Each inbox has its own lock, with this number as the hash seed. */
+  removing: 7521962899002005,
 } as const;
 
 /** The number of a lock as part of a statement's text, and not as a parameter. */

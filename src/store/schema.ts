@@ -268,12 +268,20 @@ export const inboxes = pgTable(
     externalId: text(),
     createdAt: instant().notNull(),
     deletedAt: instant(),
+    /** When the last rows of a deleted inbox are removed. Null until its mail is removed. */
+    erasesAt: instant(),
     /**
-     * The number of messages, which is also the `seq` of the last one. Numbers have no gaps: a message gets its number from a read of this
-     * row, and is inserted only if the row has not changed since.
+     * The number of messages that came and went so far, which is also the `seq` of the last one. Numbers are given without gaps: a message
+     * gets its number from a read of this row, and is inserted only if the row has not changed since.
      */
     messageCount: integer().notNull().default(0),
     inboundCount: integer().notNull().default(0),
+    /** The number of messages that were removed, and how many of them were inbound. The others keep their numbers. */
+    removedCount: integer().notNull().default(0),
+    removedInboundCount: integer().notNull().default(0),
+    /** The highest `seq` of a removed message: above it no number is missing. Also the number of inbound messages that came up to there. */
+    lastRemovedSeq: integer().notNull().default(0),
+    lastRemovedInboundSeq: integer().notNull().default(0),
     threadCount: integer().notNull().default(0),
     unreadCount: integer().notNull().default(0),
     lastMessageAt: instant(),
@@ -294,18 +302,22 @@ export const inboxes = pgTable(
     index("inboxes_external_id")
       .on(table.accountId, table.externalId, table.id)
       .where(sql`${table.deletedAt} is null and ${table.externalId} is not null`),
-    index("inboxes_deleted").on(table.deletedAt).where(sql`${table.deletedAt} is not null`),
+    index("inboxes_deleted").on(table.erasesAt, table.id).where(sql`${table.deletedAt} is not null`),
     index("inboxes_domain").on(table.domainId).where(sql`${table.domainId} is not null and ${table.deletedAt} is null`),
   ],
 );
 
 /** The inbox of each address: the local part at MAIL_DOMAIN, or the whole address at another domain. If the inbox is deleted, the row stays until the quarantine of the address ends. */
-export const addresses = pgTable("addresses", {
-  username: text().primaryKey(),
-  inboxId: id().notNull(),
-  /** The end of the quarantine, after which others may take the address. Null until the inbox is deleted. */
-  heldUntil: instant(),
-});
+export const addresses = pgTable(
+  "addresses",
+  {
+    username: text().primaryKey(),
+    inboxId: id().notNull(),
+    /** The end of the quarantine, after which others may take the address. Null until the inbox is deleted. */
+    heldUntil: instant(),
+  },
+  (table) => [index("addresses_held").on(table.heldUntil).where(sql`${table.heldUntil} is not null`)],
+);
 
 export const threads = pgTable(
   "threads",
@@ -337,7 +349,7 @@ export const messages = pgTable(
     threadId: id().notNull(),
     seq: integer().notNull(),
     direction: text({ enum: ["inbound", "outbound"] }).notNull(),
-    /** The number of the message among those of its inbox and direction. It has no gaps, so an index finds a page at any offset. */
+    /** The number of the message among those of its inbox and direction. It is given without gaps, so an index finds a page at any offset. */
     directionSeq: integer().notNull(),
     status: text({ enum: ["received", "pending", "sent", "failed"] }).notNull(),
     createdAt: instant().notNull(),
@@ -553,7 +565,10 @@ export const awaitedParents = pgTable(
     messageIdHash: uuid().notNull(),
     threadId: id().notNull(),
   },
-  (table) => [primaryKey({ columns: [table.inboxId, table.messageIdHash] })],
+  (table) => [
+    primaryKey({ columns: [table.inboxId, table.messageIdHash] }),
+    index("awaited_parents_thread").on(table.threadId),
+  ],
 );
 
 export const attachments = pgTable(
@@ -739,6 +754,10 @@ export const events = pgTable(
     index("events_account").on(table.accountId, table.writtenBy, table.id),
     index("events_inbox").on(table.inboxId, table.writtenBy, table.id),
     index("events_occurred").on(table.occurredAt),
+    // Finds the events to remove with a message. The one of a received message is found by its id, so receiving pays nothing for this.
+    index("events_message")
+      .on(table.messageId)
+      .where(sql`${table.type} <> 'message.received' and ${table.messageId} is not null`),
   ],
 );
 

@@ -2,25 +2,21 @@ import type { Db } from "../database/db.ts";
 import { expiryOfKeys } from "../domain/idempotency.ts";
 import { utcDay } from "../domain/limits.ts";
 import type { Deps } from "../flows/deps.ts";
-import { foldUsageBefore, insertCounts, lockCounting } from "../store/account/usage.ts";
+import { foldUsageBefore } from "../store/account/usage.ts";
 import { releaseUploads, removeUploadsBefore } from "../store/mail/uploads.ts";
 import { removeExpiredSuppressions } from "../store/send/suppressions.ts";
 import {
-  findInboxToEmpty,
-  markInboxEmpty,
   type PrunedTo,
   pruneStep,
   removeAuditEntriesBefore,
   removeColdSendsBefore,
   removeEventsBefore,
-  removeInboxes,
-  removeInboxRows,
+  removeFreeAddresses,
   removeKeysUsedBefore,
-  removeMessages,
   removeOldRequests,
   removeUsedTokens,
 } from "../store/upkeep/pruning.ts";
-import { countAtOnce } from "./count-usage.ts";
+import { eraseInboxes } from "./remove-mail.ts";
 
 export interface PruneDeps extends Deps {
   eventRetentionDays: number;
@@ -28,14 +24,11 @@ export interface PruneDeps extends Deps {
   auditRetentionDays?: number;
 }
 
-/** The most rows, messages and uploads that one step removes. A message or an upload may have megabytes. */
+/** The most rows and uploads that one step removes. An upload may have megabytes. */
 const stepRows = 500;
-const stepMessages = 50;
 const stepUploads = 20;
 /** The most steps of each kind in one run. The rest waits for the next run, a minute later. */
 const mostSteps = 100;
-/** How long after its deletion an inbox is emptied. By then, work that was under way in it has ended. */
-const settleMs = 60_000;
 /** How long usage is kept by inbox. */
 const usageByInboxDays = 62;
 const hourMs = 3_600_000;
@@ -62,8 +55,7 @@ export async function prune(deps: PruneDeps, isStopping: () => boolean = () => f
     (tx) => foldUsageBefore(tx, utcDay(new Date(now.getTime() - usageByInboxDays * dayMs)), stepRows),
     removingEvents(eventsBefore),
     (tx) => removeAuditEntriesBefore(tx, auditBefore, stepRows),
-    emptyingInboxes(new Date(now.getTime() - settleMs)),
-    (tx) => removeInboxes(tx, now, stepRows),
+    (tx) => removeFreeAddresses(tx, now, stepRows),
   ];
   let removed = 0;
   for (const step of steps) {
@@ -74,7 +66,7 @@ export async function prune(deps: PruneDeps, isStopping: () => boolean = () => f
       removed += rows;
     }
   }
-  return removed;
+  return removed + (await eraseInboxes(deps, isStopping));
 }
 
 /** Removes old events, oldest first. Skips those that must stay (see `removeEventsBefore`). */
@@ -84,22 +76,5 @@ function removingEvents(before: Date): (tx: Db) => Promise<number> {
     const { removed, prunedTo } = await removeEventsBefore(tx, { before, after, limit: stepRows });
     after = prunedTo;
     return prunedTo === undefined ? 0 : Math.max(1, removed);
-  };
-}
-
-/** Empties deleted inboxes one by one: the messages, then the rest. */
-function emptyingInboxes(deletedBefore: Date): (tx: Db) => Promise<number> {
-  let after = "";
-  return async (tx) => {
-    const inboxId = await findInboxToEmpty(tx, deletedBefore, after);
-    if (inboxId === undefined) return 0;
-    // What is removed stays counted: its usage is counted before, if it was not yet.
-    await lockCounting(tx);
-    if ((await insertCounts(tx, [inboxId], countAtOnce)).length > 0) return 1;
-    const removed = (await removeMessages(tx, inboxId, stepMessages)) || (await removeInboxRows(tx, inboxId, stepRows));
-    if (removed > 0) return removed;
-    await markInboxEmpty(tx, inboxId);
-    after = inboxId;
-    return 1;
   };
 }

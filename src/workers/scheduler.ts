@@ -9,8 +9,10 @@ import { type OutboxWorker, outboxWorker } from "./outbox/outbox-worker.ts";
 import { type ParseMailDeps, parseMailJob } from "./parse-mail.ts";
 import { type PruneDeps, prune } from "./prune.ts";
 import { type RelayEmailDeps, relayEmailJob } from "./relay-email.ts";
+import { messageExpirer } from "./remove-mail.ts";
 
 export interface WorkerDeps extends RelayEmailDeps, DeliverWebhookDeps, ParseMailDeps, PruneDeps {
+  messageRetentionDays: number;
   observe?: WorkerObserver;
 }
 
@@ -20,6 +22,8 @@ export interface WorkerObserver {
   delivered?(settlement: DeliverySettlement): void;
   /** Called when an endpoint is disabled, by a request or because of its answers. */
   disabled?(reason: DisabledReason): void;
+  /** Called with the number of messages that the retention has removed. */
+  expired?(messages: number): void;
 }
 
 /** The background work of the service. */
@@ -55,9 +59,12 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
 
   let stopping = false;
   let pruning: Promise<unknown> = Promise.resolve();
+  const isStopping = () => stopping;
+  const expireMessages = messageExpirer({ ...deps, expired: observe.expired });
   const pruneTimer = setInterval(() => {
     pruning = pruning
-      .then(() => prune(deps, () => stopping))
+      .then(() => prune(deps, isStopping))
+      .then(() => expireMessages(isStopping))
       .catch((err: unknown) => deps.log.warn({ err }, "cannot prune"));
   }, pruneMs);
   // The first tick comes only after a second, so that a starting service first opens its doors.

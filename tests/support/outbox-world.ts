@@ -78,6 +78,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     webhookRetrySeconds: webhookScheduleSeconds,
     webhookDisableDays: 5,
     eventRetentionDays: 30,
+    messageRetentionDays: 0,
     ...own,
   };
   const sendEmail = emailSender(deps, async () => undefined);

@@ -11,7 +11,8 @@ import { enginesHere } from "../support/engines.ts";
 import { outboxWorld } from "../support/outbox-world.ts";
 import { setUpEngine } from "../support/set-up-engine.ts";
 
-const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 
 const hasColumn = (table: PgTable, name: string) =>
   getTableConfig(table).columns.some((column) => columnName(column) === name);
@@ -71,8 +72,6 @@ for (const engine of enginesHere()) {
     test("leaves no row of a deleted inbox in any table, but what its own rule keeps", async () => {
       const inbox = await world.newInbox();
       await deleteInbox(world.deps, { accountId: inbox.accountId, actor: service }, inbox.id);
-      // Of an inbox that has mail the rows are removed, and the last event of an account stays.
-      await query(under.db.api, sql`update inboxes set message_count = 1 where id = ${inbox.id}`);
       for (const table of tablesOfInboxes) {
         if ((await count(getTableConfig(table).name, ofInbox(table, inbox.id))) === 0) await insertRow(table, inbox);
       }
@@ -87,12 +86,13 @@ for (const engine of enginesHere()) {
       };
       expect(await rows()).toEqual(tablesOfInboxes.map((table) => getTableConfig(table).name));
 
-      world.clock.pass(31 * dayMs);
+      // The last event of an account stays.
       await world.newInbox(inbox.accountId);
+      world.clock.pass(dayMs);
       await prune(world.deps);
       // A delivery or a mail in line is carried out or given up by its worker, and its event stays until then. A key of the inbox stays
-      // in the list of keys, as revoked, and what the inbox used stays counted.
-      expect(await rows()).toEqual(["api_keys", "outbox", "usage_days"]);
+      // in the list of keys, as revoked, what the inbox used stays counted, and its address is kept from others.
+      expect(await rows()).toEqual(["addresses", "api_keys", "outbox", "usage_days"]);
       expect(await count("inboxes", sql`id = ${inbox.id}`)).toBe(0);
     });
 
@@ -104,6 +104,7 @@ for (const engine of enginesHere()) {
         account_id: sql`${accountId}`,
         inbox_ids: sql`array[${id}]`,
         seq: sql`1`,
+        direction: sql`'outbound'`,
         occurred_at: sql`${world.clock.now()}`,
       };
       const asked = columns.filter(
@@ -225,18 +226,37 @@ for (const engine of enginesHere()) {
       expect(await count("source_chunks", orphans)).toBe(0);
       const strays = sql`not exists (select from messages m where m.id = attachments.message_id)`;
       expect(await count("attachments", strays)).toBe(0);
+      expect(await count("inboxes", sql`id = ${inbox.id}`)).toBe(1);
+      await world.newInbox(inbox.accountId);
+      world.clock.pass(dayMs);
+      await prune(world.deps);
+      expect([
+        await count("inboxes", sql`id = ${inbox.id}`),
+        await count("events", sql`inbox_id = ${inbox.id}`),
+      ]).toEqual([0, 0]);
+      const entries = await query(
+        under.db.api,
+        sql`select account_id as "accountId", actor_type as actor, details from audit_entries where target_id = ${inbox.id} and action = 'inbox.erased'`,
+      );
+      const bytes = 121 * `Message-ID: <msg_${"0".repeat(26)}@mail.example>\r\n\r\nHello\r\n`.length;
+      expect(entries).toEqual([{ accountId: inbox.accountId, actor: "service", details: { messages: 121, bytes } }]);
     });
 
-    test("frees an address when its quarantine is over, and the inbox with it", async () => {
+    test("frees an address when its quarantine is over, and removes its inbox within a day", async () => {
       const inbox = await world.newInbox();
       await deleteInbox(world.deps, { accountId: inbox.accountId, actor: service }, inbox.id);
-      world.clock.pass(30 * dayMs - 1);
+      world.clock.pass(22 * hourMs);
+      await prune(world.deps);
+      expect(await count("inboxes", sql`id = ${inbox.id}`)).toBe(1);
+      world.clock.pass(hourMs);
+      await prune(world.deps);
+      expect(await count("inboxes", sql`id = ${inbox.id}`)).toBe(0);
+      world.clock.pass(30 * dayMs - 23 * hourMs - 1);
       await prune(world.deps);
       expect(await count("addresses", sql`username = ${inbox.username}`)).toBe(1);
       world.clock.pass(1);
       await prune(world.deps);
       expect(await count("addresses", sql`username = ${inbox.username}`)).toBe(0);
-      expect(await count("inboxes", sql`id = ${inbox.id}`)).toBe(0);
     });
 
     test("keeps what a deleted inbox had accepted for sending until it is sent", async () => {

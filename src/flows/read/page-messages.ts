@@ -4,11 +4,12 @@ import { utf8Length } from "../../standards/text.ts";
 import { listListedBodies, longestListedBody } from "../../store/mail/bodies.ts";
 import {
   type Axis,
+  countMessagesInRange,
   findFirstSince,
   findMessagesPage,
   type InboxTotals,
   type ListedMessage,
-  listMessagesBetween,
+  listMessagesInRange,
   listThreadMessages,
   listThreadMessagesBefore,
   type ShownMessage,
@@ -39,8 +40,8 @@ export interface MessagesPage {
 }
 
 /**
- * A page of an inbox. A high offset costs nothing, because the messages of an inbox are numbered without gaps: a page is a range of
- * numbers, and the total is the last number. Undefined if the account has no such inbox.
+ * A page of an inbox. A high offset costs nothing, because the messages of an inbox are numbered in order: a page begins at a number.
+ * Undefined if the account has no such inbox.
  */
 export async function pageMessages(db: Db, asked: MessagesQuery): Promise<MessagesPage | undefined> {
   const { accountId, inboxId, direction, limit, offset, after } = asked;
@@ -48,7 +49,7 @@ export async function pageMessages(db: Db, asked: MessagesQuery): Promise<Messag
   const page = await findMessagesPage(db, { accountId, inboxId, axis, limit, offset, before: after });
   if (page === undefined) return undefined;
   const messages = await listedPage(db, page.messages);
-  return { messages, total: page.total, next: numberAbove(1, messages) };
+  return { messages, total: page.total, next: numberAbove(page.first, messages) };
 }
 
 /**
@@ -58,12 +59,21 @@ export async function pageMessages(db: Db, asked: MessagesQuery): Promise<Messag
 export async function pageBetween(db: Db, totals: InboxTotals, asked: MessagesQuery): Promise<MessagesPage> {
   const axis: Axis = asked.direction ?? "all";
   const { first, last } = await rangeOf(db, totals, axis, asked);
-  const top = asked.after === undefined ? last - asked.offset : Math.min(last, asked.after - 1);
-  const bottom = Math.max(first, top - asked.limit + 1);
-  const found = bottom > top ? [] : await listMessagesBetween(db, totals.id, axis, bottom, top);
+  const { lastRemoved, leftBelow } = numbersOn(axis, totals);
+  const range = { inboxId: totals.id, axis, first, last };
+  const below = { ...range, last: Math.min(last, lastRemoved) };
+  // Few messages or none are left below the last removed one, since the oldest are removed first.
+  const mayHaveBelow = leftBelow > 0 && below.last >= first;
+  const countBelow = mayHaveBelow ? await countMessagesInRange(db, below) : 0;
+  const lowest = Math.max(first, lastRemoved + 1);
+  const countAbove = Math.max(0, last - lowest + 1);
+  const total = countAbove + countBelow;
+  const top = asked.after === undefined ? last - Math.min(asked.offset, countAbove) : Math.min(last, asked.after - 1);
+  const skip = asked.after === undefined ? Math.max(0, asked.offset - countAbove) : 0;
+  const found = top < first ? [] : await listMessagesInRange(db, { ...range, last: top }, { limit: asked.limit, skip });
   const messages = await listedPage(db, found);
-  const total = Math.max(0, last - first + 1);
-  return { messages, total, next: numberAbove(first, messages) };
+  const isWhole = found.length < asked.limit && messages.length === found.length;
+  return { messages, total, next: isWhole ? undefined : numberAbove(countBelow > 0 ? first : lowest, messages) };
 }
 
 /** The number of the last message on a page; undefined if it is the first number of the list, so that no page follows. */
@@ -79,17 +89,37 @@ export async function rangeOf(
   axis: Axis,
   { since, until }: Pick<MessagesQuery, "since" | "until">,
 ): Promise<{ first: number; last: number }> {
-  const count = countOn(axis, totals);
+  const { last } = numbersOn(axis, totals);
   const [first, end] = await Promise.all([
-    since === undefined ? 1 : findFirstSince(db, totals.id, axis, count, since),
-    until === undefined ? count + 1 : findFirstSince(db, totals.id, axis, count, until),
+    since === undefined ? 1 : findFirstSince(db, totals.id, axis, last, since),
+    until === undefined ? last + 1 : findFirstSince(db, totals.id, axis, last, until),
   ]);
   return { first, last: end - 1 };
 }
 
-function countOn(axis: Axis, { messageCount, inboundCount }: InboxTotals): number {
-  if (axis === "all") return messageCount;
-  return axis === "inbound" ? inboundCount : messageCount - inboundCount;
+interface Numbers {
+  /** The number of the last message. */
+  last: number;
+  /** The number of the last removed message: above it none is missing. */
+  lastRemoved: number;
+  /** How many messages have a number below it. */
+  leftBelow: number;
+}
+
+function numbersOn(axis: Axis, totals: InboxTotals): Numbers {
+  const all = numbersOf(totals.messageCount, totals.removedCount, totals.lastRemovedSeq);
+  const inbound = numbersOf(totals.inboundCount, totals.removedInboundCount, totals.lastRemovedInboundSeq);
+  if (axis === "all") return all;
+  if (axis === "inbound") return inbound;
+  return {
+    last: all.last - inbound.last,
+    lastRemoved: all.lastRemoved - inbound.lastRemoved,
+    leftBelow: all.leftBelow - inbound.leftBelow,
+  };
+}
+
+function numbersOf(last: number, removed: number, lastRemoved: number): Numbers {
+  return { last, lastRemoved, leftBelow: lastRemoved - removed };
 }
 
 /** A page of the messages of one thread, the newest first. It is empty if the inbox has no such thread. */

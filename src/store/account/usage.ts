@@ -266,7 +266,7 @@ export async function findCurrentUsage(
     db,
     sql`select now.*, greatest(a.created_at, (select counted_until from usage_counting)) as "countedUntil"
         from accounts a cross join lateral (
-          select count(*) as inboxes, coalesce(sum(message_count), 0)::int8 as messages,
+          select count(*) as inboxes, coalesce(sum(message_count - removed_count), 0)::int8 as messages,
             coalesce(sum(storage_bytes), 0)::int8 as "storageBytes"
           from inboxes where account_id = a.id and deleted_at is null ${asked}
         ) now where a.id = ${accountId}`,

@@ -75,7 +75,17 @@ export function shownRows<Shown extends Pick<ShownMessage, "createdAt">>(rows: S
   return rows;
 }
 
-const totals = selected(inboxes, "i", ["id", "messageCount", "inboundCount", "threadCount", "unreadCount"]);
+const totals = selected(inboxes, "i", [
+  "id",
+  "messageCount",
+  "inboundCount",
+  "removedCount",
+  "removedInboundCount",
+  "lastRemovedSeq",
+  "lastRemovedInboundSeq",
+  "threadCount",
+  "unreadCount",
+]);
 
 /** The totals of an inbox, which its row has. */
 export type InboxTotals = Selected<typeof totals>;
@@ -88,7 +98,7 @@ export async function findInboxTotals(db: Db, accountId: string, id: string): Pr
   return inbox;
 }
 
-/** The numbers by which a list is paged: those among all messages of an inbox, or among those of one direction. Both have no gaps. */
+/** The numbers by which a list is paged: those among all messages of an inbox, or among those of one direction. */
 export type Axis = "all" | "inbound" | "outbound";
 
 export interface InboxPage {
@@ -101,81 +111,150 @@ export interface InboxPage {
   before: number | undefined;
 }
 
+export interface FoundPage {
+  total: number;
+  /** The lowest number of a message in the list. */
+  first: number;
+  messages: ListedMessage[];
+}
+
 /**
  * Finds a page of an inbox, newest first, and the total number of its messages. It is one statement, because a second round trip to the
  * database would cost more than the work there. Undefined if the account has no such inbox.
+ *
+ * Above the last removed message no number is missing, so an offset leads to a number there. From it downwards, the messages that are left
+ * are counted in the index: none if only the oldest were removed.
  */
 export async function findMessagesPage(
   db: Db,
   { accountId, inboxId, axis, limit, offset, before }: InboxPage,
-): Promise<{ total: number; messages: ListedMessage[] } | undefined> {
+): Promise<FoundPage | undefined> {
   const found = before === undefined ? pageFromTop[axis] : pageBefore[axis];
   const rows = await found(db, { accountId, inboxId, limit, offset, before });
-  const [first] = rows;
-  return first && { total: first.total, messages: shownRows(rows.filter(({ id }) => id !== null)) };
+  const [row] = rows;
+  return row && { total: row.total, first: row.first, messages: shownRows(rows.filter(({ id }) => id !== null)) };
 }
 
-const pageFromTop = pages(sql`i.total - ${sql.placeholder("offset")}::int8`);
-const pageBefore = pages(sql`least(i.total, ${sql.placeholder("before")}::int8 - 1)`);
+interface AxisColumns {
+  /** The number of the last message. */
+  last: string;
+  /** How many messages were removed. */
+  removed: string;
+  /** The number of the last removed message. */
+  passed: string;
+  /** The number of a message. */
+  number: string;
+  ofAxis: string;
+}
 
-function pages(last: SQL) {
-  const on = (total: string, number: string, ofAxis: string) =>
-    // Only the first row has the total, because the driver takes time to read it from each row.
-    statement<ListedMessage & { total: number }>(sql`
-      select case when m.position is null or m.position = ${last} then i.total end as total, m.* from (
-        select ${sql.raw(total)} as total from inboxes
+const axes: Record<Axis, AxisColumns> = {
+  all: {
+    last: "message_count",
+    removed: "removed_count",
+    passed: "last_removed_seq",
+    number: "seq",
+    ofAxis: "",
+  },
+  inbound: {
+    last: "inbound_count",
+    removed: "removed_inbound_count",
+    passed: "last_removed_inbound_seq",
+    number: "direction_seq",
+    ofAxis: "and direction = 'inbound'",
+  },
+  outbound: {
+    last: "message_count - inbound_count",
+    removed: "removed_count - removed_inbound_count",
+    passed: "last_removed_seq - last_removed_inbound_seq",
+    number: "direction_seq",
+    ofAxis: "and direction = 'outbound'",
+  },
+};
+
+/** The number at which a page begins, if no number is missing there. */
+const pageFromTop = pages(sql`i.last - ${sql.placeholder("offset")}::int8`);
+const pageBefore = pages(sql`least(i.last, ${sql.placeholder("before")}::int8 - 1)`, true);
+
+function pages(top: SQL, isBehindCursor = false) {
+  const on = ({ last, removed, passed, number, ofAxis }: AxisColumns) => {
+    const inList = sql`inbox_id = ${sql.placeholder("inboxId")} ${sql.raw(ofAxis)}`;
+    const lowest = sql`case when i.removed = 0 then 1
+      else coalesce((select ${sql.raw(number)} from messages where ${inList} order by ${sql.raw(number)} limit 1), 1) end`;
+    // Only the first row has the total, because the driver takes time to read it from each row. Where numbers are missing, each row has it.
+    const isFirst = sql`m.position is null or m.position = ${top} or i.passed >= ${top}`;
+    return statement<ListedMessage & { total: number; first: number }>(sql`
+      select case when ${isFirst} then i.last - i.removed end as total, case when ${isFirst} then ${lowest} end as first, m.* from (
+        select ${sql.raw(last)} as last, ${sql.raw(removed)} as removed, ${sql.raw(passed)} as passed from inboxes
         where id = ${sql.placeholder("inboxId")} and account_id = ${sql.placeholder("accountId")} and deleted_at is null
       ) i left join lateral (
         select ${sql.raw(number)} as position, ${listedFields} from messages m
-        where m.inbox_id = ${sql.placeholder("inboxId")} ${sql.raw(ofAxis)}
-          and ${sql.raw(number)} between greatest(1, ${last} - ${sql.placeholder("limit")}::int8 + 1) and ${last}
+        where ${inList} and ${sql.raw(number)} <= ${isBehindCursor ? top : sql`greatest(${top}, i.passed)`}
+        order by ${sql.raw(number)} desc limit ${sql.placeholder("limit")}::int8
+        ${isBehindCursor ? sql`` : sql`offset greatest(0, i.passed - (${top}))`}
       ) m on true order by m.position desc`);
-  return {
-    all: on("message_count", "m.seq", ""),
-    inbound: on("inbound_count", "m.direction_seq", "and m.direction = 'inbound'"),
-    outbound: on("message_count - inbound_count", "m.direction_seq", "and m.direction = 'outbound'"),
   };
+  return { all: on(axes.all), inbound: on(axes.inbound), outbound: on(axes.outbound) };
 }
 
-/** Lists the messages with the numbers from `first` to `last`, newest first. The cost depends only on the number of rows. */
-export async function listMessagesBetween(
-  db: Db,
-  inboxId: string,
-  axis: Axis,
-  first: number,
-  last: number,
-): Promise<ListedMessage[]> {
-  const statement =
-    axis === "all"
-      ? sql`select m.seq as position, ${listedFields} from messages m where m.inbox_id = ${inboxId} and m.seq between ${first} and ${last}
-            order by m.seq desc`
-      : sql`select m.direction_seq as position, ${listedFields} from messages m where m.inbox_id = ${inboxId} and m.direction = ${axis}
-              and m.direction_seq between ${first} and ${last}
-            order by m.direction_seq desc`;
-  return shownRows(await query<ListedMessage>(db, statement));
+export interface NumberRange {
+  inboxId: string;
+  axis: Axis;
+  first: number;
+  last: number;
 }
 
 /**
- * Finds the lowest number whose message is not older than `at`, or `count + 1` if all are older. Numbers are in the order of time, so a
- * binary search needs no index by time: it takes twenty steps among a million messages.
+ * Lists the messages with numbers of a range, newest first. The cost depends only on the number of rows, those that are skipped included.
+ */
+export async function listMessagesInRange(
+  db: Db,
+  { inboxId, axis, first, last }: NumberRange,
+  { limit, skip }: { limit: number; skip: number },
+): Promise<ListedMessage[]> {
+  const number = sql.raw(`m.${axes[axis].number}`);
+  return shownRows(
+    await query<ListedMessage>(
+      db,
+      sql`select ${number} as position, ${listedFields} from messages m
+          where m.inbox_id = ${inboxId} ${sql.raw(axes[axis].ofAxis)} and ${number} between ${first} and ${last}
+          order by ${number} desc limit ${limit} offset ${skip}`,
+    ),
+  );
+}
+
+/** Counts the messages with numbers of a range. It reads all of them in the index, so it is for ranges with few. */
+export async function countMessagesInRange(db: Db, { inboxId, axis, first, last }: NumberRange): Promise<number> {
+  const number = sql.raw(axes[axis].number);
+  const [counted] = await query<{ count: number }>(
+    db,
+    sql`select count(*) as count from messages
+        where inbox_id = ${inboxId} ${sql.raw(axes[axis].ofAxis)} and ${number} between ${first} and ${last}`,
+  );
+  return counted?.count ?? 0;
+}
+
+/**
+ * Finds the lowest number that no older message has: all messages from it on are at `at` or later. It is `count + 1` if all are older.
+ * Numbers are in the order of time, so a binary search needs no index by time: it takes twenty steps among a million messages. Each step
+ * looks at the first message from the middle on, since numbers of removed messages are missing.
  */
 export async function findFirstSince(db: Db, inboxId: string, axis: Axis, count: number, at: Date): Promise<number> {
-  const probed =
-    axis === "all"
-      ? sql`m.inbox_id = ${inboxId} and m.seq = (low + high) / 2`
-      : sql`m.inbox_id = ${inboxId} and m.direction = ${axis} and m.direction_seq = (low + high) / 2`;
+  const number = sql.raw(axes[axis].number);
   const [found] = await query<{ low: number }>(
     db,
     sql`with recursive halves (low, high) as (
           select 1, ${count}::int + 1
           union all
-          select case when older then (low + high) / 2 + 1 else low end, case when older then high else (low + high) / 2 end
-          from halves cross join lateral (select m.created_at < ${at} as older from messages m where ${probed}) probe
+          select case when older then number + 1 else low end, case when older then high else (low + high) / 2 end
+          from halves left join lateral (
+            select ${number} as number, created_at < ${at} as older from messages
+            where inbox_id = ${inboxId} ${sql.raw(axes[axis].ofAxis)} and ${number} >= (low + high) / 2 and ${number} < high
+            order by ${number} limit 1
+          ) probe on true
           where low < high
         )
         select low from halves where low >= high`,
   );
-  // The search finds no number if messages of a deleted inbox are gone already. Then there is nothing to show.
   return found?.low ?? count + 1;
 }
 

@@ -228,7 +228,7 @@ export async function findAccountSearchFacts(db: Db, accountId: string): Promise
     db,
     sql`select max(i.last_message_at) as "newestAt", coalesce(sum(i.unread_count), 0)::int8 as "unreadThreads",
           json_agg(json_build_object('inboxId', i.id, 'indexedSeq', coalesce(s.seq, 0), 'messageCount', i.message_count))
-            filter (where coalesce(s.seq, 0) < i.message_count) as behind
+            filter (where coalesce(s.seq, 0) < i.message_count and i.removed_count < i.message_count) as behind
         from inboxes i
         left join lateral (select seq from message_search where inbox_id = i.id order by seq desc limit 1) s on true
         where i.account_id = ${accountId} and i.deleted_at is null`,
@@ -349,7 +349,7 @@ export async function findRecentMessages(
         from (select count(*) as looked, max(id) as "lastId", max(id) filter (where created_at < ${settledBefore}) as "settledId" from recent) looked
         left join (select i.id as "inboxId", i.message_count as "messageCount"
           from (select distinct inbox_id from recent) r join inboxes i on i.id = r.inbox_id and i.deleted_at is null
-          where i.message_count > (select coalesce(max(seq), 0) from message_search s where s.inbox_id = i.id)) behind on true`,
+          where i.removed_count < i.message_count and i.message_count > (select coalesce(max(seq), 0) from message_search s where s.inbox_id = i.id)) behind on true`,
   );
   const [{ looked, lastId, settledId } = { looked: 0, lastId: null, settledId: null }] = rows;
   const behind = rows.filter(({ inboxId }) => inboxId !== null);

@@ -1,7 +1,6 @@
 import { type SQL, sql } from "drizzle-orm";
 import { type Db, query, transaction } from "../../database/db.ts";
 import { lockNumber } from "../locks.ts";
-import { sharesReleased } from "../mail/shares.ts";
 
 /**
  * Runs one step of pruning. Returns how many rows were deleted, or undefined if another process is pruning: it does not wait for the lock,
@@ -114,49 +113,21 @@ export async function removeEventsBefore(
   return { removed, prunedTo: occurredAt === null || id === null ? undefined : { occurredAt, id } };
 }
 
-/** Finds the first deleted inbox with an id above `after` that still has rows of mail (`message_count` is not 0 yet). */
-export async function findInboxToEmpty(tx: Db, deletedBefore: Date, after: string): Promise<string | undefined> {
-  const [inbox] = await query<{ id: string }>(
-    tx,
-    sql`select id from inboxes where deleted_at < ${deletedBefore} and message_count > 0 and id > ${after} order by id limit 1`,
+/** Finds the first deleted inbox with an id above `after` that still has its mail. */
+export async function findInboxToEmpty(
+  db: Db,
+  deletedBefore: Date,
+  after: string,
+): Promise<{ id: string; deletedAt: Date } | undefined> {
+  const [inbox] = await query<{ id: string; deletedAt: Date }>(
+    db,
+    sql`select id, deleted_at as "deletedAt" from inboxes
+        where deleted_at is not null and erases_at is null and id > ${after} and deleted_at < ${deletedBefore} order by id limit 1`,
   );
-  return inbox?.id;
+  return inbox;
 }
 
-/**
- * Deletes up to `limit` messages of an inbox, with their rows in other tables and the sources of their reports, which nothing else uses.
- * Any other source is deleted with the last message that uses it or has an attachment in it. A message that still waits to be relayed
- * stays, since it was accepted. Returns how many messages were deleted.
- */
-export function removeMessages(tx: Db, inboxId: string, limit: number): Promise<number> {
-  return count(
-    tx,
-    sql`with gone as materialized (
-          select id, seq, source_id from messages where inbox_id = ${inboxId} and status <> 'pending' and ${isOver}
-          order by seq limit ${limit}
-        ),
-        held as materialized (
-          select source_id, id from gone where source_id is not null
-          union select a.source_id, a.message_id from gone join attachments a on a.message_id = gone.id
-        ),
-        ${sharesReleased(sql`select source_id, count(*) as holders from held group by source_id`)},
-        received as (delete from recipients where message_id = any(array(select id from gone))),
-        named as (delete from message_names where message_id = any(array(select id from gone))),
-        attached as (delete from attachments where message_id = any(array(select id from gone))),
-        reported as (delete from reports where message_id = any(array(select id from gone)) returning source_id),
-        unreported as (delete from source_chunks
-          where source_id = any(array(select source_id from reported where source_id is not null))),
-        found as (delete from message_search s using gone where s.inbox_id = ${inboxId} and s.seq = gone.seq)
-        delete from messages where id = any(array(select id from gone)) returning 1`,
-  );
-}
-
-/** Whether a message has no rows in the outbox, whose ids begin with its id. A sent message to several recipients may still have some. */
-const isOver = sql.raw(
-  `not exists (select from outbox o where o.subject_id >= messages.id and o.subject_id < messages.id || '/')`,
-);
-
-/** Deletes up to about `limit` other rows of an inbox, once its messages are deleted. Returns how many. */
+/** Deletes up to about `limit` other rows of a deleted inbox, once its messages are deleted. Returns how many. */
 export async function removeInboxRows(tx: Db, inboxId: string, limit: number): Promise<number> {
   // Found by account and inbox, because suppressions have no index that begins with the inbox.
   const ofAccount = sql`account_id = (select account_id from inboxes where id = ${inboxId}) and inbox_id = ${inboxId}`;
@@ -183,32 +154,80 @@ const tablesOfInboxes = [
   { table: "message_search", key: "seq" },
 ];
 
-/** Marks an inbox as empty, unless it still has messages that wait to be relayed. */
-export async function markInboxEmpty(tx: Db, inboxId: string): Promise<void> {
+/** Notes when the last rows of a deleted inbox are removed, unless it still has messages that wait to be sent. */
+export async function markInboxEmptied(db: Db, inboxId: string, erasesAt: Date): Promise<void> {
   await query(
-    tx,
-    sql`update inboxes set message_count = 0, revision = revision + 1 where id = ${inboxId}
+    db,
+    sql`update inboxes set erases_at = ${erasesAt}, revision = revision + 1 where id = ${inboxId}
         and not exists (select from messages where inbox_id = ${inboxId})`,
   );
 }
 
-/** Deletes empty inboxes whose address is free again, with the row of the address. */
-export function removeInboxes(tx: Db, now: Date, limit: number): Promise<number> {
+/** A deleted inbox whose last rows are due to be removed, which is also the position in the order of these. */
+export interface InboxToErase {
+  id: string;
+  erasesAt: Date;
+}
+
+/** Finds the first inbox after `after` whose last rows are due to be removed. */
+export async function findInboxToErase(
+  db: Db,
+  now: Date,
+  after: InboxToErase | undefined,
+): Promise<InboxToErase | undefined> {
+  const [inbox] = await query<InboxToErase>(
+    db,
+    sql`select id, erases_at as "erasesAt" from inboxes
+        where deleted_at is not null and erases_at <= ${now}
+        and (erases_at, id) > (${after?.erasesAt ?? new Date(0)}, ${after?.id ?? ""} collate "C") order by erases_at, id limit 1`,
+  );
+  return inbox;
+}
+
+/** The last event of the account of an inbox, which stays, so that a reader of the log can continue from it. */
+const lastEvent = (inboxId: string) =>
+  sql`(select id from events where account_id = (select account_id from inboxes where id = ${inboxId})
+    order by written_by desc, id desc limit 1)`;
+
+/** Deletes up to `limit` events of an inbox that are not in line, with the log of their deliveries. Returns how many. */
+export function removeEventsOfInbox(tx: Db, inboxId: string, limit: number): Promise<number> {
   return count(
     tx,
-    sql`with gone as materialized (
-          select i.id, i.account_id, i.username from inboxes i left join addresses a on a.username = i.username and a.inbox_id = i.id
-          where i.deleted_at is not null and i.message_count = 0 and (a.username is null or a.held_until <= ${now})
-          order by i.deleted_at limit ${limit}
+    sql`with old as materialized (
+          select e.id from events e where e.inbox_id = ${inboxId} and e.id is distinct from ${lastEvent(inboxId)}
+          and not exists (select from outbox where subject_id >= e.id and subject_id < e.id || '/')
+          order by e.written_by, e.id limit ${limit}
         ),
-        -- An inbox that never had mail may have suppressions, because removeInboxRows does not run for it.
-        unsuppressed as (delete from suppressions s using gone where s.account_id = gone.account_id and s.inbox_id = gone.id),
-        uncounted as (delete from counted_inboxes where inbox_id = any(array(select id from gone))),
-        freed as (
-          delete from addresses a using gone
-          where a.username = gone.username and a.inbox_id = gone.id and a.held_until <= ${now}
-        )
-        delete from inboxes where id = any(array(select id from gone)) returning 1`,
+        logged as (delete from deliveries where event_id = any(array(select id from old)))
+        delete from events where id = any(array(select id from old)) returning 1`,
+  );
+}
+
+/** Deletes a deleted inbox, once no other row of it is left. Returns its account, and what mail it had when it was deleted. */
+export async function deleteEmptyInbox(
+  tx: Db,
+  inboxId: string,
+): Promise<{ accountId: string; messages: number; bytes: number } | undefined> {
+  const [inbox] = await query<{ accountId: string; messages: number; bytes: number }>(
+    tx,
+    sql`with gone as (
+          delete from inboxes where id = ${inboxId} and deleted_at is not null
+          and not exists (select from messages where inbox_id = ${inboxId})
+          and not exists (select from events where inbox_id = ${inboxId} and id is distinct from ${lastEvent(inboxId)})
+          returning *
+        ),
+        uncounted as (delete from counted_inboxes where inbox_id = any(array(select id from gone)))
+        select account_id as "accountId", message_count - removed_count as messages, storage_bytes as bytes from gone`,
+  );
+  return inbox;
+}
+
+/** Frees addresses of deleted inboxes whose quarantine is over. */
+export function removeFreeAddresses(tx: Db, now: Date, limit: number): Promise<number> {
+  const free = sql`select username from addresses where held_until <= ${now} order by held_until limit ${limit}`;
+  return count(
+    tx,
+    sql`delete from addresses where username = any(array(${free})) and held_until <= ${now} returning 1`,
   );
 }
 

@@ -16,7 +16,9 @@ test.skipIf(!enginesHere().includes("postgres"))(
     try {
       await migrate(under.db);
       const deps = { db: under.db.api, log: pino({ level: "silent" }) };
-      const totals = { id: "inb_a", messageCount: 3, inboundCount: 3, threadCount: 1, unreadCount: 1 };
+      const counts = { messageCount: 3, inboundCount: 3, threadCount: 1, unreadCount: 1 };
+      const removed = { removedCount: 0, removedInboundCount: 0, lastRemovedSeq: 0, lastRemovedInboundSeq: 0 };
+      const totals = { id: "inb_a", ...counts, ...removed };
       const conditions: SearchCondition[] = [{ kind: "words", field: "any", question: "hello" }];
       const asked = { since: undefined, until: undefined, limit: 10, offset: 0, after: undefined };
       const refused = await transaction(under.db.work, async (tx) => {

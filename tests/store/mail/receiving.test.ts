@@ -5,7 +5,8 @@ import { query } from "../../../src/database/db.ts";
 import type { ReadInbox } from "../../../src/domain/receive/known-of-mails.ts";
 import { markInboxDeleted, markInboxTotals } from "../../../src/store/account/inboxes.ts";
 import { findKnownOfMails, insertMails } from "../../../src/store/mail/receiving.ts";
-import { markInboxEmpty } from "../../../src/store/upkeep/pruning.ts";
+import { markInboxEmptied } from "../../../src/store/upkeep/pruning.ts";
+import { lockInboxToEmpty, markMessagesRemoved } from "../../../src/store/upkeep/removal.ts";
 import { enginesHere } from "../../support/engines.ts";
 import { setUpEngine } from "../../support/set-up-engine.ts";
 
@@ -105,7 +106,18 @@ for (const engine of enginesHere()) {
     const writers: [string, (inbox: ReadInbox) => Promise<unknown>][] = [
       ["marks a thread as read", (inbox) => markInboxTotals(under.db.api, [inbox])],
       ["deletes the inbox", () => markInboxDeleted(under.db.api, "acc", "ibx_1", new Date())],
-      ["empties the inbox", () => markInboxEmpty(under.db.api, "ibx_1")],
+      ["empties the inbox", () => markInboxEmptied(under.db.api, "ibx_1", new Date())],
+      [
+        "removes messages",
+        async () => {
+          await query(
+            under.db.api,
+            sql`insert into accounts (id, name, plan, created_at) values ('acc', 'acc', 'free', now())`,
+          );
+          const inbox = await lockInboxToEmpty(under.db.api, "ibx_1");
+          if (inbox !== undefined) await markMessagesRemoved(under.db.api, inbox);
+        },
+      ],
     ];
     test.each(writers)(
       "is not written after another statement that %s, even if that changed no number",

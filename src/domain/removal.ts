@@ -1,0 +1,123 @@
+import type { InboxState, Person, ThreadState } from "./conversation.ts";
+import { rowsOfPage } from "./page-budget.ts";
+
+/**
+ * The functions that decide which messages of an inbox are removed, and what is left of its threads and totals. They use the inbox as it was
+ * read under its lock.
+ */
+
+/** A message that may be removed. */
+export interface OldMessage {
+  id: string;
+  threadId: string;
+  seq: number;
+  direction: "inbound" | "outbound";
+  directionSeq: number;
+  status: "received" | "pending" | "sent" | "failed";
+  createdAt: Date;
+  sizeBytes: number;
+  attachmentCount: number;
+}
+
+/** The totals of an inbox that a removal changes. */
+export interface EmptiedInbox extends InboxState {
+  accountId: string;
+  removedCount: number;
+  removedInboundCount: number;
+  lastRemovedSeq: number;
+  lastRemovedInboundSeq: number;
+  /** The days after which mail is removed: the fewest of those of the inbox and of the account; null if neither has any. */
+  retentionDays: number | null;
+  /** The number of the last message that is counted for the usage. Later ones are removed when they are counted. */
+  countedSeq: number;
+  deletedAt: Date | null;
+}
+
+const dayMs = 86_400_000;
+
+/** The instant before which mail is removed: the fewest days count. Undefined if mail is kept forever. `0` days of the service are no limit. */
+export function retainedSince(ownDays: number | null, daysOfService: number, now: Date): Date | undefined {
+  const days = [ownDays, daysOfService].filter((each) => each !== null && each > 0) as number[];
+  return days.length === 0 ? undefined : new Date(now.getTime() - Math.min(...days) * dayMs);
+}
+
+/** The most bytes of mail that one step removes. A message may have megabytes. */
+const stepBytes = 16 << 20;
+
+export interface Removable {
+  messages: OldMessage[];
+  /** The number after which the next step goes on; undefined if no message after these is old enough. */
+  next: number | undefined;
+}
+
+/**
+ * Chooses the messages from before an instant among the first ones of an inbox, as many as one step may remove. A message stays while it
+ * waits to be sent. `limit` is the number of messages that were asked for: less than that are all that the inbox has.
+ */
+export function removableOf(messages: readonly OldMessage[], before: Date, limit: number): Removable {
+  const old = messages.filter(({ createdAt }) => createdAt < before);
+  const sizes = old.map(({ sizeBytes, status }) => (status === "pending" ? 0 : sizeBytes));
+  const taken = old.slice(0, rowsOfPage(sizes, stepBytes));
+  const isLast = taken.length === messages.length ? messages.length < limit : taken.length === old.length;
+  return {
+    messages: taken.filter(({ status }) => status !== "pending"),
+    next: isLast ? undefined : taken.at(-1)?.seq,
+  };
+}
+
+/** The number of inbound messages that came up to a message. */
+function inboundUpTo({ direction, seq, directionSeq }: OldMessage): number {
+  return direction === "inbound" ? directionSeq : seq - directionSeq;
+}
+
+/** What is left of an inbox that has these messages and threads no more. `last` is the last message that is left. */
+export function inboxWithout(
+  inbox: EmptiedInbox,
+  gone: readonly OldMessage[],
+  goneThreads: readonly ThreadState[],
+  last: { id: string; createdAt: Date } | undefined,
+): EmptiedInbox {
+  const newest = gone.reduce<OldMessage | undefined>(
+    (top, each) => (top && top.seq > each.seq ? top : each),
+    undefined,
+  );
+  const isHigher = newest !== undefined && newest.seq > inbox.lastRemovedSeq;
+  return {
+    ...inbox,
+    removedCount: inbox.removedCount + gone.length,
+    removedInboundCount: inbox.removedInboundCount + gone.filter(({ direction }) => direction === "inbound").length,
+    lastRemovedSeq: isHigher ? newest.seq : inbox.lastRemovedSeq,
+    lastRemovedInboundSeq: isHigher ? inboundUpTo(newest) : inbox.lastRemovedInboundSeq,
+    threadCount: inbox.threadCount - goneThreads.length,
+    unreadCount: inbox.unreadCount - goneThreads.filter(({ isRead }) => !isRead).length,
+    storageBytes: inbox.storageBytes - gone.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+    lastMessageAt: last?.createdAt ?? null,
+    lastMessageId: last?.id ?? null,
+  };
+}
+
+/** What is left in a thread after a removal. */
+export interface ThreadRemains {
+  threadId: string;
+  lastSeq: number;
+  lastMessageId: string;
+  lastMessageAt: Date;
+  preview: string;
+  lastInboundSeq: number;
+  hasAttachments: boolean;
+  /** The people of its messages in order; undefined if it has too many messages to read all. */
+  people: readonly Person[] | undefined;
+}
+
+/** What a removal leaves of a thread. A thread with so many messages that not all are read keeps its people. */
+export function threadWithout(thread: ThreadState, goneCount: number, remains: ThreadRemains): ThreadState {
+  const { threadId, people, ...last } = remains;
+  // A name that a removed message gave stays with its address, as it stays after a later mail without a name.
+  const nameOf = new Map(thread.people.map(({ address, name }) => [address, name]));
+  return {
+    ...thread,
+    ...last,
+    messageCount: thread.messageCount - goneCount,
+    people: people?.map(({ address, name }) => ({ address, name: nameOf.get(address) ?? name })) ?? thread.people,
+  };
+}

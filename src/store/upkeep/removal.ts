@@ -1,0 +1,287 @@
+import { type SQL, sql } from "drizzle-orm";
+import { arrayOf, type Db, query } from "../../database/db.ts";
+import type { EmptiedInbox, OldMessage } from "../../domain/removal.ts";
+import { assigned, selected } from "../columns.ts";
+import { lockNumber } from "../locks.ts";
+import { sharesReleased } from "../mail/shares.ts";
+import { recordSet } from "../rows.ts";
+import { inboxes, messages, threads } from "../schema.ts";
+
+/*
+ * The statements that remove messages. They run in one transaction, which holds the lock of the inbox.
+ */
+
+/** The totals that a removal changes. */
+const removalTotals = [
+  "removedCount",
+  "removedInboundCount",
+  "lastRemovedSeq",
+  "lastRemovedInboundSeq",
+  "threadCount",
+  "unreadCount",
+  "storageBytes",
+  "lastMessageAt",
+  "lastMessageId",
+] as const;
+
+const emptiedFields = selected(inboxes, "i", [
+  "id",
+  "accountId",
+  "messageCount",
+  "inboundCount",
+  "deletedAt",
+  ...removalTotals,
+]);
+
+/** Takes the right to remove mail of an inbox until the end of the transaction. Returns false if another process has it. */
+export async function holdRemoval(tx: Db, inboxId: string): Promise<boolean> {
+  const [lock] = await query<{ ours: boolean }>(
+    tx,
+    sql`select pg_try_advisory_xact_lock(hashtextextended(${inboxId}, ${lockNumber("removing")})) as ours`,
+  );
+  return lock?.ours === true;
+}
+
+/** Locks an inbox until the end of the transaction. Undefined if it does not exist. */
+export async function lockInboxToEmpty(tx: Db, id: string): Promise<EmptiedInbox | undefined> {
+  const [inbox] = await query<EmptiedInbox>(
+    tx,
+    // The statements are planned at each run: a generic plan, which must fit tables of any size, scans whole tables for the chosen rows.
+    sql`select ${emptiedFields}, least(i.retention_days, a.retention_days) as "retentionDays",
+          coalesce((select seq from counted_inboxes where inbox_id = i.id), 0) as "countedSeq",
+          set_config('plan_cache_mode', 'force_custom_plan', true)
+        from inboxes i join accounts a on a.id = i.account_id where i.id = ${id} for update of i`,
+  );
+  return inbox;
+}
+
+const oldFields = selected(messages, "m", [
+  "id",
+  "threadId",
+  "seq",
+  "direction",
+  "directionSeq",
+  "status",
+  "createdAt",
+  "sizeBytes",
+  "attachmentCount",
+]);
+
+/** Lists the first messages of an inbox with a number above `afterSeq`. */
+export function listFirstMessages(tx: Db, inboxId: string, afterSeq: number, limit: number): Promise<OldMessage[]> {
+  return query<OldMessage>(
+    tx,
+    sql`select ${oldFields} from messages m where m.inbox_id = ${inboxId} and m.seq > ${afterSeq} order by m.seq limit ${limit}`,
+  );
+}
+
+/**
+ * Locks outbound messages, so that no report and no outcome is written for one that is being removed. Skips those that another transaction
+ * has locked. Returns the ids of the locked ones.
+ */
+export async function lockOutbound(tx: Db, ids: readonly string[]): Promise<Set<string>> {
+  const locked = await query<{ id: string }>(
+    tx,
+    sql`select id from messages where id = any(${arrayOf("text", ids)}) order by id for update skip locked`,
+  );
+  return new Set(locked.map(({ id }) => id));
+}
+
+/** Lists the events about outbound messages. The event of a received message has an id that follows from that of the message. */
+export function listEventsOfOutbound(
+  tx: Db,
+  messageIds: readonly string[],
+): Promise<{ id: string; messageId: string }[]> {
+  return query(
+    tx,
+    sql`select id, message_id as "messageId" from events
+        where message_id = any(${arrayOf("text", messageIds)}) and type <> 'message.received'`,
+  );
+}
+
+/** Lists the messages and events among these that have a row in the outbox. The id of such a row begins with theirs. */
+export async function listInLine(tx: Db, ids: readonly string[]): Promise<Set<string>> {
+  const inLine = await query<{ id: string }>(
+    tx,
+    sql`select asked.id from unnest(${arrayOf("text", ids)}) as asked (id) where exists (select from outbox o where ${isFor(sql`asked.id`)})`,
+  );
+  return new Set(inLine.map(({ id }) => id));
+}
+
+function isFor(id: SQL): SQL {
+  return sql`o.subject_id >= ${id} collate "C" and o.subject_id < (${id} || '/') collate "C"`;
+}
+
+/** Deletes rows of the outbox that deliver these events, unless they are being delivered. */
+export async function deleteDeliveriesInLine(tx: Db, eventIds: readonly string[]): Promise<void> {
+  await query(
+    tx,
+    sql`delete from outbox where state <> 'running' and subject_id = any(array(
+          select o.subject_id from unnest(${arrayOf("text", eventIds)}) as asked (id) join outbox o on ${isFor(sql`asked.id`)}))`,
+  );
+}
+
+export interface Removal {
+  accountId: string;
+  inboxId: string;
+  messages: readonly OldMessage[];
+  eventIds: readonly string[];
+}
+
+/**
+ * Deletes messages with their rows in other tables, and the sources of their reports, which nothing else uses. Any other source is deleted
+ * with the last message that uses it or has an attachment in it. Their events leave the log, but for the last event of the account, so that
+ * a reader of the log can continue from it.
+ */
+export async function deleteMessages(tx: Db, { accountId, inboxId, messages: gone, eventIds }: Removal): Promise<void> {
+  const idsOf = (which: readonly OldMessage[]) =>
+    arrayOf(
+      "text",
+      which.map(({ id }) => id),
+    );
+  const ids = idsOf(gone);
+  const sent = idsOf(gone.filter(({ direction }) => direction === "outbound"));
+  const withFiles = idsOf(gone.filter(({ attachmentCount }) => attachmentCount > 0));
+  const numbers = arrayOf(
+    "int4",
+    gone.map(({ seq }) => seq),
+  );
+  const events = arrayOf("text", eventIds);
+  await query(
+    tx,
+    sql`with held as materialized (
+          select source_id, id from messages where id = any(${ids}) and source_id is not null
+          union select source_id, message_id from attachments where message_id = any(${withFiles})
+        ),
+        ${sharesReleased(sql`select source_id, count(*) as holders from held group by source_id`)},
+        received as (delete from recipients where message_id = any(${sent})),
+        named as (delete from message_names where message_id = any(${sent})),
+        attached as (delete from attachments where message_id = any(${withFiles})),
+        reported as (delete from reports where message_id = any(${sent}) returning source_id),
+        unreported as (delete from source_chunks
+          where source_id = any(array(select source_id from reported where source_id is not null))),
+        found as (delete from message_search where inbox_id = ${inboxId} and seq = any(${numbers})),
+        told as materialized (
+          delete from events where id = any(${events}) and id <> (select id from events
+            where account_id = ${accountId} order by written_by desc, id desc limit 1) returning id
+        ),
+        delivered as (delete from deliveries where event_id = any(array(select id from told)))
+        delete from messages where id = any(${ids})`,
+  );
+}
+
+/** Deletes threads, and the Message-IDs for which they wait. */
+export async function deleteThreads(tx: Db, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await query(
+    tx,
+    sql`with awaited as (delete from awaited_parents where thread_id = any(${arrayOf("text", ids)}))
+        delete from threads where id = any(${arrayOf("text", ids)})`,
+  );
+}
+
+const threadStates = selected(threads, "t");
+
+export function listThreadStates(tx: Db, ids: readonly string[]): Promise<(typeof threads.$inferSelect)[]> {
+  return query(tx, sql`select ${threadStates} from threads t where t.id = any(${arrayOf("text", ids)})`);
+}
+
+/** The last message of a thread, and what else its row tells of its messages. */
+export interface FoundRemains {
+  threadId: string;
+  lastSeq: number;
+  lastMessageId: string;
+  lastMessageAt: Date;
+  bodyText: string;
+  lastInboundSeq: number;
+  hasAttachments: boolean;
+}
+
+/** The characters of a text that its preview is made of. */
+const previewedCharacters = 4_000;
+
+/** Finds what these threads have after a removal. */
+export function listThreadRemains(tx: Db, ids: readonly string[]): Promise<FoundRemains[]> {
+  return query<FoundRemains>(
+    tx,
+    sql`select t.id as "threadId", last.seq as "lastSeq", last.id as "lastMessageId", last.created_at as "lastMessageAt",
+          left(last.body_text, ${previewedCharacters}) as "bodyText",
+          coalesce((select seq from messages where thread_id = t.id and direction = 'inbound' order by seq desc limit 1), 0)
+            as "lastInboundSeq",
+          t.has_attachments and exists (select from messages where thread_id = t.id and attachment_count > 0) as "hasAttachments"
+        from threads t
+        cross join lateral (select * from messages where thread_id = t.id order by seq desc limit 1) last
+        where t.id = any(${arrayOf("text", ids)})`,
+  );
+}
+
+/** A message with the people that it adds to its thread. */
+export interface PeopleOfMessage {
+  threadId: string;
+  /** Undefined in a mail without a sender. */
+  from: string;
+  fromName: string | null;
+  /** The recipients of an outbound message, without those of a blind copy. */
+  recipients: { address: string; name: string | null }[] | null;
+}
+
+/** Lists the people of the first `limit` messages of each of these threads, in order. */
+export function listPeopleOfThreads(tx: Db, ids: readonly string[], limit: number): Promise<PeopleOfMessage[]> {
+  return query<PeopleOfMessage>(
+    tx,
+    sql`select m.thread_id as "threadId", m.from_addr as "from", m.from_name as "fromName",
+          case when m.direction = 'outbound' then (
+            select json_agg(json_build_object('address', r.address, 'name', r.name) order by r.position)
+            from recipients r where r.message_id = m.id and r.type <> 'bcc'
+          ) end as recipients
+        from unnest(${arrayOf("text", ids)}) as asked (thread_id)
+        cross join lateral (select * from messages where thread_id = asked.thread_id order by seq limit ${limit}) m
+        order by m.thread_id, m.seq`,
+  );
+}
+
+/** Finds the last message of an inbox. */
+export async function findLastMessage(tx: Db, inboxId: string): Promise<{ id: string; createdAt: Date } | undefined> {
+  const [last] = await query<{ id: string; createdAt: Date }>(
+    tx,
+    sql`select id, created_at as "createdAt" from messages where inbox_id = ${inboxId} order by seq desc limit 1`,
+  );
+  return last;
+}
+
+const totalsAssigned = assigned(inboxes, removalTotals);
+
+/** Writes the totals of an inbox after a removal. */
+export async function markMessagesRemoved(tx: Db, inbox: EmptiedInbox): Promise<void> {
+  await query(
+    tx,
+    sql`update inboxes set ${totalsAssigned}, revision = revision + 1
+        from ${recordSet(inboxes, [inbox], ["id", ...removalTotals])} where inboxes.id = row.id`,
+  );
+}
+
+/**
+ * Looks at up to `limit` living inboxes after `after`, in the order of ids, and finds those whose oldest mail is older than its retention.
+ * Returns the last id that it has looked at; undefined at the end.
+ */
+export async function listInboxesToExpire(
+  db: Db,
+  { after, daysOfService, now, limit }: { after: string; daysOfService: number | null; now: Date; limit: number },
+): Promise<{ ids: string[]; last: string | undefined }> {
+  const rows = await query<{ last: string | null; id: string | null }>(
+    db,
+    sql`with looked as materialized (
+          select i.id, i.account_id, i.retention_days, i.removed_count, i.last_removed_seq from inboxes i
+          where i.id > ${after} and i.deleted_at is null order by i.id limit ${limit}
+        )
+        select (select max(id) from looked) as last, due.id from (select) one left join (
+          select l.id from looked l join accounts a on a.id = l.account_id
+          cross join lateral (select least(l.retention_days, a.retention_days, ${daysOfService}::int) as days offset 0) retained
+          where retained.days is not null
+          and (select created_at from messages where inbox_id = l.id
+              and seq > case when l.removed_count = l.last_removed_seq then l.last_removed_seq else 0 end
+            order by seq limit 1) < ${now}::timestamptz - retained.days * interval '24 hours'
+        ) due on true`,
+  );
+  return { ids: rows.flatMap(({ id }) => id ?? []), last: rows[0]?.last ?? undefined };
+}

@@ -1,0 +1,187 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Db, transaction } from "../database/db.ts";
+import { service } from "../domain/access/actor.ts";
+import { countMail, type RemovalStep, removeOldest } from "../flows/account/remove-messages.ts";
+import { audit } from "../flows/audit.ts";
+import type { Deps } from "../flows/deps.ts";
+import {
+  deleteEmptyInbox,
+  findInboxToEmpty,
+  findInboxToErase,
+  type InboxToErase,
+  markInboxEmptied,
+  pruneStep,
+  removeEventsOfInbox,
+  removeInboxRows,
+} from "../store/upkeep/pruning.ts";
+import { listInboxesToExpire } from "../store/upkeep/removal.ts";
+
+type RemovingDeps = Pick<Deps, "db" | "now">;
+type ErasingDeps = Pick<Deps, "db" | "now" | "newId">;
+
+export interface ExpiringDeps extends RemovingDeps {
+  /** The days after which mail is removed; 0: never. */
+  messageRetentionDays: number;
+  /** Called with the number of messages that the retention has removed. */
+  expired?: ((messages: number) => void) | undefined;
+}
+
+/**
+ * The most messages of one step. A step that takes longer than `stepMs` makes the next one smaller, so that requests, which may wait for a
+ * step, do not wait long.
+ */
+const mostMessages = 1_000;
+const firstMessages = 250;
+const leastMessages = 20;
+const stepMs = 40;
+/** The pause after each step, as a multiple of its duration. So a removal uses one connection for half of the time. */
+const rests = 1;
+const stepRows = 500;
+/** How long one run may take. The rest waits for the next run, so that other rows are pruned in between. */
+const runMs = 300_000;
+/** How long after its deletion an inbox is emptied. By then, work that was under way in it has ended. */
+const settleMs = 60_000;
+/**
+ * How long after its deletion the last rows of an inbox are removed: its events, which a reader of the log or a webhook may still be behind,
+ * and its own row.
+ */
+const lastRowsMs = 23 * 3_600_000;
+const inboxesAtOnce = 1_000;
+const walkMs = 3_600_000;
+
+type IsStopping = () => boolean;
+
+/** A pace for steps: chooses their size, and rests after each. */
+function pacing() {
+  let limit = firstMessages;
+  return async <Result>(step: (limit: number) => Promise<Result>): Promise<Result> => {
+    const startedMs = performance.now();
+    const result = await step(limit);
+    const tookMs = Math.max(1, performance.now() - startedMs);
+    const fitting = Math.round(limit * Math.min(2, stepMs / tookMs));
+    limit = Math.min(mostMessages, Math.max(leastMessages, fitting));
+    await sleep(tookMs * rests);
+    return result;
+  };
+}
+
+/**
+ * Removes the oldest messages of an inbox step by step. Returns false if it has not come to the end, because another process works in the
+ * inbox or the run is over.
+ */
+async function emptyInbox(
+  deps: RemovingDeps,
+  { inboxId, daysOfService }: { inboxId: string; daysOfService: number },
+  pace: ReturnType<typeof pacing>,
+  isOver: IsStopping,
+  removed: (messages: number) => void,
+): Promise<boolean> {
+  // What is removed stays counted: its usage is counted before, if it was not yet.
+  await countMail(deps, inboxId);
+  for (let afterSeq = 0; ; ) {
+    if (isOver()) return false;
+    const request = { inboxId, afterSeq, daysOfService };
+    const step: RemovalStep | undefined = await pace((limit) => removeOldest(deps, { ...request, limit }));
+    if (step === undefined) return false;
+    if (step.removed > 0) removed(step.removed);
+    if (step.next === undefined) break;
+    afterSeq = step.next;
+  }
+  // The account has fewer bytes at once.
+  await countMail(deps, inboxId);
+  return true;
+}
+
+function runOf(isStopping: IsStopping): IsStopping {
+  const startedMs = performance.now();
+  return () => isStopping() || performance.now() - startedMs > runMs;
+}
+
+/**
+ * Removes the mail of deleted inboxes and all their other rows, one inbox after the other. An inbox with mail that waits to be sent keeps
+ * that mail, since it was accepted. Returns the number of removed rows.
+ */
+export async function eraseInboxes(deps: ErasingDeps, isStopping: IsStopping = () => false): Promise<number> {
+  const isOver = runOf(isStopping);
+  const now = deps.now();
+  const { work } = deps.db;
+  const pace = pacing();
+  let count = 0;
+  for (let after = ""; !isOver(); ) {
+    const inbox = await findInboxToEmpty(work, new Date(now.getTime() - settleMs), after);
+    if (inbox === undefined) break;
+    after = inbox.id;
+    const isThrough = await emptyInbox(deps, { inboxId: inbox.id, daysOfService: 0 }, pace, isOver, (messages) => {
+      count += messages;
+    });
+    if (!isThrough) continue;
+    count += await inSteps(deps, isOver, (tx) => removeInboxRows(tx, inbox.id, stepRows));
+    const erasesAt = new Date(Math.max(now.getTime(), inbox.deletedAt.getTime() + lastRowsMs));
+    await markInboxEmptied(work, inbox.id, erasesAt);
+  }
+  for (let after: InboxToErase | undefined; !isOver(); ) {
+    const inbox = await findInboxToErase(work, now, after);
+    if (inbox === undefined) break;
+    after = inbox;
+    count += await inSteps(deps, isOver, (tx) => removeEventsOfInbox(tx, inbox.id, stepRows));
+    if (await eraseInbox(deps, inbox.id)) count += 1;
+  }
+  return count;
+}
+
+/** Deletes the row of an inbox as its last one, and writes down what was erased. Returns false if other rows of it are left. */
+function eraseInbox(deps: ErasingDeps, id: string): Promise<boolean> {
+  return transaction(deps.db.work, async (tx) => {
+    const erased = await deleteEmptyInbox(tx, id);
+    if (erased === undefined) return false;
+    const { accountId, ...details } = erased;
+    const target = { type: "inbox", id } as const;
+    await audit(tx, deps, deps.now(), { action: "inbox.erased", accountId, actor: service, target, details });
+    return true;
+  });
+}
+
+/** Runs a step until it finds nothing more to remove. Returns the number of removed rows. */
+async function inSteps({ db }: RemovingDeps, isOver: IsStopping, step: (tx: Db) => Promise<number>): Promise<number> {
+  for (let count = 0; ; ) {
+    const rows = isOver() ? undefined : await pruneStep(db.work, step);
+    if (rows === undefined || rows === 0) return count;
+    count += rows;
+  }
+}
+
+/**
+ * Makes the function that removes mail whose retention is over. It looks at all inboxes once an hour, in pieces, and a run goes on where the
+ * last one has stopped. Returns the number of removed messages.
+ */
+export function messageExpirer(deps: ExpiringDeps): (isStopping?: IsStopping) => Promise<number> {
+  let after = "";
+  let nextWalkAt = 0;
+
+  return async (isStopping = () => false) => {
+    const isOver = runOf(isStopping);
+    const now = deps.now();
+    const pace = pacing();
+    let count = 0;
+    if (after === "") {
+      if (now.getTime() < nextWalkAt) return 0;
+      nextWalkAt = now.getTime() + walkMs;
+    }
+    const daysOfService = deps.messageRetentionDays || null;
+    while (!isOver()) {
+      const piece = { after, daysOfService, now, limit: inboxesAtOnce };
+      const { ids, last } = await pace(() => listInboxesToExpire(deps.db.work, piece));
+      for (const id of ids) {
+        if (isOver()) return count;
+        await emptyInbox(deps, { inboxId: id, daysOfService: deps.messageRetentionDays }, pace, isOver, (messages) => {
+          count += messages;
+          deps.expired?.(messages);
+        });
+        after = id;
+      }
+      after = last ?? "";
+      if (last === undefined) break;
+    }
+    return count;
+  };
+}

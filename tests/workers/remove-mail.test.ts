@@ -1,0 +1,139 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { query } from "../../src/database/db.ts";
+import { messageExpirer } from "../../src/workers/remove-mail.ts";
+import { enginesHere } from "../support/engines.ts";
+import { outboxWorld } from "../support/outbox-world.ts";
+import { setUpEngine } from "../support/set-up-engine.ts";
+
+const dayMs = 86_400_000;
+
+for (const engine of enginesHere()) {
+  describe(`The retention of mail on ${engine}`, () => {
+    const under = setUpEngine(engine);
+    let world: Awaited<ReturnType<typeof outboxWorld>>;
+    beforeAll(async () => {
+      world = await outboxWorld(under.db);
+    });
+
+    type Inbox = Awaited<ReturnType<typeof world.newInbox>>;
+
+    const run = (messageRetentionDays = 0) => messageExpirer({ ...world.deps, messageRetentionDays })();
+    const keepFor = (table: "inboxes" | "accounts", id: string, days: number | null) =>
+      query(under.db.api, sql`update ${sql.identifier(table)} set retention_days = ${days} where id = ${id}`);
+
+    async function subjects(inbox: Inbox): Promise<string[]> {
+      const rows = await query<{ subject: string }>(
+        under.db.api,
+        sql`select subject from messages where inbox_id = ${inbox.id} order by seq`,
+      );
+      return rows.map(({ subject }) => subject);
+    }
+
+    const rows = async (table: string, where: ReturnType<typeof sql>) => {
+      const [counted] = await query<{ count: number }>(
+        under.db.api,
+        sql`select count(*) as count from ${sql.identifier(table)} where ${where}`,
+      );
+      return counted?.count;
+    };
+
+    test("counts by the fewest days of the inbox, its account and the service", async () => {
+      const table: [name: string, inbox: number | null, account: number | null, kept: number[]][] = [
+        ["that of the service", null, null, [6, 4]],
+        ["that of the account", null, 2, [2, 2]],
+        ["that of the inbox", 1, 2, [1, 1]],
+        ["that of the service, below the others", 5, 6, [5, 4]],
+      ];
+      const inboxes: Inbox[] = [];
+      for (const [, ofInbox, ofAccount] of table) {
+        const inbox = await world.newInbox();
+        await keepFor("inboxes", inbox.id, ofInbox);
+        await keepFor("accounts", inbox.accountId, ofAccount);
+        inboxes.push(inbox);
+      }
+      for (let day = 0; day < 6; day += 1) {
+        for (const inbox of inboxes) await world.receive(inbox, { subject: `day ${day}` });
+        world.clock.pass(dayMs);
+      }
+      // A mail that is exactly as old as the retention is kept.
+      for (const [index, service] of [0, 4].entries()) {
+        await run(service);
+        for (const [number, [name, , , kept]] of table.entries()) {
+          const left = await subjects(inboxes[number] as Inbox);
+          expect([name, left]).toEqual([
+            name,
+            Array.from({ length: kept[index] ?? 0 }, (_, day) => `day ${6 - (kept[index] ?? 0) + day}`),
+          ]);
+        }
+      }
+      await query(under.db.api, sql`update inboxes set retention_days = null`);
+      await query(under.db.api, sql`update accounts set retention_days = null`);
+    });
+
+    test("leaves no row of a removed message, mends its thread, and keeps what is not sent or told yet", async () => {
+      const inbox = await world.newInbox();
+      await keepFor("inboxes", inbox.id, 1);
+      const attachment = { filename: "a.pdf", contentType: "application/pdf", contentId: undefined, inline: false };
+      await world.receive(inbox, { subject: "old", attachments: [{ ...attachment, bytes: new Uint8Array(10) }] });
+      await world.receive(inbox, {
+        messageId: "first@mail.example",
+        subject: "thread",
+        from: { address: "ann@mail.example", name: "Ann" },
+        references: ["unknown@mail.example"],
+        bodyText: "first",
+      });
+      const pending = await world.send(inbox, "joe@example.com");
+      await world.setWebhook(inbox.accountId, "http://127.0.0.1:9/hook");
+      await world.receive(inbox, { subject: "untold" });
+      world.clock.pass(dayMs);
+      await query(under.db.api, sql`update endpoints set url = null`);
+      const reply = { subject: "Re: thread", inReplyTo: ["first@mail.example"], bodyText: "last" };
+      await world.receive(inbox, { ...reply, messageId: "second@mail.example" });
+      world.clock.pass(1);
+      expect(await run()).toBe(2);
+      expect(await subjects(inbox)).toEqual(["Mail 1", "untold", "Re: thread"]);
+      const [thread] = await query<{ id: string; people: { address: string }[] }>(
+        under.db.api,
+        sql`select id, message_count as count, preview, people, has_attachments as files from threads where inbox_id = ${inbox.id} and subject = 'thread'`,
+      );
+      expect(thread).toMatchObject({ count: 1, preview: "last", files: false });
+      expect(thread?.people.map(({ address }) => address)).toEqual(["jane@mail.example"]);
+      // The thread still waits for what its first mail has named.
+      expect(await rows("awaited_parents", sql`thread_id = ${thread?.id}`)).toBe(1);
+      expect(await rows("threads", sql`inbox_id = ${inbox.id}`)).toBe(4 - 1);
+      expect(await rows("attachments", sql`not exists (select from messages where id = message_id)`)).toBe(0);
+      const left = sql`not exists (select from messages m where m.source_id = source_chunks.source_id)`;
+      expect(await rows("source_chunks", left)).toBe(0);
+      const stray = sql`inbox_id = ${inbox.id} and type = 'message.received' and not exists (select from messages where id = message_id)`;
+      expect(await rows("events", stray)).toBe(0);
+      // A reply that names the removed mail first joins by the nearest one that is there.
+      const references = ["first@mail.example", "second@mail.example", "unseen@mail.example"];
+      await world.receive(inbox, { subject: "Re: Re: thread", references });
+      expect(await rows("messages", sql`thread_id = ${thread?.id}`)).toBe(2);
+
+      await world.start();
+      await world.emptied();
+      await world.stop();
+      world.clock.pass(2 * dayMs);
+      // The last event of an account stays.
+      await world.newInbox(inbox.accountId);
+      expect(await run()).toBe(4);
+      expect(await subjects(inbox)).toEqual([]);
+      expect(await world.message(pending)).toBe(undefined);
+      expect(await rows("recipients", sql`message_id = ${pending}`)).toBe(0);
+      expect(await rows("events", sql`message_id = ${pending}`)).toBe(0);
+      for (const table of ["threads", "awaited_parents"])
+        expect(await rows(table, sql`inbox_id = ${inbox.id}`)).toBe(0);
+      const [totals] = await query(
+        under.db.api,
+        sql`select message_count - removed_count as messages, thread_count as threads, unread_count as unread, storage_bytes as bytes,
+              last_message_at as last from inboxes where id = ${inbox.id}`,
+      );
+      expect(totals).toEqual({ messages: 0, threads: 0, unread: 0, bytes: 0, last: null });
+      // A mail that names only removed mail starts a new thread.
+      await world.receive(inbox, { subject: "Re: thread", inReplyTo: ["second@mail.example"] });
+      expect(await rows("threads", sql`inbox_id = ${inbox.id} and message_count = 1`)).toBe(1);
+    });
+  });
+}
