@@ -29,6 +29,7 @@ const readingQuick = { SECONDS: "0.2", SIZES: "1000,2000" };
 const webhooksQuick = { EVENTS: "500", OLD_DELIVERIES: "1000" };
 const waitsQuick = { MAILS: "20", WAITS: "200", SECONDS: "2" };
 const streamsQuick = { EVENTS: "5000", LISTENERS: "200" };
+const removalQuick = { MAILS: "500" };
 const embedded = { DATABASE: "embedded" };
 
 const benchmarks: readonly Benchmark[] = [
@@ -78,6 +79,14 @@ const benchmarks: readonly Benchmark[] = [
     command: ["reading.ts"],
     environment: embedded,
     quick: readingQuick,
+  },
+  { name: "removal", title: "Removal of old mail, Postgres", command: ["removal.ts"], quick: removalQuick },
+  {
+    name: "removal/embedded",
+    title: "Removal of old mail, embedded database",
+    command: ["removal.ts"],
+    environment: embedded,
+    quick: removalQuick,
   },
   { name: "extraction", title: "What is extracted from mail", command: ["extraction.ts"], quick: { SECONDS: "0.2" } },
   { name: "waits", title: "Waiting for mail, Postgres", command: ["waits.ts"], quick: waitsQuick },

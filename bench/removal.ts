@@ -1,0 +1,138 @@
+/**
+ * `bun bench/removal.ts`: how fast retention removes mail beside how fast the same service receives it, and what a removal
+ * costs requests meanwhile; DATABASE=embedded for the other database, where only the removal is measured. Needs
+ * smtp-source of the package postfix. The removal runs in a process of its own, as that of a second process of the service does.
+ */
+import { existsSync } from "node:fs";
+import { sql } from "drizzle-orm";
+import { openDatabase, query } from "../src/database/db.ts";
+import { messageExpirer } from "../src/workers/remove-mail.ts";
+import { engine, onEngine, startDatabase } from "./support/database.ts";
+import { type LoadResult, load, median } from "./support/load.ts";
+import { untilAtRest } from "./support/process-usage.ts";
+import { report } from "./support/report.ts";
+import { type ServiceProcess, startServiceProcess } from "./support/service.ts";
+
+const rounds = Number(process.env.ROUNDS ?? 5);
+const mailsARound = Number(process.env.MAILS ?? 10_000);
+const sessions = 20;
+const connections = 2;
+const dayMs = 86_400_000;
+
+if (process.argv[2] === "remover") {
+  const { removed, seconds } = await remove(process.env.DATABASE_URL, "");
+  process.stdout.write(`${removed} ${seconds}\n`);
+  process.exit(0);
+}
+if (!existsSync("/usr/sbin/smtp-source")) throw new Error("Cannot measure: there is no smtp-source (package postfix)");
+
+const database = await startDatabase(["shared_buffers=256MB", "max_wal_size=4GB"]);
+try {
+  await (engine === "embedded" ? alone() : beside());
+} finally {
+  await database.remove();
+}
+
+/** Removes all mail of the service at full speed. */
+async function remove(url: string | undefined, dataDir: string): Promise<{ removed: number; seconds: number }> {
+  const db = await openDatabase({ url, dataDir, onWarning: () => undefined });
+  const now = () => new Date(Date.now() + 2 * dayMs);
+  const startedMs = performance.now();
+  const removed = await messageExpirer({ db, now, messageRetentionDays: 1 })();
+  const seconds = (performance.now() - startedMs) / 1000;
+  const [left] = await query<{ count: number }>(db.work, sql`select count(*) as count from messages`);
+  if (left?.count !== 0) throw new Error(`Cannot measure: ${left?.count} messages are left`);
+  await db.close();
+  return { removed, seconds };
+}
+
+async function beside(): Promise<void> {
+  await using service = await startServiceProcess(database.environment);
+  const pids = [service.pid, database.pid ?? 0];
+  const address = await newInbox(service);
+  const url = `${service.apiUrl}/v1/inboxes`;
+  const headers = { authorization: `Bearer ${service.apiKey}` };
+  const ask = () => load({ url, headers, connections, seconds: 3 });
+  const rates = { received: [] as number[], removed: [] as number[] };
+  const quiet: LoadResult[] = [];
+  const busy: LoadResult[] = [];
+  for (let round = 0; round <= rounds; round += 1) {
+    const received = await receive(service, address);
+    await untilAtRest(pids);
+    const before = await ask();
+    const removing = removeInProcess();
+    const meanwhile = await ask();
+    const { removed, seconds } = await removing;
+    await untilAtRest(pids);
+    // The first round warms up.
+    if (round === 0) continue;
+    rates.received.push(received);
+    rates.removed.push(removed / seconds);
+    quiet.push(before);
+    busy.push(meanwhile);
+  }
+  report({
+    what: "removal by retention, while requests are answered",
+    value: median(rates.removed),
+    unit: "mails/s",
+    beside: [{ name: "receiving", value: median(rates.received) }],
+    target: { ratio: { atLeast: 1.5 } },
+  });
+  const p99 = (results: readonly LoadResult[]) => median(results.map(({ p99Ms }) => p99Ms));
+  report({
+    what: "requests during a removal, p99",
+    value: p99(busy),
+    unit: "ms",
+    beside: [{ name: "without", value: p99(quiet) }],
+    target: { ratio: { atMost: 1.5 } },
+    note: `p50 ${median(busy.map(({ p50Ms }) => p50Ms)).toFixed(2)} ms, without ${median(quiet.map(({ p50Ms }) => p50Ms)).toFixed(2)} ms`,
+  });
+}
+
+async function alone(): Promise<void> {
+  const rates = { received: [] as number[], removed: [] as number[] };
+  for (let round = 0; round <= rounds; round += 1) {
+    const service = await startServiceProcess(database.environment);
+    const received = await receive(service, await newInbox(service));
+    await untilAtRest([service.pid]);
+    await service.stop();
+    const { removed, seconds } = await remove(undefined, database.dataDir);
+    if (round === 0) continue;
+    rates.received.push(received);
+    rates.removed.push(removed / seconds);
+  }
+  report({
+    what: `removal by retention${onEngine}`,
+    value: median(rates.removed),
+    unit: "mails/s",
+    beside: [{ name: "receiving", value: median(rates.received) }],
+    target: { ratio: { atLeast: 1.5 } },
+  });
+}
+
+async function removeInProcess(): Promise<{ removed: number; seconds: number }> {
+  const child = Bun.spawn([process.execPath, import.meta.path, "remover"], {
+    env: { ...process.env, ...database.environment },
+    stderr: "inherit",
+  });
+  const [removed = Number.NaN, seconds = Number.NaN] = (await new Response(child.stdout).text()).split(" ").map(Number);
+  return { removed, seconds };
+}
+
+async function newInbox({ apiUrl, apiKey }: ServiceProcess): Promise<string> {
+  const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+  const response = await fetch(`${apiUrl}/v1/inboxes`, { method: "POST", headers, body: "{}" });
+  return ((await response.json()) as { address: string }).address;
+}
+
+/** Mails a second. */
+async function receive({ smtpPort }: ServiceProcess, address: string): Promise<number> {
+  const startedMs = performance.now();
+  const options = ["-s", String(sessions), "-m", String(mailsARound), "-l", String(5 << 10), "-d"];
+  const child = Bun.spawn(
+    ["smtp-source", ...options, "-f", "jane@example.com", "-t", address, `inet:127.0.0.1:${smtpPort}`],
+    { stderr: "pipe" },
+  );
+  if ((await child.exited) !== 0) throw new Error(await new Response(child.stderr).text());
+  return (mailsARound * 1000) / (performance.now() - startedMs);
+}
