@@ -27,6 +27,7 @@ export const statusOf = {
   no_webhook_url: 400,
   unauthorized: 401,
   forbidden: 403,
+  account_suspended: 403,
   feature_requires_paid_plan: 403,
   invalid_signature: 403,
   link_expired: 403,
@@ -85,6 +86,7 @@ export type Resource =
   | "outbox_item"
   | "suppression"
   | "report"
+  | "account"
   | "route";
 
 export function notFound(resource: Resource): Refusal {

@@ -231,6 +231,7 @@ const refusedReasons: Record<RefusedReason, true> = {
   unknown_recipient: true,
   other_domain: true,
   bad_recipient: true,
+  suspended: true,
   refused_recipients: true,
   too_many_recipients: true,
   unavailable: true,

@@ -124,12 +124,13 @@ export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenAp
 }
 
 /** The dependencies that HTTP requests and WebSockets share. */
-function doorOf({ config, deps }: Opening, { keys, doors }: ApiParts) {
+function doorOf({ config, deps, closed }: Opening, { keys, doors }: ApiParts) {
   return {
     authenticate: keys.authenticate,
     authenticateAddress: keys.authenticateAddress,
     isDraining: () => doors.areClosing,
     trustedProxies: config.trustedProxies,
+    closureOf: closed.closureOf,
     newRequestId: () => deps.randomBytes(12).toHex(),
     log: deps.log,
   };
@@ -215,6 +216,7 @@ async function appOf(
         ...(config.mcp ? [mcp(mcpDeps({ config, deps, watch }, { door, baseUrl, app: () => app }))] : []),
         attachments({
           ...reading,
+          closureOf: door.closureOf,
           authenticate: keys.authenticate,
           authenticateSession: session?.authenticateSession,
         }),

@@ -1,5 +1,6 @@
 import type { Database } from "../database/db.ts";
 import type { Authenticator } from "../flows/account/authenticate.ts";
+import type { ClosedAccounts } from "../flows/account/closed-accounts.ts";
 import { type EventFeeds, eventFeeds } from "../flows/events/event-feeds.ts";
 import type { StreamingDeps } from "../flows/events/event-stream.ts";
 import { largeEvents } from "../flows/events/large-events.ts";
@@ -39,23 +40,31 @@ export function openStreaming({ deps, watch, opened }: Opening, links: Attachmen
 interface Forgetting {
   keys: Authenticator;
   streams: Pick<OpenStreams, "checkKeys">;
+  closed: Pick<ClosedAccounts, "refresh">;
   forgetAddress: (username: string) => void;
 }
 
 /**
- * Listens for signals of other processes, and drops the changed keys and addresses from memory. While the connection for signals is lost,
+ * Listens for signals of other processes, and drops the changed keys, accounts and addresses from memory. While the connection for signals is lost,
  * no key is remembered.
  */
-export function hearForgetSignals(db: Database, { keys, streams, forgetAddress }: Forgetting) {
+export function hearForgetSignals(db: Database, { keys, streams, closed, forgetAddress }: Forgetting) {
   return db.listen(
     forgetSignalsChannel,
     (payload) => {
       const signal = JSON.parse(payload) as ForgetSignal;
       if (signal.kind === "address") return forgetAddress(signal.username);
       if (signal.kind === "domain") return;
-      keys.forget(signal.hash);
+      if (signal.kind === "account") {
+        keys.forgetAll();
+        closed.refresh();
+      } else keys.forget(signal.hash);
       streams.checkKeys();
     },
-    keys.setHearing,
+    (hears) => {
+      keys.setHearing(hears);
+      // A signal may have been lost before.
+      if (hears) closed.refresh();
+    },
   );
 }

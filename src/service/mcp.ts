@@ -25,7 +25,10 @@ export function askOf(app: Fetching, cause?: Request): Fetch {
   };
 }
 
-export function mcpDeps({ config, deps, watch }: Omit<Opening, "opened">, { door, baseUrl, app }: McpParts): McpDeps {
+export function mcpDeps(
+  { config, deps, watch }: Pick<Opening, "config" | "deps" | "watch">,
+  { door, baseUrl, app }: McpParts,
+): McpDeps {
   const { authenticate, isDraining } = door;
   return {
     ...deps,

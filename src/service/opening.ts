@@ -1,4 +1,5 @@
 import type { Config } from "../config.ts";
+import type { ClosedAccounts } from "../flows/account/closed-accounts.ts";
 import type { Deps } from "../flows/deps.ts";
 import type { Watch } from "../metrics/watch.ts";
 
@@ -7,6 +8,7 @@ export interface Opening {
   config: Config;
   deps: Deps;
   watch: Watch;
+  closed: ClosedAccounts;
   opened: Closers;
 }
 

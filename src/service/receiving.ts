@@ -30,7 +30,10 @@ export interface Receiving {
   envelopeFrom: WorkerDeps["envelopeFrom"];
 }
 
-export async function openReceiving({ config, deps, watch, opened }: Opening, signingKey: string): Promise<Receiving> {
+export async function openReceiving(
+  { config, deps, watch, closed, opened }: Opening,
+  signingKey: string,
+): Promise<Receiving> {
   const { mailDomain, returnPath, bounceSuppressionDays } = config;
   const paths = returnPaths(await returnPathKey(signingKey), mailDomain);
   const reportPolicy = { mailDomain, bounceSuppressionDays, messageIdSuppresses: returnPath === "inbox" };
@@ -49,6 +52,7 @@ export async function openReceiving({ config, deps, watch, opened }: Opening, si
       reports,
       returned: watch.reports.returned,
       operatorInbox: config.operatorInbox,
+      closureOf: closed.closureOf,
     }),
     applyReports,
     envelopeFrom: envelopeSenders(returnPath, paths),

@@ -8,6 +8,7 @@ import { idMaker } from "../domain/ids.ts";
 import { isRenaming, relayNaming } from "../domain/send/wire-name.ts";
 import { accessTokens } from "../flows/account/access-tokens.ts";
 import { authenticator } from "../flows/account/authenticate.ts";
+import { closedAccounts } from "../flows/account/closed-accounts.ts";
 import { type FirstStart, seedFirstAccount } from "../flows/account/manage-accounts.ts";
 import { sealingOf } from "../flows/account/sealed-secrets.ts";
 import { type SignInLink, signInLink } from "../flows/account/sign-in.ts";
@@ -107,7 +108,9 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   const counted = listeners(config.listeners);
   const { watch, served, ...numbers } = serviceMetrics({ isWanted, db, version, listeners: counted, now: deps.now });
   opened.push(numbers.stop);
-  const opening: Opening = { config, deps, watch, opened };
+  const closed = await closedAccounts(deps);
+  opened.push(closed.close);
+  const opening: Opening = { config, deps, watch, closed, opened };
 
   const firstStart = await seedFirstAccount(deps, config);
   const signingKey = await signingKeyOf(deps, config.signingKey);
@@ -115,7 +118,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   const { keys, asking } = withOwnKey(deps, authenticator(deps, tokens));
   const receiving = await openReceiving(opening, signingKey);
   const streams = openStreamKeeper(opening, counted);
-  opened.push(await hearForgetSignals(db, { keys, streams, forgetAddress: receiving.door.forget }));
+  opened.push(await hearForgetSignals(db, { keys, streams, closed, forgetAddress: receiving.door.forget }));
 
   let baseUrl = config.baseUrl ?? "";
   let smtpPort = config.smtpPort;

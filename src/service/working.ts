@@ -18,7 +18,7 @@ interface WorkedWith {
 
 /** Opens the relay, and starts the workers, the search indexer and the counter of usage. */
 export async function openWorkers(opening: Opening, { receiving, webhooks, links }: WorkedWith): Promise<Workers> {
-  const { config, deps, watch, opened } = opening;
+  const { config, deps, watch, closed, opened } = opening;
   const door = { ...receiving.door, accept: watch.accept("internal", receiving.door.accept) };
   const simulator = config.outbound.kind === "sandbox" ? reportSimulator({ ...deps, door }) : undefined;
   const relay = openRelay(opening, simulator);
@@ -27,6 +27,7 @@ export async function openWorkers(opening: Opening, { receiving, webhooks, links
     relay: watch.relay(relay),
     signMail: await signerOf(config),
     door,
+    suspended: closed.suspended,
     spoolDirectory: config.dataDir,
     envelopeFrom: receiving.envelopeFrom,
     askDelivered: config.askDelivered,
@@ -49,6 +50,8 @@ export async function openWorkers(opening: Opening, { receiving, webhooks, links
     observe: simulator?.observing(watch.workers) ?? watch.workers,
   });
   opened.push(() => workers.stop(0));
+  // Mail of an account that is open again goes out at once.
+  closed.onRead(() => workers.nudge("relay"));
   opened.push(startSearchIndexer(deps).stop);
   opened.push(startUsageCounter(deps).stop);
   return workers;

@@ -25,6 +25,8 @@ export type RecipientDecision =
   | { kind: "return_path"; messageId: string }
   /** Our domain, but no such inbox: 550 5.1.1. */
   | { kind: "unknown" }
+  /** The account of the inbox is suspended: 450 4.2.1, and the sending server tries again later. */
+  | { kind: "suspended" }
   /** Not our domain: 550 5.7.1. */
   | { kind: "other_domain" }
   /** The service cannot decide now: 451 4.3.0, and the sending server tries again later. */
@@ -74,6 +76,7 @@ export type RefusedReason =
   | "connections_in_all"
   | "connections_per_address"
   | "unknown_recipient"
+  | "suspended"
   | "other_domain"
   | "bad_recipient"
   | "refused_recipients"

@@ -19,9 +19,10 @@ export const notificationPauseMs = 75;
 /** The most octets of a notification. Postgres allows 7,999. */
 export const mostNotificationBytes = 7_000;
 
-/** A changed key, address or domain that all processes must drop from memory. A domain's signal concerns all hosts below it too. */
+/** A changed key, account, address or domain that all processes must drop from memory. A domain's signal concerns all hosts below it too. */
 export type ForgetSignal =
   | { kind: "key"; hash: string }
+  | { kind: "account"; id: string }
   | { kind: "address"; username: string }
   | { kind: "domain"; name: string };
 

@@ -24,9 +24,11 @@ export async function deliverHere(
 ): Promise<RelayOutcome[]> {
   try {
     const found = await Promise.all(to.map((address) => inboxOf(door, address)));
-    const recipients = [...new Map(found.flatMap((each) => (each ? [[each.inboxId, each]] : []))).values()];
+    const recipients = [
+      ...new Map(found.flatMap((each) => (isRecipient(each) ? [[each.inboxId, each]] : []))).values(),
+    ];
     const isStored = recipients.length > 0 && (await isStoredFor(recipients));
-    return found.map((each) => (each !== undefined && isStored ? stored : nobody));
+    return found.map((each) => (isRecipient(each) ? (isStored ? stored : nobody) : each));
   } catch (err) {
     if (!(err instanceof DatabaseUnavailable)) log.error({ err }, "cannot accept our own mail: unexpected error");
     return to.map(() => notNow);
@@ -42,15 +44,26 @@ export async function deliverHere(
 /** Limits the bytes of mail with attachments to our own domain that is in memory at the same time. */
 const inMemory = sizeGate(24 << 20);
 
-async function inboxOf(door: DoorDeps["door"], toAddr: string): Promise<FoundRecipient | undefined> {
+/** The inbox of an address, or the outcome for an address that takes no mail. */
+async function inboxOf(door: DoorDeps["door"], toAddr: string): Promise<FoundRecipient | RelayOutcome> {
   const found = await door.recipient(toAddr);
-  return found.kind === "accept" ? { toAddr, inboxId: found.inboxId } : undefined;
+  if (found.kind === "accept") return { toAddr, inboxId: found.inboxId };
+  return found.kind === "suspended" ? suspended : nobody;
+}
+
+function isRecipient(found: FoundRecipient | RelayOutcome): found is FoundRecipient {
+  return "inboxId" in found;
 }
 
 const stored: RelayOutcome = { kind: "sent", reply: "250 2.0.0 Stored", providerMessageId: undefined };
 const nobody: RelayOutcome = {
   kind: "failed",
   failure: { code: 550, enhancedCode: "5.1.1", message: "550 5.1.1 No such inbox here" },
+};
+const suspended: RelayOutcome = {
+  kind: "retry",
+  failure: { code: 450, enhancedCode: "4.2.1", message: "450 4.2.1 The mailbox takes no mail for now" },
+  maybeAccepted: false,
 };
 const notNow: RelayOutcome = {
   kind: "retry",

@@ -38,6 +38,8 @@ export interface RelayEmailDeps extends Deps, ReadyMailDeps, DoorDeps {
   signMail: DkimSigner | undefined;
   /** The envelope sender of a message. Reports about the message are sent to that address. */
   envelopeFrom: (messageId: string, from: string) => Promise<string>;
+  /** The accounts whose mail waits without an attempt. */
+  suspended?: () => ReadonlySet<string>;
   /** Whether reports are requested for successful deliveries too, and not only for failures and delays. */
   askDelivered: boolean;
   maxQueueHours: number;
@@ -168,6 +170,7 @@ export function relayEmailJob(
     lanes: relayLanes({
       serverOf: (lane) => (isOwn(lane) ? ownDomain : relay.serverOf(`postmaster@${lane}`)),
       onRecovery,
+      ...(deps.suspended && { suspended: deps.suspended }),
     }),
     claim: (claim) => claimWithMessages(db.work, claim, deps.now()),
     attempt,

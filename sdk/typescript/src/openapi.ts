@@ -1273,10 +1273,10 @@ export interface components {
             plan: "free" | "developer" | "enterprise";
             limits: components["schemas"]["AccountLimits"];
             /**
-             * @description What the operator has suspended; null: nothing
+             * @description What the operator has suspended; null: nothing. `sending`: sends are refused, and accepted mail waits; `all`: also all other requests, and mail is refused for now; `moving`: as `all`, while the account moves to another service
              * @example null
              */
-            suspended: ("sending" | "all") | null;
+            suspended: ("sending" | "all" | "moving") | null;
             /**
              * @description Days after which mail is removed; null: the default of the service
              * @example null
@@ -3795,7 +3795,7 @@ export interface components {
             reason?: string;
             /** @description With `recipient_suppressed`: when it ends; null: never */
             expires_at?: string | null;
-            /** @description With `too_many_listeners`: whose limit it is, `account` or `process` */
+            /** @description With `too_many_listeners`: whose limit it is, `account` or `process`. With `account_suspended`: what is suspended, `sending` or `all` */
             scope?: string;
             /** @description With `not_cancelable`: the status of the message */
             message_status?: string;
@@ -5202,7 +5202,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5342,7 +5342,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5520,7 +5520,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5646,7 +5646,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5793,7 +5793,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -5963,7 +5963,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `feature_requires_paid_plan`: the account's plan does not include it */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`); `feature_requires_paid_plan`: the account's plan does not include it */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6143,7 +6143,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6331,7 +6331,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6578,7 +6578,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -6800,7 +6800,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7027,7 +7027,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7227,7 +7227,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7361,7 +7361,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7494,7 +7494,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7645,7 +7645,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7791,7 +7791,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7955,7 +7955,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8118,7 +8118,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8333,7 +8333,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8655,7 +8655,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8796,7 +8796,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8922,7 +8922,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9058,7 +9058,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9187,7 +9187,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9307,7 +9307,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9431,7 +9431,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9549,7 +9549,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9709,7 +9709,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9884,7 +9884,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10084,7 +10084,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10210,7 +10210,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10398,7 +10398,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10565,7 +10565,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10709,7 +10709,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10865,7 +10865,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11001,7 +11001,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11222,7 +11222,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11372,7 +11372,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11577,7 +11577,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11726,7 +11726,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11869,7 +11869,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12038,7 +12038,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12164,7 +12164,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12323,7 +12323,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12487,7 +12487,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12656,7 +12656,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12808,7 +12808,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12934,7 +12934,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -13215,7 +13215,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -13364,7 +13364,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -13502,7 +13502,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -13667,7 +13667,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */

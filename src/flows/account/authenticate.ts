@@ -29,6 +29,8 @@ export interface Authenticator {
   authenticateSession: (token: string) => Promise<Caller | undefined>;
   /** Drops a key from memory after it was created or revoked, in this process or (by a notification) in another one. */
   forget: (hash: string) => void;
+  /** Drops all keys from memory, after an account was changed. That is rare. */
+  forgetAll: () => void;
   /** Turns the memory of keys on or off. It must be off while notifications of other processes may be lost. */
   setHearing: (hears: boolean) => void;
   /** Writes the uses of keys that are not written yet, and stops the periodic writes. */
@@ -104,6 +106,10 @@ export function authenticator(
       forgotten += 1;
       remembered.delete(hash);
       unknown.delete(hash);
+    },
+    forgetAll() {
+      forgotten += 1;
+      remembered.clear();
     },
     setHearing(now) {
       hears = now;

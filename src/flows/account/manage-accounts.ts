@@ -68,7 +68,7 @@ function auditCreated(deps: Deps, tx: Db, { id, plan, createdAt }: Account, acto
 }
 
 /** Checks the operator's name for an account or a key, and returns it without white space around it. */
-function checkedName(doing: string, given: string): string {
+export function checkedName(doing: string, given: string): string {
   const name = given.trim();
   if (/^\S(?:.{0,98}\S)?$/u.test(name) && isCleanText(name)) return name;
   throw new Refusal("validation_error", `Cannot ${doing}: its name must be 1 to 100 characters on one line`);

@@ -1,4 +1,5 @@
 import { DatabaseUnavailable } from "../../database/db.ts";
+import { type Closure, refusesMail } from "../../domain/access/suspension.ts";
 import type { ParsedMail } from "../../domain/message.ts";
 import { type InboundMail, type MailOutcome, senderInLine } from "../../domain/receive/inbound-mail.ts";
 import type { QueueEntry } from "../../mail/read/process-pool.ts";
@@ -19,6 +20,8 @@ export interface AcceptDeps extends Deps {
   /** Username of the inbox for postmaster and abuse (RFC 5321 §4.5.1). */
   operatorInbox: string | undefined;
   reports: ReportReception;
+  /** What the operator has closed in an account. */
+  closureOf?: (accountId: string) => Closure | undefined;
   /** Observes the outcome of each mail to a return path. */
   returned?: ((outcome: ReturnedOutcome) => void) | undefined;
 }
@@ -37,6 +40,7 @@ export type RecipientFound =
   | { kind: "accept"; inboxId: string }
   | { kind: "return_path"; messageId: string }
   | { kind: "unknown" }
+  | { kind: "suspended" }
   | { kind: "other_domain" };
 
 /** How long the inbox of a username is remembered. A deleted inbox does no harm: mail is stored only in inboxes that exist. */
@@ -47,18 +51,18 @@ const mostRemembered = 50_000;
 const largeBytesAtOnce = 24 << 20;
 
 export function mailDoor(deps: AcceptDeps): MailDoor {
-  const remembered = passingMemory<string, string>(mostRemembered);
+  const remembered = passingMemory<string, { id: string; accountId: string }>(mostRemembered);
   const gate = sizeGate(largeBytesAtOnce);
 
   /** Finds the inbox of a username. It remembers inboxes, but not unknown usernames, because their inbox may be created a moment later. */
-  async function inboxIdOf(username: string): Promise<string | undefined> {
+  async function inboxOf(username: string): Promise<{ id: string; accountId: string } | undefined> {
     const nowMs = deps.now().getTime();
     const known = remembered.get(username, nowMs);
     if (known !== undefined) return known;
     const inbox = await findInboxByUsername(deps.db.mail, username);
     if (inbox === undefined) remembered.delete(username);
-    else remembered.set(username, inbox.id, nowMs + rememberedMs);
-    return inbox?.id;
+    else remembered.set(username, { id: inbox.id, accountId: inbox.accountId }, nowMs + rememberedMs);
+    return inbox;
   }
 
   const returning = { ...deps, store: storeParsed };
@@ -75,8 +79,10 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
       if (recipient.kind === "other_domain" || recipient.kind === "unknown") return { kind: recipient.kind };
       if (deps.reports.isReturnPath(address)) return returnPathFound(await deps.reports.messageOf(address));
       const username = recipient.kind === "role" ? deps.operatorInbox : recipient.username;
-      const inboxId = username === undefined ? undefined : await inboxIdOf(username);
-      return inboxId === undefined ? { kind: "unknown" } : { kind: "accept", inboxId };
+      const inbox = username === undefined ? undefined : await inboxOf(username);
+      const closure = inbox && deps.closureOf?.(inbox.accountId);
+      if (inbox === undefined || closure === "deleted") return { kind: "unknown" };
+      return refusesMail(closure) ? { kind: "suspended" } : { kind: "accept", inboxId: inbox.id };
     },
     async accept(inbound) {
       try {

@@ -21,7 +21,7 @@ function reasonsOf(of: AnyOperation, { method }: OperationName): ReadonlySet<Rea
   const isOpen = of.access === "open";
   return new Set<Reason>([
     ...(isOpen ? [] : (["unauthorized", "invalid_query"] as const)),
-    ...(isOpen || of.access === "any" ? [] : (["forbidden"] as const)),
+    ...(isOpen || of.access === "any" ? [] : (["forbidden", "account_suspended"] as const)),
     ...(of.path ? (["not_found"] as const) : []),
     ...(of.query ? (["invalid_query"] as const) : []),
     ...(of.body || (takesNoBody(of) && method !== "get")
@@ -118,6 +118,8 @@ function exampleDetails(code: Reason, of: AnyOperation): RefusalDetails {
       return { faults: [{ parameter: firstField(of.query) || "page", detail: "is not of the right form" }] };
     case "forbidden":
       return of.access === "open" ? {} : { extra: { required_access: leastAccess(of.access) } };
+    case "account_suspended":
+      return { extra: { scope: "all" } };
     case "feature_requires_paid_plan":
       return { extra: { feature: "external_reply_to" } };
     case "webhook_limit_reached":
@@ -177,6 +179,7 @@ const wholeSentences: Partial<Record<Reason, string>> = {
 };
 
 const meanings: Record<Reason, string> = {
+  account_suspended: "the operator has suspended the account, or its sending (`scope`)",
   invalid_json: "the body is not JSON in UTF-8, or is missing",
   invalid_form: "the body is not a complete form (RFC 7578)",
   validation_error: "fields of the body are missing, wrong or unknown",

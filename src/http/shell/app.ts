@@ -1,6 +1,7 @@
 import { type AnyElysia, Elysia } from "elysia";
 import type { Logger } from "pino";
 import type { Actor } from "../../domain/access/actor.ts";
+import type { Closure } from "../../domain/access/suspension.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
 import { actorOf } from "./actor.ts";
 import {
@@ -25,6 +26,8 @@ export interface HttpDeps extends HealthDeps, Described, AuthenticateStream {
   refuseBeyondReach?: (account: Account, path: string) => Promise<void>;
   /** The proxies whose X-Forwarded-For counts. */
   trustedProxies?: readonly string[];
+  /** What the operator has closed in an account. */
+  closureOf?: (accountId: string) => Closure | undefined;
   newRequestId(): string;
   log: Logger;
   bodyLimits?: BodyLimits;
@@ -77,6 +80,8 @@ export type Guarded = {
   account: Account;
   /** The caller as the audit names it. */
   actor: Actor;
+  /** What the operator has closed in the account; undefined for nothing. */
+  closure: Closure | undefined;
   requestId: string;
 };
 
@@ -101,7 +106,7 @@ function guard(deps: HttpDeps) {
       : authenticatedCaller(request, deps));
     await deps.refuseBeyondReach?.(account, path);
     const actor = actorOf(account, { request, set }, deps.trustedProxies);
-    return { account, actor, requestId: String(set.headers[requestIdHeader]) };
+    return { account, actor, closure: deps.closureOf?.(account.id), requestId: String(set.headers[requestIdHeader]) };
   });
 }
 

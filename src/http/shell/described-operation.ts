@@ -20,6 +20,8 @@ export interface Operation<
    */
   access: MayCall;
   description: string;
+  /** Whether it sends mail, so that it is refused if the account's sending is suspended. */
+  sends?: boolean;
   body?: Body;
   /** Bodies of other media types, for the document only. */
   otherBodies?: Record<string, { schema: Record<string, unknown>; example?: unknown }>;

@@ -148,7 +148,10 @@ export const Problem = named(
         }),
       ),
       scope: Type.Optional(
-        Type.String({ description: "With `too_many_listeners`: whose limit it is, `account` or `process`" }),
+        Type.String({
+          description:
+            "With `too_many_listeners`: whose limit it is, `account` or `process`. With `account_suspended`: what is suspended, `sending` or `all`",
+        }),
       ),
       message_status: Type.Optional(Type.String({ description: "With `not_cancelable`: the status of the message" })),
       messageId: Type.Optional(

@@ -1,5 +1,6 @@
 import { type Static, type TObject, type TSchema, type TUnsafe, Type } from "@sinclair/typebox";
 import { refuseWithout } from "../../domain/access/access.ts";
+import { type Closure, refuseSuspended } from "../../domain/access/suspension.ts";
 import { Refusal } from "../../domain/errors.ts";
 import { missingIdempotencyKey } from "../../domain/idempotency.ts";
 import { operationId } from "../document/operation-object.ts";
@@ -41,7 +42,13 @@ function takes(of: AnyOperation): ((context: Taken) => void | Promise<void>)[] {
   const doing = of.summary.charAt(0).toLowerCase() + of.summary.slice(1);
   const isOpen = of.access === "open";
   const steps: ((context: Taken) => void | Promise<void>)[] = [];
-  if (!isOpen) steps.push(({ account }) => refuseWithout(of.access, account, doing));
+  if (!isOpen) {
+    const closing = { sends: of.sends === true, showsAccount: of.access === "any" };
+    steps.push(({ account, closure }) => {
+      refuseWithout(of.access, account, doing);
+      refuseSuspended(closure, closing, doing);
+    });
+  }
   if (body !== undefined) {
     steps.push(async (context) => {
       if (readForm && isForm(context.request)) refuseEncoded(context.request);
@@ -105,6 +112,7 @@ function queryOf({ url, qi }: Taken): string {
 interface Taken {
   /** Undefined for an open operation. */
   account: Account;
+  closure: Closure | undefined;
   request: Request;
   url: string;
   /** The index of the query in `url`, or -1. Elysia sets it. */

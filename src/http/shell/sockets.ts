@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { Logger } from "pino";
 import { refuseWithout } from "../../domain/access/access.ts";
+import { type Closure, refuseSuspended } from "../../domain/access/suspension.ts";
 import { queryJudge } from "../judging/faults.ts";
 import { type Account, type AuthenticateStream, authenticatedStream, socketPath } from "./auth.ts";
 import { problemOf, refusalOf, unavailable } from "./errors.ts";
@@ -37,6 +38,7 @@ export interface SocketDoor {
 
 export interface SocketDoorDeps extends AuthenticateStream {
   isDraining(): boolean;
+  closureOf?: (accountId: string) => Closure | undefined;
   newRequestId(): string;
   log: Logger;
   newSession(account: Account): SocketSession;
@@ -56,6 +58,7 @@ export function socketDoor(deps: SocketDoorDeps): SocketDoor {
         if (deps.isDraining()) throw unavailable("the service is shutting down", { connection: "close" });
         const account = await authenticatedStream(request, deps);
         refuseWithout("read", account, doing);
+        refuseSuspended(deps.closureOf?.(account.id), { sends: false, showsAccount: false }, "open a socket");
         judgeQuery(new URL(request.url).search);
         deps.log.debug({ ...asked, status: 101 }, "request answered");
         return deps.newSession(account);

@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
+import type { Suspension } from "../../domain/access/suspension.ts";
 import { type Selected, selected } from "../columns.ts";
 import { lockNumber } from "../locks.ts";
 import { itemCount } from "../outbox/listed-items.ts";
@@ -16,7 +17,10 @@ export async function lockFirstStart(tx: Db): Promise<void> {
 }
 
 export async function findFirstAccount(db: Db): Promise<Account | undefined> {
-  const [account] = await query<Account>(db, sql`select ${accountFields} from accounts a order by a.id limit 1`);
+  const [account] = await query<Account>(
+    db,
+    sql`select ${accountFields} from accounts a where a.deleted_at is null order by a.id limit 1`,
+  );
   return account;
 }
 
@@ -50,6 +54,8 @@ export interface AccountCaller {
 }
 
 export interface ShownAccount extends Account {
+  suspended: Suspension | null;
+  retentionDays: number | null;
   /** Null if the key has no name, or if the account has no such key. */
   keyName: string | null;
   counts: AccountCounts;
@@ -62,7 +68,7 @@ export async function findShownAccount(
 ): Promise<ShownAccount | undefined> {
   const [found] = await query<Omit<ShownAccount, "counts"> & AccountCounts>(
     db,
-    sql`select ${accountFields}, k.name as "keyName", counted.*, ${seesOutbox ? itemCount(accountId) : sql`null`} as outbox
+    sql`select ${accountFields}, a.suspended, a.retention_days as "retentionDays", k.name as "keyName", counted.*, ${seesOutbox ? itemCount(accountId) : sql`null`} as outbox
         from accounts a left join api_keys k on k.id = ${keyId} and k.account_id = a.id
         cross join lateral (
           select count(*) as inboxes, coalesce(sum(i.unread_count), 0) as "unreadThreads" from inboxes i
@@ -94,7 +100,7 @@ export async function findAccountOfKey(db: Db, hash: string): Promise<(Account &
   const [account] = await query<Account & { keyId: string }>(
     db,
     sql`select ${accountFields}, k.id as "keyId" from api_keys k join accounts a on a.id = k.account_id
-        where k.hash = ${hash} and k.revoked_at is null`,
+        where k.hash = ${hash} and k.revoked_at is null and a.deleted_at is null`,
   );
   return account;
 }
@@ -114,11 +120,13 @@ export async function findNewestLivingKey(db: Db, accountId: string): Promise<st
   return key?.id;
 }
 
-/** Lists the keys among these that are not revoked. */
+/** Lists the keys among these that are not revoked, and whose account is open. */
 export async function listLivingKeys(db: Db, ids: readonly string[]): Promise<string[]> {
   const living = await query<{ id: string }>(
     db,
-    sql`select id from api_keys where id = any(${arrayOf("text", ids)}) and revoked_at is null`,
+    sql`select k.id from api_keys k join accounts a on a.id = k.account_id
+        where k.id = any(${arrayOf("text", ids)}) and k.revoked_at is null
+          and a.deleted_at is null and coalesce(a.suspended, 'sending') = 'sending'`,
   );
   return living.map(({ id }) => id);
 }

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { accesses } from "../../../domain/access/access.ts";
+import { suspensions } from "../../../domain/access/suspension.ts";
 import { plans } from "../../../domain/limits.ts";
 import type { Outbound } from "../../../domain/outbound.ts";
 import type { Deps } from "../../../flows/deps.ts";
@@ -98,8 +99,9 @@ const Account = named(
       name: nullable(Type.String(), { description: "Name of the account", examples: ["default"] }),
       plan: oneOf(plans, { description: "The plan, which decides the limits", examples: ["developer"] }),
       limits: Limits,
-      suspended: nullable(oneOf(["sending", "all"]), {
-        description: "What the operator has suspended; null: nothing",
+      suspended: nullable(oneOf(suspensions), {
+        description:
+          "What the operator has suspended; null: nothing. `sending`: sends are refused, and accepted mail waits; `all`: also all other requests, and mail is refused for now; `moving`: as `all`, while the account moves to another service",
         examples: [null],
       }),
       retentionDays: nullable(Type.Integer({ minimum: 0 }), {
@@ -148,8 +150,8 @@ export function account(deps: AccountDeps) {
           inboxBytes: 0,
           mailBytes: deps.sendMaxBytes,
         },
-        suspended: null,
-        retentionDays: null,
+        suspended: found.suspended,
+        retentionDays: found.retentionDays,
         mailDomain: deps.mailDomain,
         outbound: deps.outbound === "smtp" ? ("relay" as const) : deps.outbound,
         createdAt: found.createdAt.toISOString(),

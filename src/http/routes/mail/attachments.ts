@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { refuseWithout } from "../../../domain/access/access.ts";
+import { type Closure, refuseSuspended } from "../../../domain/access/suspension.ts";
 import { notFound, Refusal } from "../../../domain/errors.ts";
 import { isId } from "../../../domain/ids.ts";
 import { refuseBeyondReach } from "../../../flows/account/token-reach.ts";
@@ -14,7 +15,9 @@ import { operation } from "../../shell/operation.ts";
 import type { ReadingDeps } from "./messages.ts";
 import { lengthAlone, type StoredBytesDeps, storedBytes, untrustedHeaders } from "./stored-bytes.ts";
 
-export interface AttachmentDeps extends ReadingDeps, StoredBytesDeps, AuthenticateCaller {}
+export interface AttachmentDeps extends ReadingDeps, StoredBytesDeps, AuthenticateCaller {
+  closureOf?: ((accountId: string) => Closure | undefined) | undefined;
+}
 
 /**
  * Downloads of attachments. They are mounted without the guard, because a signed URL needs no key; without a signature
@@ -81,6 +84,12 @@ interface Named {
 
 /** Checks the signature, or the key if there is no signature. A wrong signature is refused even with a valid key. */
 async function permittedAttachment(deps: AttachmentDeps, request: Request, named: Named): Promise<StoredAttachment> {
+  const attachment = await permitted(deps, request, named);
+  refuseSuspended(deps.closureOf?.(attachment.accountId), { sends: false, showsAccount: false }, "download attachment");
+  return attachment;
+}
+
+async function permitted(deps: AttachmentDeps, request: Request, named: Named): Promise<StoredAttachment> {
   const parameters = new URL(request.url).searchParams;
   const signature = parameters.get("signature");
   if (signature === null) {

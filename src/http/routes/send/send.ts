@@ -119,6 +119,7 @@ export function send(deps: SendDeps) {
       operation({
         summary: "Send email",
         access: "send",
+        sends: true,
         description:
           "Sends one email from the inbox. The message is stored before the answer. The answer waits for the first attempt to relay it, so with a healthy relay it is `sent`. Repeated requests with the same `Idempotency-Key` and the same body send once.",
         path: inboxPath,

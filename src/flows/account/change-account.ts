@@ -1,0 +1,74 @@
+import { type Db, transaction } from "../../database/db.ts";
+import type { Actor } from "../../domain/access/actor.ts";
+import type { AuditAction } from "../../domain/access/audit.ts";
+import type { Suspension } from "../../domain/access/suspension.ts";
+import { notFound, Refusal } from "../../domain/errors.ts";
+import type { Plan } from "../../domain/limits.ts";
+import { type AdminAccount, lockAdminAccount, markAccountChanged } from "../../store/account/admin-accounts.ts";
+import { signalToForget } from "../../store/channels.ts";
+import { audit } from "../audit.ts";
+import type { Deps } from "../deps.ts";
+import { checkedName } from "./manage-accounts.ts";
+
+/** The changes of an account by its operator. Undefined fields stay as they are. */
+export interface AccountChange {
+  name?: string | undefined;
+  plan?: Plan | undefined;
+  /** The limits of this account alone; null for that of the plan. */
+  limits?: Readonly<Record<string, number | null>> | undefined;
+  suspended?: Suspension | null | undefined;
+  reason?: string | null | undefined;
+}
+
+/** Changes an account. All processes act on the change within a second. */
+export async function changeAccount(
+  deps: Deps,
+  actor: Actor,
+  id: string,
+  change: AccountChange,
+): Promise<AdminAccount> {
+  const name = change.name === undefined ? undefined : checkedName("change account", change.name);
+  return transaction(deps.db.api, async (tx) => {
+    const before = await lockedAccount(tx, id);
+    const { plan = before.plan, suspended = before.suspended, limits = {} } = change;
+    // The reason belongs to the suspension, and ends with it.
+    const kept = change.reason === undefined ? before.suspendedReason : change.reason;
+    const after: AdminAccount = {
+      ...before,
+      name: name ?? before.name,
+      plan,
+      suspended,
+      suspendedReason: suspended === null ? null : kept,
+      limits: withoutNulls({ ...before.limits, ...limits }),
+    };
+    if (!(await markAccountChanged(tx, after)))
+      throw new Refusal("validation_error", `Cannot change account: the name "${after.name}" is taken`, {
+        faults: [{ pointer: "#/name", detail: "is taken" }],
+      });
+    await signalToForget(tx, { kind: "account", id });
+    const fields = Object.entries(change).flatMap(([field, value]) => (value === undefined ? [] : [field]));
+    await audit(tx, deps, deps.now(), {
+      action: actionOf(before, after),
+      accountId: id,
+      actor,
+      target: { type: "account", id },
+      details: { fields, plan, limits: after.limits, suspended, reason: after.suspendedReason },
+    });
+    return after;
+  });
+}
+
+function actionOf(before: AdminAccount, after: AdminAccount): AuditAction {
+  if (before.suspended === after.suspended) return "account.changed";
+  return after.suspended === null ? "account.resumed" : "account.suspended";
+}
+
+export async function lockedAccount(tx: Db, id: string): Promise<AdminAccount> {
+  const account = await lockAdminAccount(tx, id);
+  if (account === undefined) throw notFound("account");
+  return account;
+}
+
+function withoutNulls(limits: Readonly<Record<string, number | null>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(limits).flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
+}

@@ -1,0 +1,65 @@
+import type { Closure } from "../../domain/access/suspension.ts";
+import { paced } from "../../primitives/paced.ts";
+import { listClosedAccounts } from "../../store/account/closures.ts";
+import type { Deps } from "../deps.ts";
+
+/**
+ * The suspended and deleted accounts, as this process knows them. All of them are in memory, so a look-up costs no statement; there are
+ * few. They are read again when a change is signalled, and every 30 seconds, because a signal may be lost.
+ */
+export interface ClosedAccounts {
+  closureOf(accountId: string): Closure | undefined;
+  /** The suspended accounts, whose accepted mail waits without an attempt. Accepted mail of a deleted account still goes out. */
+  suspended(): ReadonlySet<string>;
+  /** Reads them again soon, because one has changed. */
+  refresh(): void;
+  /** Calls `listener` each time after they were read again. */
+  onRead(listener: () => void): void;
+  close(): void;
+}
+
+const everyMs = 30_000;
+const pauseMs = 50;
+
+export async function closedAccounts({ db, log }: Pick<Deps, "db" | "log">): Promise<ClosedAccounts> {
+  let closures = await read();
+  let suspended = suspendedIn(closures);
+  const listeners: (() => void)[] = [];
+  const reading = paced(pauseMs, () => void refreshNow());
+  const timer = setInterval(reading.ask, everyMs);
+  let reads = 0;
+
+  async function read(): Promise<Map<string, Closure>> {
+    return new Map((await listClosedAccounts(db.work)).map(({ id, closure }) => [id, closure]));
+  }
+
+  async function refreshNow(): Promise<void> {
+    reads += 1;
+    const number = reads;
+    try {
+      const found = await read();
+      // A later read may have ended earlier.
+      if (number < reads) return;
+      closures = found;
+      suspended = suspendedIn(found);
+      for (const listener of listeners) listener();
+    } catch (err) {
+      log.warn({ err }, "the suspended accounts were not read: trying again in 30 seconds");
+    }
+  }
+
+  return {
+    closureOf: (accountId) => closures.get(accountId),
+    suspended: () => suspended,
+    refresh: reading.ask,
+    onRead: (listener) => void listeners.push(listener),
+    close() {
+      clearInterval(timer);
+      reading.stop();
+    },
+  };
+}
+
+function suspendedIn(closures: ReadonlyMap<string, Closure>): ReadonlySet<string> {
+  return new Set([...closures].flatMap(([id, closure]) => (closure === "deleted" ? [] : [id])));
+}
