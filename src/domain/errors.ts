@@ -44,6 +44,7 @@ export const statusOf = {
   answered_meanwhile: 409,
   upgrade_required: 426,
   idempotency_key_reused: 422,
+  domain_not_verified: 422,
   invalid_webhook_url: 422,
   invalid_domain: 422,
   domain_reserved: 422,

@@ -1,3 +1,4 @@
+import { isLocalPart, parseSendAddress } from "../standards/address.ts";
 import { Refusal } from "./errors.ts";
 
 /** The form of an inbox's local part. `+` is reserved for sub-addressing. */
@@ -30,14 +31,30 @@ export function parseUsername(text: string, field = "username"): string {
   if (!shape.test(username) || doubledMark.test(username)) {
     const rule =
       "must be 3 to 30 letters a-z, digits, dots and hyphens, start and end with a letter or digit, without a dot beside a dot or hyphen";
-    throw new Refusal("invalid_username", `Cannot create inbox: "${field}" ${rule}`, {
-      faults: [{ pointer: `#/${field}`, detail: rule }],
-    });
+    throw invalid(field, rule);
   }
   if (reserved.has(username)) {
     throw new Refusal("address_reserved", `Cannot create inbox: "${username}" is a reserved name`);
   }
   return username;
+}
+
+/** The local part of an inbox at an own or shared domain. No name is reserved there, because the domain has one holder. */
+export function parseLocalPart(text: string, domain: string, field = "username"): string {
+  const local = text.trim().toLowerCase();
+  if (!isLocalPart(local)) {
+    const rule =
+      "must be 1 to 64 letters a-z, digits, dots, hyphens and underscores, start and end with a letter or digit, without two dots in a row";
+    throw invalid(field, rule);
+  }
+  if (parseSendAddress(`${local}@${domain}`) === undefined) throw invalid(field, "makes the address too long");
+  return local;
+}
+
+function invalid(field: string, detail: string): Refusal {
+  return new Refusal("invalid_username", `Cannot create inbox: "${field}" ${detail}`, {
+    faults: [{ pointer: `#/${field}`, detail }],
+  });
 }
 
 export function randomUsername(randomBytes: (length: number) => Uint8Array): string {

@@ -31,15 +31,18 @@ export const createInbox = tool({
     "Creates an inbox, whose address receives mail at once. A repeated call with the same username within 24 hours returns the same inbox; without a username each call creates one.",
   input: argumentsOf({
     username: Type.Optional(Type.String({ description: "The part before the @. Default: a random name" })),
+    domain: Type.Optional(
+      Type.String({ description: "A verified domain of the account. Default: that of the service" }),
+    ),
     external_id: Type.Optional(Type.String({ description: "Your own id for the owner of the inbox" })),
   }),
   output: Type.Object(Inbox),
   hints: {},
   isAboutAccount: true,
-  async work({ username, external_id: externalId }, { api }) {
+  async work({ username, domain, external_id: externalId }, { api }) {
     // Two calls for random names may be meant as two inboxes, so they have no key.
     const idempotencyKey =
-      username === undefined ? undefined : derivedKey("create_inbox", [username, externalId ?? null]);
-    return shownInbox(await api.inboxes.create({ username, externalId }, { idempotencyKey }));
+      username === undefined ? undefined : derivedKey("create_inbox", [username, domain ?? null, externalId ?? null]);
+    return shownInbox(await api.inboxes.create({ username, domain, externalId }, { idempotencyKey }));
   },
 });

@@ -19,7 +19,7 @@ export interface paths {
         put?: never;
         /**
          * Create inbox
-         * @description Creates an address that receives mail at once. Without `username` a random one is chosen. Names become lower case. The name of a deleted inbox is reserved for 30 days.
+         * @description Creates an address that receives mail at once. Without `username` a random one is chosen. Names become lower case. The name of a deleted inbox is reserved for 30 days, but not at an own domain.
          */
         post: operations["createInbox"];
         delete?: never;
@@ -3544,10 +3544,15 @@ export interface components {
              */
             externalId?: string;
             /**
-             * @description The part of the address before the @: 3 to 30 of a-z, 0-9, dot and hyphen
+             * @description The part of the address before the @: 3 to 30 of a-z, 0-9, dot and hyphen; at an own domain 1 to 64, also with underscores
              * @example ada
              */
             username?: string;
+            /**
+             * @description The domain of the address: a verified domain of the account, or a shared one (default: the `mailDomain` of the account)
+             * @example example.com
+             */
+            domain?: string;
             /**
              * @description Another name for `username`: give one of them
              * @example ada
@@ -3801,6 +3806,10 @@ export interface components {
             message_status?: string;
             /** @description With `answered_meanwhile`: the newest message of the inbox in the thread */
             messageId?: string;
+            /** @description With `domain_not_verified`: the domain */
+            domain?: string;
+            /** @description With `domain_not_verified`: its status */
+            domain_status?: string;
             /** @description With a 429: how many were used */
             used?: number;
             /**
@@ -5141,8 +5150,10 @@ export interface operations {
                 offset?: number;
                 /** @description Only inboxes with this `externalId`. Also accepted as `external_id` */
                 externalId?: string;
-                /** @description Only the inbox with this address. The part before the @ is enough */
+                /** @description Only the inbox with this address. At the `mailDomain` of the account, the part before the @ is enough */
                 address?: string;
+                /** @description Only inboxes with addresses at this domain */
+                domain?: string;
             };
             header?: never;
             path?: never;
@@ -5404,7 +5415,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_key_reused`: the key was used for another request */
+            /** @description `idempotency_key_reused`: the key was used for another request; `domain_not_verified`: the domain is not verified, or has failed */
             422: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */

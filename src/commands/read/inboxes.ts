@@ -9,9 +9,12 @@ export function inboxCommands(program: Command): void {
   reporting(
     ofServer(inbox.command("create [username]"))
       .description("create an inbox; without a username, a random one is chosen")
+      .option("--domain <domain>", "the domain of its address, instead of MAIL_DOMAIN")
       .option("--external-id <id>", "your own id of its owner, which events repeat"),
-    (username: string | undefined, { externalId, ...server }: ServerOptions & { externalId?: string }) =>
-      clientOf(server).inboxes.create({ username, externalId }),
+    (
+      username: string | undefined,
+      { externalId, domain, ...server }: ServerOptions & { externalId?: string; domain?: string },
+    ) => clientOf(server).inboxes.create({ username, domain, externalId }),
     whole,
   );
   reporting(

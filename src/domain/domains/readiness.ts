@@ -1,3 +1,4 @@
+import { Refusal } from "../errors.ts";
 import type { SeenRecord } from "./seen-record.ts";
 
 export const domainStatuses = ["pending", "verified", "failing", "failed"] as const;
@@ -33,4 +34,11 @@ export function returnPathHost({ name, status, returnPath, recordsSeen }: Domain
 
 function isValid(records: readonly SeenRecord[], purpose: SeenRecord["purpose"], name: string): boolean {
   return records.some((each) => each.purpose === purpose && each.name === name && each.status === "valid");
+}
+
+/** Refuses an inbox or a send, because the domain is not proven. */
+export function domainNotVerified(what: string, { name, status }: Pick<DomainFacts, "name" | "status">): Refusal {
+  return new Refusal("domain_not_verified", `${what}: the domain ${name} is ${status}, not verified`, {
+    extra: { domain: name, domain_status: status },
+  });
 }

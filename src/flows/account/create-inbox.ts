@@ -1,10 +1,13 @@
 import { type Db, transaction } from "../../database/db.ts";
 import type { Actor } from "../../domain/access/actor.ts";
+import { domainNotVerified, isProven } from "../../domain/domains/readiness.ts";
 import { Refusal } from "../../domain/errors.ts";
 import { fingerprintOf, type KeyUse } from "../../domain/idempotency.ts";
 import { dayInForce, type Plan, refuseOverInboxLimit } from "../../domain/limits.ts";
-import { parseUsername, randomUsername } from "../../domain/username.ts";
+import { parseLocalPart, parseUsername, randomUsername } from "../../domain/username.ts";
+import { asciiDomain } from "../../standards/address.ts";
 import { lockAccount, markInboxMade } from "../../store/account/accounts.ts";
+import { findDomainForHost, lockDomain } from "../../store/account/domains.ts";
 import { findInbox, type Inbox, insertAddress, insertInbox } from "../../store/account/inboxes.ts";
 import { insertEvents } from "../../store/events/fan-out.ts";
 import { audit } from "../audit.ts";
@@ -19,6 +22,8 @@ export interface NewInbox {
   username: string | undefined;
   /** The request field that has the username (`username` or `mailboxName`), for error messages. */
   usernameField?: string;
+  /** The domain of the address: MAIL_DOMAIN, a domain of the account or a shared one. Undefined for MAIL_DOMAIN. */
+  domain?: string | undefined;
   idempotencyKey: string | undefined;
 }
 
@@ -32,11 +37,14 @@ const draws = 5;
 
 export async function createInbox(deps: Deps, request: NewInbox): Promise<CreatedInbox> {
   const { account, actor, externalId } = request;
-  const chosen = request.username === undefined ? undefined : parseUsername(request.username, request.usernameField);
-  const names = chosen === undefined ? Array.from({ length: draws }, () => randomUsername(deps.randomBytes)) : [chosen];
+  const host = hostOf(request, deps.mailDomain);
+  const chosen = request.username === undefined ? undefined : chosenName(request.username, host, request);
+  const locals =
+    chosen === undefined ? Array.from({ length: draws }, () => randomUsername(deps.randomBytes)) : [chosen];
+  const names = host === undefined ? locals : locals.map((local) => `${local}@${host}`);
   const createdAt = deps.now();
   const id = deps.newId("inb", createdAt);
-  const use = keyUseOf(request, chosen, id, createdAt);
+  const use = keyUseOf(request, { username: chosen, domain: host }, id, createdAt);
 
   const { hasDeliveries, ...created } = await transaction(deps.db.api, async (tx) => {
     if (use !== undefined) {
@@ -46,12 +54,14 @@ export async function createInbox(deps: Deps, request: NewInbox): Promise<Create
     const made = await lockAccount(tx, account.id);
     const day = dayInForce(made?.inboxesMadeOn ?? null, createdAt);
     const today = made?.inboxesMadeOn === day ? made.inboxesMade : 0;
-    const username = await takeName(tx, names, id, createdAt);
+    const domainId = host === undefined ? null : await domainFor(tx, account.id, host);
+    const username = await takeName(tx, names, { id, domainId }, createdAt);
     refuseOverInboxLimit({ day, today }, deps.limits[account.plan], createdAt);
     const inbox: Inbox = {
       id,
       accountId: account.id,
       username,
+      domainId,
       externalId: externalId ?? null,
       createdAt,
       unreadCount: 0,
@@ -74,8 +84,43 @@ export async function createInbox(deps: Deps, request: NewInbox): Promise<Create
   return created;
 }
 
-async function takeName(tx: Db, names: readonly string[], inboxId: string, now: Date): Promise<string> {
-  for (const name of names) if (await insertAddress(tx, name, inboxId, now)) return name;
+/** The host of the requested domain; undefined for MAIL_DOMAIN. */
+function hostOf({ domain }: NewInbox, mailDomain: string): string | undefined {
+  const host = domain === undefined ? mailDomain.toLowerCase() : asciiDomain(domain.trim());
+  if (host === undefined) throw foreignDomain();
+  return host === mailDomain.toLowerCase() ? undefined : host;
+}
+
+function chosenName(text: string, host: string | undefined, { usernameField }: NewInbox): string {
+  return host === undefined ? parseUsername(text, usernameField) : parseLocalPart(text, host, usernameField);
+}
+
+/**
+ * The id of the domain for addresses at this host. The domain stays locked until the commit, so an inbox is never made at a domain that is
+ * deleted or fails meanwhile.
+ */
+async function domainFor(tx: Db, accountId: string, host: string): Promise<string> {
+  const found = await findDomainForHost(tx, accountId, host);
+  const domain = found && (await lockDomain(tx, found.id));
+  if (domain === undefined || host === `${domain.returnPath}.${domain.name}`) throw foreignDomain();
+  if (!isProven(domain.status)) throw domainNotVerified("Cannot create inbox", domain);
+  return domain.id;
+}
+
+function foreignDomain(): Refusal {
+  const detail = "must be the domain of the service, a domain of this account or a shared one";
+  return new Refusal("validation_error", `Cannot create inbox: "domain" ${detail}`, {
+    faults: [{ pointer: "#/domain", detail }],
+  });
+}
+
+async function takeName(
+  tx: Db,
+  names: readonly string[],
+  inbox: Pick<Inbox, "id" | "domainId">,
+  now: Date,
+): Promise<string> {
+  for (const username of names) if (await insertAddress(tx, { ...inbox, username }, now)) return username;
   throw new Refusal("address_taken", `Cannot create inbox: the address "${names[0]}" is taken`);
 }
 
@@ -95,12 +140,12 @@ async function earlierInbox(tx: Db, use: KeyUse): Promise<Inbox | undefined> {
 
 function keyUseOf(
   request: NewInbox,
-  username: string | undefined,
+  named: { username: string | undefined; domain: string | undefined },
   subjectId: string,
   createdAt: Date,
 ): KeyUse | undefined {
   if (request.idempotencyKey === undefined) return undefined;
-  const fingerprint = fingerprintOf("", { externalId: request.externalId, username });
+  const fingerprint = fingerprintOf("", { externalId: request.externalId, ...named });
   return {
     accountId: request.account.id,
     operation: "create_inbox",

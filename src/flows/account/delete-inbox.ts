@@ -2,7 +2,7 @@ import { transaction } from "../../database/db.ts";
 import type { ActorIn } from "../../domain/access/actor.ts";
 import { notFound } from "../../domain/errors.ts";
 import { markInboxGone } from "../../store/account/accounts.ts";
-import { findInbox, markAddressHeld, markInboxDeleted } from "../../store/account/inboxes.ts";
+import { findInbox, type Inbox, markAddressHeld, markInboxDeleted } from "../../store/account/inboxes.ts";
 import { signalToForget } from "../../store/channels.ts";
 import { insertEvents } from "../../store/events/fan-out.ts";
 import { audit } from "../audit.ts";
@@ -22,7 +22,7 @@ export async function deleteInbox(
   const { username, hasDeliveries } = await transaction(deps.db.api, async (tx) => {
     const inbox = await findInbox(tx, accountId, id);
     if (inbox === undefined || !(await markInboxDeleted(tx, accountId, id, deletedAt))) throw notFound("inbox");
-    await markAddressHeld(tx, id, inbox.username, new Date(deletedAt.getTime() + quarantineMs));
+    await markAddressHeld(tx, id, inbox.username, heldUntil(inbox, deletedAt));
     await markInboxGone(tx, accountId);
     await signalToForget(tx, { kind: "address", username: inbox.username });
     const { username } = inbox;
@@ -39,4 +39,9 @@ export async function deleteInbox(
   if (hasDeliveries) deps.nudge("webhook");
   deps.changes.notify([{ accountId, inboxId: id }]);
   return { username };
+}
+
+/** The end of the quarantine of an address. At an own domain there is none, because only the holder of the domain can take the address. */
+function heldUntil({ domainId }: Inbox, deletedAt: Date): Date {
+  return domainId === null ? new Date(deletedAt.getTime() + quarantineMs) : deletedAt;
 }

@@ -5,6 +5,7 @@
 export const examples = {
   inboxId: "inb_01km57j4m0eh7awf6pjemv292z",
   address: "ada@inbox.localhost",
+  domain: "example.com",
   inboxCreatedAt: "2026-03-20T09:00:00.000Z",
   externalId: "user-7",
   threadId: "thr_01km7xnw70ejr8hy7ppemk390m",

@@ -138,6 +138,8 @@ function exampleDetails(code: Reason, of: AnyOperation): RefusalDetails {
       return { extra: { limit: 100, used: 100, resets_at: "2026-03-22T00:00:00.000Z" } };
     case "not_cancelable":
       return { extra: { message_status: "sent" } };
+    case "domain_not_verified":
+      return { extra: { domain: examples.domain, domain_status: "pending" } };
     case "answered_meanwhile":
       return { extra: { messageId: examples.answerId } };
     case "loop_detected":
@@ -206,6 +208,7 @@ const meanings: Record<Reason, string> = {
   answered_meanwhile: "this inbox has answered in the thread after readUpToMessageId",
   upgrade_required: "this path is a WebSocket",
   idempotency_key_reused: "the key was used for another request",
+  domain_not_verified: "the domain is not verified, or has failed",
   invalid_webhook_url: "events may not be sent to this URL",
   invalid_domain: "mail cannot have this domain",
   domain_reserved: "the domain belongs to the service",

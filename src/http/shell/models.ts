@@ -157,6 +157,8 @@ export const Problem = named(
       messageId: Type.Optional(
         Type.String({ description: "With `answered_meanwhile`: the newest message of the inbox in the thread" }),
       ),
+      domain: Type.Optional(Type.String({ description: "With `domain_not_verified`: the domain" })),
+      domain_status: Type.Optional(Type.String({ description: "With `domain_not_verified`: its status" })),
       used: Type.Optional(Type.Integer({ description: "With a 429: how many were used" })),
       resets_at: Type.Optional(
         shownWith(Type.String({ description: "With a 429: when the limit resets" }), { format: "date-time" }),

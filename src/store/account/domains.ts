@@ -43,6 +43,15 @@ export async function findDomainForHost(db: Db, accountId: string, host: string)
   return domain;
 }
 
+/** Locks a domain until the end of the transaction, so that its state and the inboxes at it cannot change in between. */
+export async function lockDomain(tx: Db, id: string): Promise<Domain | undefined> {
+  const [domain] = await query<Domain>(
+    tx,
+    sql`select ${domainFields} from domains d where d.id = ${id} and ${living} for no key update`,
+  );
+  return domain;
+}
+
 /**
  * Finds the proven domain that has the addresses at this host. Only the nearest proven name counts: the host itself, or a name above it that
  * takes names below it.

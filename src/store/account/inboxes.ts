@@ -1,12 +1,13 @@
 import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query, statement } from "../../database/db.ts";
 import type { InboxTotals } from "../../domain/conversation.ts";
+import { withParents } from "../../domain/domains/domain-name.ts";
 import { assigned, type Selected, selected } from "../columns.ts";
 import { insertRows, recordSet } from "../rows.ts";
 import { inboxes } from "../schema.ts";
 import { inboxTotals, totalsOf } from "./inbox-totals.ts";
 
-const identity = ["id", "accountId", "username", "externalId", "createdAt"] as const;
+const identity = ["id", "accountId", "username", "domainId", "externalId", "createdAt"] as const;
 const identityFields = selected(inboxes, "i", identity);
 const inboxFields = selected(inboxes, "i", [...identity, "unreadCount", "lastMessageAt"]);
 
@@ -60,6 +61,8 @@ export interface InboxPage {
   externalId: string | undefined;
   /** Lists only the inbox with this username; undefined for all. */
   username: string | undefined;
+  /** Lists only inboxes with addresses at this host; null for MAIL_DOMAIN, undefined for all. */
+  host: string | null | undefined;
   limit: number;
   offset: number;
 }
@@ -76,32 +79,44 @@ export function listInboxes(db: Db, page: InboxPage): Promise<Inbox[]> {
 export async function countInboxes(db: Db, page: InboxPage): Promise<number> {
   const [counted] = await query<{ total: number }>(
     db,
-    page.externalId === undefined && page.onlyId === undefined && page.username === undefined
+    page.externalId === undefined && page.onlyId === undefined && page.username === undefined && page.host === undefined
       ? sql`select inbox_count as total from accounts where id = ${page.accountId}`
       : sql`select count(*) as total from inboxes i where ${livingOf(page)}`,
   );
   return counted?.total ?? 0;
 }
 
-function livingOf({ accountId, onlyId, externalId, username }: InboxPage): SQL {
+function livingOf({ accountId, onlyId, externalId, username, host }: InboxPage): SQL {
   const conditions = [sql`i.account_id = ${accountId} and i.deleted_at is null`];
   if (onlyId !== undefined) conditions.push(sql`i.id = ${onlyId}`);
   if (externalId !== undefined) conditions.push(sql`i.external_id = ${externalId}`);
   if (username !== undefined)
     conditions.push(sql`i.id = (select inbox_id from addresses where username = ${username})`);
+  if (host === null) conditions.push(sql`i.domain_id is null`);
+  if (typeof host === "string")
+    // The username ends in the host. The ids of the domains let the index find the few inboxes at own domains.
+    conditions.push(sql`i.domain_id in (select id from domains where name = any(${arrayOf("text", withParents(host))}))
+      and right(i.username, ${host.length + 1}::int) = ${`@${host}`}`);
   return sql.join(conditions, sql` and `);
 }
 
 /**
  * Gives an inbox a username that is new, or whose quarantine is over. Returns false if another inbox has it. Of two requests at the same
- * time, the unique key lets only one succeed.
+ * time, the unique key lets only one succeed. At a domain, the names of its earlier holder's inboxes count as new; the caller has locked the
+ * domain, because the statement would not see an inbox that another transaction commits while it waits.
  */
-export async function insertAddress(tx: Db, username: string, inboxId: string, now: Date): Promise<boolean> {
+export async function insertAddress(
+  tx: Db,
+  { username, id, domainId }: Pick<Inbox, "username" | "id" | "domainId">,
+  now: Date,
+): Promise<boolean> {
+  const isLost = sql`not exists (select from inboxes i where i.id = addresses.inbox_id and i.domain_id = ${domainId}
+          and i.deleted_at is null)`;
   const taken = await query(
     tx,
-    sql`insert into addresses (username, inbox_id) values (${username}, ${inboxId})
+    sql`insert into addresses (username, inbox_id) values (${username}, ${id})
         on conflict (username) do update set inbox_id = excluded.inbox_id, held_until = null
-        where addresses.held_until <= ${now} returning username`,
+        where addresses.held_until <= ${now}${domainId === null ? sql`` : sql` or ${isLost}`} returning username`,
   );
   return taken.length === 1;
 }

@@ -6,7 +6,7 @@ import { changeInbox } from "../../../flows/account/change-inbox.ts";
 import { createInbox } from "../../../flows/account/create-inbox.ts";
 import { deleteInbox } from "../../../flows/account/delete-inbox.ts";
 import type { Deps } from "../../../flows/deps.ts";
-import { inboxAddress, usernameAt } from "../../../standards/address.ts";
+import { asciiDomain, inboxAddress, usernameAt } from "../../../standards/address.ts";
 import { countInboxes, findInbox, type Inbox, listInboxes } from "../../../store/account/inboxes.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
@@ -54,8 +54,17 @@ const NewInbox = named(
       username: Type.Optional(
         text({
           max: 255,
-          description: "The part of the address before the @: 3 to 30 of a-z, 0-9, dot and hyphen",
+          description:
+            "The part of the address before the @: 3 to 30 of a-z, 0-9, dot and hyphen; at an own domain 1 to 64, also with underscores",
           examples: ["ada"],
+        }),
+      ),
+      domain: Type.Optional(
+        text({
+          max: 255,
+          description:
+            "The domain of the address: a verified domain of the account, or a shared one (default: the `mailDomain` of the account)",
+          examples: [examples.domain],
         }),
       ),
       mailboxName: Type.Optional(
@@ -109,15 +118,25 @@ const InboxQuery = Type.Object({
     text({
       min: 1,
       max: 320,
-      description: "Only the inbox with this address. The part before the @ is enough",
+      description:
+        "Only the inbox with this address. At the `mailDomain` of the account, the part before the @ is enough",
       examples: [examples.address],
     }),
+  ),
+  domain: Type.Optional(
+    text({ min: 1, max: 255, description: "Only inboxes with addresses at this domain", examples: [examples.domain] }),
   ),
 });
 
 /** The username of the inbox with this address, or "" for none. The local part alone is one at MAIL_DOMAIN. */
 function usernameNamed(address: string, mailDomain: string): string {
   return address.includes("@") ? (usernameAt(address, mailDomain) ?? "") : address.toLowerCase();
+}
+
+/** The host of a domain in a query; null for MAIL_DOMAIN. A name that is no domain matches no inbox. */
+function hostNamed(domain: string, mailDomain: string): string | null {
+  const host = asciiDomain(domain) ?? "";
+  return host === mailDomain.toLowerCase() ? null : host;
 }
 
 export const inboxPath = idPath("inbox");
@@ -140,6 +159,7 @@ export function inboxes(deps: Deps) {
           actor,
           externalId: body.externalId,
           username: body.username ?? body.mailboxName,
+          domain: body.domain,
           usernameField: body.username === undefined ? "mailboxName" : "username",
           idempotencyKey: idempotencyKeyOf(request),
         });
@@ -152,7 +172,7 @@ export function inboxes(deps: Deps) {
         summary: "Create inbox",
         access: "agent",
         description:
-          "Creates an address that receives mail at once. Without `username` a random one is chosen. Names become lower case. The name of a deleted inbox is reserved for 30 days.",
+          "Creates an address that receives mail at once. Without `username` a random one is chosen. Names become lower case. The name of a deleted inbox is reserved for 30 days, but not at an own domain.",
         idempotencyKey: "optional",
         body: NewInbox,
         bodyMayBeEmpty: true,
@@ -172,6 +192,7 @@ export function inboxes(deps: Deps) {
           "address_reserved",
           "idempotency_in_progress",
           "idempotency_key_reused",
+          "domain_not_verified",
           "inbox_creation_limit",
         ],
       }),
@@ -181,7 +202,16 @@ export function inboxes(deps: Deps) {
       async ({ account, query }) => {
         const { externalId, limit, offset } = query;
         const username = query.address === undefined ? undefined : usernameNamed(query.address, mailDomain);
-        const page = { accountId: account.id, onlyId: account.reach.inboxId, externalId, username, limit, offset };
+        const host = query.domain === undefined ? undefined : hostNamed(query.domain, mailDomain);
+        const page = {
+          accountId: account.id,
+          onlyId: account.reach.inboxId,
+          externalId,
+          username,
+          host,
+          limit,
+          offset,
+        };
         const [data, total] = await Promise.all([listInboxes(deps.db.api, page), countInboxes(deps.db.api, page)]);
         return { data: data.map((inbox) => toInbox(inbox, mailDomain)), total };
       },

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createAccount } from "../../src/flows/account/manage-accounts.ts";
+import { insertOwnDomain } from "../support/own-domain.ts";
+import { startWorld, type World } from "../support/world.ts";
+
+let world: World;
+/** The account of the world, and another one, with the plans and keys that requests need. */
+let ours: string;
+let theirs: { id: string; key: string };
+
+beforeAll(async () => {
+  world = await startWorld();
+  const { db } = world.service.deps;
+  ours = (await world.api("/v1/account")).body.id;
+  const { account, apiKey } = await createAccount(world.service.deps, { name: "theirs", plan: "developer" });
+  theirs = { id: account.id, key: apiKey };
+  const insert = (name: string, given: object = {}) => insertOwnDomain(db.api, { accountId: ours, name, ...given });
+  await insert("one.example");
+  await insert("wide.example", { subdomains: true });
+  await insert("pending.example", { status: "pending" });
+  await insert("failed.example", { status: "failed", failedReason: "proof_gone" });
+  await insert("shared.example", { accountId: null });
+  await insert("theirs.example", { accountId: theirs.id });
+}, 30_000);
+afterAll(() => world[Symbol.asyncDispose]());
+
+function create(body: object, apiKey = world.apiKey, headers = {}) {
+  return world.api("/v1/inboxes", { method: "POST", body, apiKey, headers });
+}
+
+describe("an inbox at a domain", () => {
+  test.each([
+    ["of the account", { username: "Ada", domain: "One.Example" }, "ada@one.example"],
+    [
+      "with a name that MAIL_DOMAIN reserves",
+      { username: "postmaster", domain: "one.example" },
+      "postmaster@one.example",
+    ],
+    ["with a name of one character", { username: "a", domain: "one.example" }, "a@one.example"],
+    ["with a random name", { domain: "one.example" }, expect.stringMatching(/^[a-z2-9]{10}@one\.example$/)],
+    ["below one that takes names below it", { username: "ada", domain: "a.b.wide.example" }, "ada@a.b.wide.example"],
+    ["that is shared", { username: "ada", domain: "shared.example" }, "ada@shared.example"],
+    ["of the service", { username: "grace", domain: "Inbox.localhost" }, "grace@inbox.localhost"],
+  ])("%s", async (_what, body, address) => {
+    const { status, body: inbox } = await create(body);
+    expect([status, inbox.address]).toEqual([201, address]);
+    const { body: found } = await world.api(`/v1/inboxes?address=${encodeURIComponent(inbox.address)}`);
+    expect(found).toMatchObject({ total: 1, data: [{ id: inbox.id }] });
+  });
+
+  const foreign = [400, "validation_error", "#/domain"];
+  test.each([
+    ["that nobody has", { domain: "nobody.example" }, foreign],
+    ["of another account", { domain: "theirs.example" }, foreign],
+    ["below one that does not take names below it", { domain: "below.one.example" }, foreign],
+    ["of return paths", { domain: "bounces.wide.example" }, foreign],
+    ["that is no domain", { domain: "-" }, foreign],
+    ["that is not verified yet", { domain: "pending.example" }, [422, "domain_not_verified", "pending"]],
+    ["that has failed", { domain: "failed.example" }, [422, "domain_not_verified", "failed"]],
+    ["with a taken name", { username: "ADA", domain: "one.example" }, [409, "address_taken", undefined]],
+    ["with two dots", { username: "a..b", domain: "one.example" }, [400, "invalid_username", "#/username"]],
+  ])("is refused: %s", async (_what, asked, expected) => {
+    const { status, body } = await create({ username: "ada", ...asked });
+    expect([status, body.code, body.errors?.[0]?.pointer ?? body.domain_status]).toEqual(expected);
+  });
+
+  test("is listed by its domain", async () => {
+    const listed = async (domain: string) => {
+      const { data, total } = (await world.api(`/v1/inboxes?domain=${domain}`)).body;
+      return [total, ...data.map(({ address }: { address: string }) => address).toSorted()];
+    };
+    expect(await listed("a.b.wide.example")).toEqual([1, "ada@a.b.wide.example"]);
+    expect(await listed("wide.example")).toEqual([0]);
+    expect(await listed("inbox.localhost")).toEqual([1, "grace@inbox.localhost"]);
+    expect((await listed("one.example")).slice(0, 4)).toEqual([
+      4,
+      "a@one.example",
+      "ada@one.example",
+      expect.any(String),
+    ]);
+  });
+
+  test("is another one to its idempotency key than one at another domain", async () => {
+    const key = { "idempotency-key": "own-domain-1" };
+    const made = await create({ domain: "one.example" }, world.apiKey, key);
+    expect((await create({ domain: "one.example" }, world.apiKey, key)).body).toEqual(made.body);
+    expect((await create({}, world.apiKey, key)).body.code).toBe("idempotency_key_reused");
+  });
+
+  test("frees its address as soon as it is deleted", async () => {
+    const { body: first } = await create({ username: "again", domain: "one.example" });
+    await world.api(`/v1/inboxes/${first.id}`, { method: "DELETE" });
+    const { status, body: second } = await create({ username: "again", domain: "one.example" });
+    expect([status, second.address]).toEqual([201, first.address]);
+  });
+});
