@@ -167,7 +167,11 @@ async function appOf(
   const receivers = { ...deps, webhooks, allowPrivateWebhooks: config.allowPrivateWebhooks };
   const filing = { ...deps, uploads: { ...uploadLimits(config), ...watch.files } };
   const signing = await signerOf(config);
-  const mailLimit = mailMeasure(config.sendMaxBytes, { signing, relayHeaders: relayHeadersOf(config) });
+  const mailLimit = mailMeasure(config.sendMaxBytes, {
+    signing,
+    mailDomain: config.mailDomain,
+    relayHeaders: relayHeadersOf(config),
+  });
   const sendEmail = watch.send(emailSender({ ...deps, mailLimit }, htmlOfMarkdown));
   const isReady = readiness(deps.db);
   const session = config.console ? sessionDoor({ ...keys, baseUrl }) : undefined;

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { query } from "../../src/database/db.ts";
 import { createAccount } from "../../src/flows/account/manage-accounts.ts";
 import { insertOwnDomain } from "../support/own-domain.ts";
 import { startWorld, type World } from "../support/world.ts";
@@ -94,3 +96,58 @@ describe("an inbox at a domain", () => {
     expect([status, second.address]).toEqual([201, first.address]);
   });
 });
+
+describe("a mail from an inbox at a domain", () => {
+  test("has the domain in its sender and in its Message-ID", async () => {
+    const { body: inbox } = await create({ username: "sender", domain: "one.example" });
+    const { status, body } = await send(inbox.id, { to: "jane@elsewhere.example" });
+    expect(status).toBe(200);
+    const { body: message } = await world.api(`/v1/messages/${body.messageId}`);
+    expect(message).toMatchObject({ fromAddr: "sender@one.example", rfcMessageId: `<${body.messageId}@one.example>` });
+  });
+
+  test("may have a tag in its sender, but no other address of the domain", async () => {
+    const { body: inbox } = await create({ username: "tagged", domain: "one.example" });
+    const from = (fromAddr: string) => send(inbox.id, { to: "jane@elsewhere.example", fromAddr });
+    expect((await from("tagged+x@one.example")).status).toBe(200);
+    for (const other of ["ada@one.example", "tagged@inbox.localhost"])
+      expect((await from(other)).body.errors).toMatchObject([{ pointer: "#/fromAddr" }]);
+  });
+
+  test.each([
+    ["failing", 200],
+    ["failed", 422],
+    ["pending", 422],
+  ] as const)("is taken or refused by the state of the domain: %s", async (status, expected) => {
+    const name = `${status}-sender.example`;
+    const domain = await insertOwnDomain(world.service.deps.db.api, { accountId: ours, name });
+    const { body: inbox } = await create({ username: "ada", domain: name });
+    await markDomain(domain.id, { status });
+    const sent = await send(inbox.id, { to: "jane@elsewhere.example" });
+    expect(sent.status).toBe(expected);
+    if (expected === 422)
+      expect(sent.body).toMatchObject({ code: "domain_not_verified", domain: name, domain_status: status });
+  });
+
+  test("is refused if its name below a domain is proven by another account", async () => {
+    const { body: inbox } = await create({ username: "ada", domain: "near.wide.example" });
+    expect((await send(inbox.id, { to: "jane@elsewhere.example" })).status).toBe(200);
+    await insertOwnDomain(world.service.deps.db.api, { accountId: theirs.id, name: "near.wide.example" });
+    expect((await send(inbox.id, { to: "jane@elsewhere.example" })).body.domain_status).toBe("failed");
+  });
+});
+
+let sends = 0;
+function send(inboxId: string, body: object) {
+  sends += 1;
+  return world.api(`/v1/inboxes/${inboxId}/send`, {
+    method: "POST",
+    headers: { "idempotency-key": `own-domains-${sends}` },
+    body: { subject: "Hello", body: "Hi", ...body },
+  });
+}
+
+/** Changes the state of a domain, as a check would. */
+async function markDomain(id: string, { status }: { status: "pending" | "failing" | "failed" }) {
+  await query(world.service.deps.db.api, sql`update domains set status = ${status} where id = ${id}`);
+}

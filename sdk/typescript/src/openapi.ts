@@ -6036,7 +6036,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_key_reused`: the key was used for another request; `recipient_suppressed`: the address is suppressed: it bounced, complained, unsubscribed, or you added it; `no_recipient`: the answered message has no other address to reply to */
+            /** @description `idempotency_key_reused`: the key was used for another request; `recipient_suppressed`: the address is suppressed: it bounced, complained, unsubscribed, or you added it; `domain_not_verified`: the domain is not verified, or has failed; `no_recipient`: the answered message has no other address to reply to */
             422: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */

@@ -1,5 +1,6 @@
 import { inboxAddress, usernameAt } from "../../standards/address.ts";
 import { type MessageFacts, recordMessage, type ThreadState } from "../conversation.ts";
+import { domainNotVerified, isProven } from "../domains/readiness.ts";
 import { notFound, Refusal } from "../errors.ts";
 import { type KeyUse, reusedIdempotencyKey } from "../idempotency.ts";
 import { type PlanLimits, refuseOverLimit, type SendUsage } from "../limits.ts";
@@ -94,6 +95,7 @@ interface Standing {
 function accept(state: SendingState, send: Send, standing: Standing, judging: Judging): JudgedSend {
   const { request } = send;
   const { mailDomain, recipientsMax, at } = judging;
+  refuseUnproven(standing.sender);
   const from = fromAddress(request, standing.sender, mailDomain);
   const thread = threadOf(state, request);
   const seenSeq = thread && seenUpTo(state, request, thread);
@@ -160,6 +162,11 @@ function coldAmong(state: SendingState, inboxId: string, recipients: readonly Re
 /** The people to add to the thread: the sender and the recipients, without those of a blind copy. */
 function peopleOf(from: string, { fromName }: SendRequest, recipients: readonly Recipient[]): MessageFacts["people"] {
   return [{ address: from, name: fromName }, ...recipients.filter(({ type }) => type !== "bcc")];
+}
+
+/** Refuses mail from a domain that is not verified. A failing one sends, until it has failed. */
+function refuseUnproven({ domain }: Sender): void {
+  if (domain != null && !isProven(domain.status)) throw domainNotVerified("Cannot send", domain);
 }
 
 /** The sender's address: that of the inbox, or the requested one. Refuses a requested one that differs from it by more than a tag. */

@@ -1,4 +1,5 @@
 import type { InboxTotals, ThreadState } from "../conversation.ts";
+import type { DomainFacts } from "../domains/readiness.ts";
 import type { KeyUse } from "../idempotency.ts";
 import { dayInForce, type SendUsage } from "../limits.ts";
 import type { RecentMessage } from "./loop.ts";
@@ -67,6 +68,8 @@ export interface Sender extends InboxTotals {
   revision: number;
   inWindow: number;
   oldestInWindowAt: Date | null;
+  /** The own or shared domain of its address; null or absent for MAIL_DOMAIN. */
+  domain?: Pick<DomainFacts, "name" | "status"> | null;
 }
 
 /** The message that a reply answers, if it does not name it by id: the last one of the thread, or the last one that the caller has seen. */

@@ -2,7 +2,7 @@ import type { Db } from "../../database/db.ts";
 import { utcDay } from "../../domain/limits.ts";
 import { sourcesNamed } from "../../domain/send/attachments.ts";
 import { addresseesOfSend } from "../../domain/send/recipients/recipients-of-send.ts";
-import type { Send, SendRequest } from "../../domain/send/send.ts";
+import type { AskedSend, SendRequest } from "../../domain/send/send.ts";
 import {
   type AnsweredById,
   type AskedReply,
@@ -41,7 +41,7 @@ import { sendFacts } from "./send-usage.ts";
  * 2. The threads and messages that the sends answer.
  * 3. The recipients, of sends that name several or take them from the answered message.
  */
-export async function factsOfSends(db: Db, deps: Deps, sends: readonly Send[], at: Date): Promise<SendFacts> {
+export async function factsOfSends(db: Db, deps: Deps, sends: readonly AskedSend[], at: Date): Promise<SendFacts> {
   const requests = sends.map(({ request }) => request);
   const named = await listAnsweredMessages(db, unique(requests.flatMap((request) => request.replyToMessageId ?? [])));
   const [facts, lostSources] = await Promise.all([
@@ -92,7 +92,7 @@ function hasOneNamed(request: SendRequest): boolean {
   return request.recipients.length === 1 && !isAddressedByReply(request);
 }
 
-function askedFact(deps: Deps, { request, key }: Send): AskedFact {
+function askedFact(deps: Deps, { request, key }: AskedSend): AskedFact {
   const { account, inboxId, recipients } = request;
   const { coldRecipientDaily, sendsPerMinute } = deps.limits[account.plan];
   const [only] = recipients.length === 1 ? recipients : [];
@@ -115,7 +115,7 @@ type AnsweredFacts = Required<
 async function answeredFacts(
   db: Db,
   deps: Deps,
-  sends: readonly Send[],
+  sends: readonly AskedSend[],
   named: readonly AnsweredById[],
 ): Promise<AnsweredFacts> {
   const requests = sends.map(({ request }) => request);

@@ -1,10 +1,13 @@
 import type { CustomHeader, OutgoingMail } from "../../domain/message.ts";
 import type { MeasuredSend, MeasureMail } from "../../domain/send/mail-limit.ts";
 import { mailSize } from "../../mail/write/compose.ts";
-import type { DkimSigner } from "../../mail/write/dkim.ts";
+import { type DkimSigner, ownDomainSignature } from "../../mail/write/dkim.ts";
+import { splitAddress } from "../../standards/address.ts";
 
 export interface AddedOnTheWay {
+  /** The signature of mail from MAIL_DOMAIN. */
   signing: DkimSigner | undefined;
+  mailDomain: string;
   /** The header fields for the relay only. */
   relayHeaders: (messageId: string) => readonly CustomHeader[];
 }
@@ -13,12 +16,14 @@ export interface AddedOnTheWay {
  * Makes the function that measures a mail as it would be sent, with its signature and the header fields for the relay. The result is
  * undefined for mail that is certainly below the limit, as most is: it is not measured.
  */
-export function mailMeasure(maxBytes: number, { signing, relayHeaders }: AddedOnTheWay): MeasureMail {
+export function mailMeasure(maxBytes: number, { signing, mailDomain, relayHeaders }: AddedOnTheWay): MeasureMail {
   const measure = (send: MeasuredSend) => {
     const { text, html, attachments } = send;
     const longest = (text.length + html.length) * mostBytesOfUnit + roomForHeader;
     if (attachments.length === 0 && longest < maxBytes) return undefined;
-    return mailSize({ ...mailOf(send), relayHeaders: relayHeaders(send.messageId) }, signing);
+    const { domain = mailDomain } = splitAddress(send.from) ?? {};
+    const signature = domain.toLowerCase() === mailDomain.toLowerCase() ? signing : ownDomainSignature(domain);
+    return mailSize({ ...mailOf(send), relayHeaders: relayHeaders(send.messageId) }, signature);
   };
   return { maxBytes, measure };
 }

@@ -6,11 +6,12 @@ import { resolveBodies } from "../../domain/send/body-format.ts";
 import { type Judgement, judgeSends } from "../../domain/send/judge-sends.ts";
 import type { MeasureMail } from "../../domain/send/mail-limit.ts";
 import type { AskedSend, Send, SendRequest, SendResult } from "../../domain/send/send.ts";
-import type { SendFact } from "../../domain/send/send-facts.ts";
+import type { Sender, SendFact } from "../../domain/send/send-facts.ts";
 import { fingerprintBody } from "../../domain/send/send-fingerprint.ts";
 import { textOfHtml } from "../../mail/html/html.ts";
 import { withForwardedHtml, withHtmlQuote } from "../../mail/html/quote-html.ts";
 import { within } from "../../primitives/within.ts";
+import { splitAddress } from "../../standards/address.ts";
 import { shortDigest } from "../../standards/digest.ts";
 import { meetsUsedKey, removeExpiredKeyUses } from "../../store/send/idempotency.ts";
 import { insertSends, lockSenders } from "../../store/send/sending.ts";
@@ -157,8 +158,8 @@ async function acceptPatiently(
 
 async function acceptSends(deps: SendingDeps, db: Db, asked: readonly AskedSend[]): Promise<(SendResult | Outrun)[]> {
   const at = deps.now();
-  const sends = asked.map((send) => withIds(deps, send, at));
-  const facts = await factsOfSends(db, deps, sends, at);
+  const facts = await factsOfSends(db, deps, asked, at);
+  const sends = asked.map((send, index) => withIds(deps, send, facts.facts[index]?.sender, at));
   const { mailDomain, isDirect, limits, recipientsMax, isRenamed = false } = deps;
   const judgement = judgeSends(sends, facts, {
     at,
@@ -192,9 +193,11 @@ async function write(db: Db, facts: readonly SendFact[], judgement: Judgement, a
   return insertSends(db, judgement);
 }
 
-function withIds(deps: Deps, asked: AskedSend, at: Date): Send {
+/** A send with the ids of its rows. The Message-ID ends in the domain of the inbox, so that no other domain shows in its mail. */
+function withIds(deps: Deps, asked: AskedSend, sender: Sender | undefined, at: Date): Send {
   const messageId = deps.newId("msg", at);
-  const rfcMessageId = `${messageId}@${deps.mailDomain}`;
+  const { domain } = splitAddress(sender?.username ?? "") ?? { domain: deps.mailDomain };
+  const rfcMessageId = `${messageId}@${domain}`;
   return {
     ...asked,
     messageId,

@@ -33,7 +33,7 @@ export async function* composeStream(mail: OutgoingMail, open: OpenBytes): Async
 }
 
 /** The size in bytes of the mail as sent to the relay, computed from the sizes of its files without reading them. */
-export function mailSize(mail: OutgoingMail, signing: DkimSigner | undefined): number {
+export function mailSize(mail: OutgoingMail, signing: Pick<DkimSigner, "fieldSize"> | undefined): number {
   const { header, body } = piecesOf(mail);
   const written = encoder.encode(header);
   const sizeBytes = body.reduce((sum, piece) => sum + sizeOf(piece), written.length);

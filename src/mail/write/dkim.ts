@@ -35,20 +35,11 @@ export async function dkimSigner({ domain, selector, privateKeyPem }: DkimIdenti
   const algorithm = typeOf(key) === "rsa" ? "rsa-sha256" : "ed25519-sha256";
   const sign = await signatureBy(key);
 
-  /** The DKIM-Signature field with an empty `b=`, where the signature goes. */
-  function unsigned(signed: readonly SignedField[], bodyHash: Uint8Array, date: Date): string {
-    return [
-      `DKIM-Signature: v=1; a=${algorithm}; c=relaxed/relaxed;`,
-      ` d=${domain}; s=${selector}; t=${Math.floor(date.getTime() / 1000)};`,
-      ` ${foldedNames(signed.map(({ name }) => name))};`,
-      ` bh=${bodyHash.toBase64()};`,
-      " b=",
-    ].join("\r\n");
-  }
+  const named = { domain, selector, algorithm };
 
   async function fieldFor(fields: readonly HeaderField[], bodyHash: Uint8Array, mail: SignedMail): Promise<Uint8Array> {
     const signed = signedFields(fields, mail);
-    const field = unsigned(signed, bodyHash, mail.date);
+    const field = unsigned(named, signed, bodyHash, mail.date);
     const header = signed.map(({ text }) => (text === undefined ? "" : relaxedField(text))).join("");
     // The signature covers its own field, with an empty b= and without the last line end (RFC 6376 §3.7).
     const signature = await sign(octets(`${header}${relaxedField(field).slice(0, -2)}`));
@@ -66,11 +57,39 @@ export async function dkimSigner({ domain, selector, privateKeyPem }: DkimIdenti
       return signedMail;
     },
     signatureField: (header, bodyHash, mail) => fieldFor(fieldsOf(header), bodyHash, mail),
-    fieldSize(header, mail) {
-      const field = unsigned(signedFields(fieldsOf(header), mail), new Uint8Array(hashBytes), mail.date);
-      return withSignature(field, new Uint8Array(signatureBytes(key))).length;
-    },
+    fieldSize: (header, mail) => sizeOfField(named, signatureBytes(key), header, mail),
   };
+}
+
+/** Computes the size of the signature of an own domain, by an RSA key of 2,048 bits, without reading its key. */
+export function ownDomainSignature(domain: string): Pick<DkimSigner, "fieldSize"> {
+  const named = { domain, selector: "ibx-00000000", algorithm: "rsa-sha256" };
+  return { fieldSize: (header, mail) => sizeOfField(named, 256, header, mail) };
+}
+
+interface SignatureNames extends Omit<DkimIdentity, "privateKeyPem"> {
+  algorithm: string;
+}
+
+/** The DKIM-Signature field with an empty `b=`, where the signature goes. */
+function unsigned(
+  { domain, selector, algorithm }: SignatureNames,
+  signed: readonly SignedField[],
+  bodyHash: Uint8Array,
+  date: Date,
+): string {
+  return [
+    `DKIM-Signature: v=1; a=${algorithm}; c=relaxed/relaxed;`,
+    ` d=${domain}; s=${selector}; t=${Math.floor(date.getTime() / 1000)};`,
+    ` ${foldedNames(signed.map(({ name }) => name))};`,
+    ` bh=${bodyHash.toBase64()};`,
+    " b=",
+  ].join("\r\n");
+}
+
+function sizeOfField(named: SignatureNames, signatureSize: number, header: Uint8Array, mail: SignedMail): number {
+  const field = unsigned(named, signedFields(fieldsOf(header), mail), new Uint8Array(hashBytes), mail.date);
+  return withSignature(field, new Uint8Array(signatureSize)).length;
 }
 
 /** Hashes a body in pieces, for `signatureField`. */

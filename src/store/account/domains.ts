@@ -1,4 +1,4 @@
-import { sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
 import { withParents } from "../../domain/domains/domain-name.ts";
 import { selected } from "../columns.ts";
@@ -76,6 +76,23 @@ export async function findSigningDomain(db: Db, id: string): Promise<SigningDoma
         join domain_keys k on k.domain_id = d.id and k.state = 'active' where d.id = ${id}`,
   );
   return domain;
+}
+
+/**
+ * The domain of the inbox `i` with its status, as JSON; null for MAIL_DOMAIN. Only the nearest proven name has an address, so for an inbox
+ * below a domain the status is `failed` while a nearer name is proven by itself. The test of the id spares other inboxes the look-up.
+ */
+export const domainOfInbox = sql`case when i.domain_id is not null then (
+    select json_build_object('name', d.name, 'status', ${statusFor(sql`split_part(i.username, '@', 2)`)})
+    from domains d where d.id = i.domain_id) end`;
+
+/** The status of the domain `d` for addresses at a host. */
+function statusFor(host: SQL): SQL {
+  return sql`case when ${host} <> d.name and exists (
+      select from generate_subscripts(string_to_array(${host}, '.'), 1) as label (at)
+      join domains h on h.name = array_to_string((string_to_array(${host}, '.'))[label.at:], '.')
+      where length(h.name) > length(d.name) and h.deleted_at is null and h.status in ('verified', 'failing'))
+    then 'failed' else d.status end`;
 }
 
 /** Inserts a domain. Returns false and writes nothing if the account has a domain of that name, or if a proven one would be the second. */

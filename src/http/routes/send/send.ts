@@ -152,6 +152,7 @@ export function send(deps: SendDeps) {
           "daily_limit_exceeded",
           "cold_outreach_limit",
           "answered_meanwhile",
+          "domain_not_verified",
           "loop_detected",
           "no_recipient",
           "invalid_form",
