@@ -42,19 +42,21 @@ interface Forgetting {
   streams: Pick<OpenStreams, "checkKeys">;
   closed: Pick<ClosedAccounts, "refresh">;
   forgetAddress: (username: string) => void;
+  forgetHosts: () => void;
 }
 
 /**
- * Listens for signals of other processes, and drops the changed keys, accounts and addresses from memory. While the connection for signals is lost,
- * no key is remembered.
+/**
+ * Listens for signals of other processes, and drops the changed keys, accounts, addresses and domains from memory. While the connection for
+ * signals is lost, no key is remembered.
  */
-export function hearForgetSignals(db: Database, { keys, streams, closed, forgetAddress }: Forgetting) {
+export function hearForgetSignals(db: Database, { keys, streams, closed, forgetAddress, forgetHosts }: Forgetting) {
   return db.listen(
     forgetSignalsChannel,
     (payload) => {
       const signal = JSON.parse(payload) as ForgetSignal;
       if (signal.kind === "address") return forgetAddress(signal.username);
-      if (signal.kind === "domain") return;
+      if (signal.kind === "domain") return forgetHosts();
       if (signal.kind === "account") {
         keys.forgetAll();
         closed.refresh();

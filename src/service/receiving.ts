@@ -1,4 +1,5 @@
 import { envelopeSenders, returnPaths } from "../domain/reports/return-path.ts";
+import { type OwnHosts, ownHosts } from "../flows/own-hosts.ts";
 import { type MailDoor, mailDoor } from "../flows/receive/accept-mail.ts";
 import { type ApplyReports, reportApplier } from "../flows/receive/apply-reports.ts";
 import { noticeProof } from "../flows/receive/prove-notices.ts";
@@ -27,6 +28,7 @@ export interface Receiving {
   htmlOfMarkdown: MailParser["htmlOfMarkdown"];
   /** Applies reports, also those that do not come by mail but in notices of the relay. */
   applyReports: ApplyReports;
+  hosts: OwnHosts;
   envelopeFrom: WorkerDeps["envelopeFrom"];
 }
 
@@ -46,15 +48,18 @@ export async function openReceiving(
   opened.push(parser.close);
   const receive = watch.receive(withReports(reports, mailReceiver(deps)));
   const receiving = { ...deps, parse: parser.parseQueued, receive };
+  const hosts = ownHosts(deps, config.outbound.kind === "sandbox");
   return {
     door: mailDoor({
       ...receiving,
+      hosts,
       reports,
       returned: watch.reports.returned,
       operatorInbox: config.operatorInbox,
       closureOf: closed.closureOf,
     }),
     applyReports,
+    hosts,
     envelopeFrom: envelopeSenders(returnPath, paths),
     htmlOfMarkdown: parser.htmlOfMarkdown,
     receiveUnparsed: (mail, claim, signal) => receiveUnparsed(receiving, mail, claim, signal),

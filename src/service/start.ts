@@ -118,7 +118,15 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   const { keys, asking } = withOwnKey(deps, authenticator(deps, tokens));
   const receiving = await openReceiving(opening, signingKey);
   const streams = openStreamKeeper(opening, counted);
-  opened.push(await hearForgetSignals(db, { keys, streams, closed, forgetAddress: receiving.door.forget }));
+  opened.push(
+    await hearForgetSignals(db, {
+      keys,
+      streams,
+      closed,
+      forgetAddress: receiving.door.forget,
+      forgetHosts: receiving.hosts.forget,
+    }),
+  );
 
   let baseUrl = config.baseUrl ?? "";
   let smtpPort = config.smtpPort;

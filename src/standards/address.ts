@@ -106,7 +106,7 @@ export function recipientOf(address: string, mailDomain: string): Recipient {
   if (asciiDomain(parts.domain) !== mailDomain.toLowerCase()) return { kind: "other_domain" };
   const local = unquoted(parts.local).split("+", 1)[0] ?? "";
   const user = local.toLowerCase();
-  if (user === "postmaster" || user === "abuse") return roleOf(user);
+  if (isRole(user)) return roleOf(user);
   return username.test(local) ? { kind: "inbox", username: user } : { kind: "unknown" };
 }
 
@@ -150,6 +150,11 @@ export function isLocalPart(text: string): boolean {
 }
 
 const localPart = /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/;
+
+/** Whether mail to this local part is for the operator of the service, if no inbox has the address (RFC 2142 §4 and §5). */
+export function isRole(user: string): user is RoleName {
+  return user === "postmaster" || user === "abuse";
+}
 
 function roleOf(name: RoleName): Recipient {
   return { kind: "role", name };

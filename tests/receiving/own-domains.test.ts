@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
-import { query } from "../../src/database/db.ts";
+import { query, transaction } from "../../src/database/db.ts";
 import { createAccount } from "../../src/flows/account/manage-accounts.ts";
+import { signalToForget } from "../../src/store/channels.ts";
 import { insertOwnDomain } from "../support/own-domain.ts";
+import { greeted } from "../support/raw-smtp.ts";
+import { untilAnswered } from "../support/until.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 let world: World;
@@ -11,7 +14,7 @@ let ours: string;
 let theirs: { id: string; key: string };
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startWorld({ env: { OPERATOR_INBOX: "operator" } });
   const { db } = world.service.deps;
   ours = (await world.api("/v1/account")).body.id;
   const { account, apiKey } = await createAccount(world.service.deps, { name: "theirs", plan: "developer" });
@@ -136,6 +139,104 @@ describe("a mail from an inbox at a domain", () => {
     expect((await send(inbox.id, { to: "jane@elsewhere.example" })).body.domain_status).toBe("failed");
   });
 });
+
+describe("mail to a domain", () => {
+  beforeAll(async () => {
+    const { db } = world.service.deps;
+    await world.inbox("operator");
+    await insertOwnDomain(db.api, { accountId: ours, name: "mail.example", subdomains: true });
+    await insertOwnDomain(db.api, { accountId: theirs.id, name: "near.mail.example" });
+    const failing = await insertOwnDomain(db.api, { accountId: ours, name: "failing.example" });
+    const failed = await insertOwnDomain(db.api, { accountId: ours, name: "was.example" });
+    for (const domain of ["mail.example", "far.mail.example", "failing.example", "was.example"])
+      await create({ username: "ada", domain });
+    await create({ username: "abuse", domain: "failing.example" });
+    await markDomain(failing.id, { status: "failing" });
+    await markDomain(failed.id, { status: "failed" });
+    forgetAll();
+  });
+
+  test.each([
+    ["an inbox", "ada@mail.example", "250"],
+    ["its address in other letters, with a tag", '"ADA+tag"@Mail.EXAMPLE', "250"],
+    ["an inbox below a domain", "ada@far.mail.example", "250"],
+    ["an inbox at a failing domain", "ada@failing.example", "250"],
+    ["nobody", "nobody@mail.example", "550 5.1.1"],
+    ["nobody below a domain", "ada@farther.mail.example", "550 5.1.1"],
+    ["a name that no inbox can have", "a..b@mail.example", "550 5.1.1"],
+    ["postmaster, who is the operator", "postmaster@mail.example", "250"],
+    ["abuse, who has an inbox", "abuse@failing.example", "250"],
+    ["an inbox at a domain that has failed", "ada@was.example", "550 5.7.1"],
+    ["postmaster at a domain that has failed", "postmaster@was.example", "550 5.7.1"],
+    ["a domain that is not verified yet", "ada@pending.example", "550 5.7.1"],
+    ["a name that is proven by another account, and has nobody", "ada@near.mail.example", "550 5.1.1"],
+    ["a name below one that takes none", "ada@x.near.mail.example", "550 5.7.1"],
+    ["a host of return paths, which has no inboxes", "ada@bounces.mail.example", "550 5.1.1"],
+    [
+      "a return path with another signature",
+      `bounce+${"0".repeat(26)}-${"0".repeat(12)}@bounces.mail.example`,
+      "550 5.1.1",
+    ],
+    ["a foreign domain", "ada@nobody.example", "550 5.7.1"],
+  ])("%s: %s", async (_what, address, reply) => {
+    expect(await world.deliver(mailTo(address), address)).toStartWith(reply);
+  });
+
+  test("is in the inbox that has the address, and role mail is in the operator's", async () => {
+    const subjects = async (address: string) => {
+      const { body } = await world.api(`/v1/inboxes?address=${encodeURIComponent(address)}`);
+      const { body: page } = await world.api(`/v1/inboxes/${body.data[0].id}/messages`);
+      return page.data.map(({ subject, toAddr }: { subject: string; toAddr: string }) => [subject, toAddr]);
+    };
+    expect(await subjects("ada@far.mail.example")).toEqual([["To ada@far.mail.example", "ada@far.mail.example"]]);
+    expect(await subjects("operator")).toEqual([["To postmaster@mail.example", "postmaster@mail.example"]]);
+    expect(await subjects("abuse@failing.example")).toHaveLength(1);
+  });
+
+  test("is refused for the old inbox once the domain has moved, and goes to the new one", async () => {
+    const { db } = world.service.deps;
+    const old = await insertOwnDomain(db.api, { accountId: ours, name: "moving.example" });
+    const { body: inbox } = await create({ username: "ada", domain: "moving.example" });
+    forgetAll();
+    const take = (subject: string) => world.deliver(mailTo(subject), "ada@moving.example");
+    expect(await take("to the old holder")).toStartWith("250");
+    await markDomain(old.id, { status: "failed" });
+    await insertOwnDomain(db.api, { accountId: theirs.id, name: "moving.example" });
+    // The other process that has moved it would tell.
+    await transaction(db.api, (tx) => signalToForget(tx, { kind: "domain", name: "moving.example" }));
+    await untilAnswered(async () =>
+      (await askedFor("ada@moving.example")).startsWith("550 5.1.1") ? true : undefined,
+    );
+    const { body: taken, status } = await create({ username: "ada", domain: "moving.example" }, theirs.key);
+    expect([status, taken.address]).toEqual([201, "ada@moving.example"]);
+    expect(await take("to the new holder")).toStartWith("250");
+    const kept = await world.api(`/v1/inboxes/${inbox.id}/messages`);
+    expect(kept.body.data.map(({ subject }: { subject: string }) => subject)).toEqual(["To to the old holder"]);
+    expect((await send(inbox.id, { to: "jane@elsewhere.example" })).body.domain_status).toBe("failed");
+    expect((await create({ username: "ada", domain: "moving.example" }, theirs.key)).body.code).toBe("address_taken");
+  });
+});
+
+/** The reply to a RCPT alone, without a mail. */
+async function askedFor(address: string): Promise<string> {
+  const client = await greeted(world.smtpPort);
+  await client.ask("MAIL FROM:<jane@example.com>");
+  const reply = await client.ask(`RCPT TO:<${address}>`);
+  client.destroy();
+  return reply;
+}
+
+function mailTo(what: string): string {
+  return [`Subject: To ${what}`, "From: jane@example.com", `Message-ID: <${++mails}@example.com>`, "", "Hi"].join(
+    "\r\n",
+  );
+}
+let mails = 0;
+
+/** Lets the service forget which hosts are own ones, as time does. */
+function forgetAll() {
+  world.clock.pass(31_000);
+}
 
 let sends = 0;
 function send(inboxId: string, body: object) {

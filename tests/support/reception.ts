@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Database } from "../../src/database/db.ts";
 import { returnPaths } from "../../src/domain/reports/return-path.ts";
+import { ownHosts } from "../../src/flows/own-hosts.ts";
 import { mailDoor } from "../../src/flows/receive/accept-mail.ts";
 import { mailReceiver } from "../../src/flows/receive/receive-email.ts";
 import { reportReception } from "../../src/flows/receive/receive-report.ts";
@@ -41,16 +42,19 @@ export async function reception(db: Database, options: ReceptionOptions = {}) {
     returnPaths: returnPaths(await returnPathKey("k".repeat(32)), deps.mailDomain),
     applyReports: async (told) => told.map(() => "gone"),
   });
-  const smtp = await startSmtp(smtpDoor(mailDoor({ ...receiving, reports, operatorInbox: undefined })), {
-    host: "127.0.0.1",
-    port: 0,
-    hostname: "inbox.localhost",
-    maxBytes,
-    certificate: await testCertificate(),
-    originOf,
-    limits: { ...defaultLimits(maxBytes), maxConnectionsPerAddress: 200 },
-    observe: {},
-  });
+  const smtp = await startSmtp(
+    smtpDoor(mailDoor({ ...receiving, reports, hosts: ownHosts(deps, false), operatorInbox: undefined })),
+    {
+      host: "127.0.0.1",
+      port: 0,
+      hostname: "inbox.localhost",
+      maxBytes,
+      certificate: await testCertificate(),
+      originOf,
+      limits: { ...defaultLimits(maxBytes), maxConnectionsPerAddress: 200 },
+      observe: {},
+    },
+  );
   return {
     ...outbox,
     port: smtp.port,

@@ -1,5 +1,6 @@
 /** Broken on purpose: answers 250 before the mail is in the database. */
 import { returnPaths } from "../../../src/domain/reports/return-path.ts";
+import { ownHosts } from "../../../src/flows/own-hosts.ts";
 import { mailDoor } from "../../../src/flows/receive/accept-mail.ts";
 import { mailReceiver } from "../../../src/flows/receive/receive-email.ts";
 import { reportReception } from "../../../src/flows/receive/receive-report.ts";
@@ -14,7 +15,14 @@ await serveBroken(asItIs, async ({ deps }, config) => {
     returnPaths: returnPaths(await returnPathKey("k".repeat(32)), config.mailDomain),
     applyReports: async (told) => told.map(() => "gone"),
   });
-  const door = mailDoor({ ...deps, parse, reports, receive: mailReceiver(deps), operatorInbox: undefined });
+  const door = mailDoor({
+    ...deps,
+    parse,
+    reports,
+    receive: mailReceiver(deps),
+    hosts: ownHosts(deps, false),
+    operatorInbox: undefined,
+  });
   const impatient: typeof door = {
     ...door,
     async accept(mail) {

@@ -4,9 +4,10 @@ import type { ParsedMail } from "../../domain/message.ts";
 import { type InboundMail, type MailOutcome, senderInLine } from "../../domain/receive/inbound-mail.ts";
 import type { QueueEntry } from "../../mail/read/process-pool.ts";
 import { passingMemory } from "../../primitives/memory.ts";
-import { recipientOf } from "../../standards/address.ts";
-import { findInboxByUsername } from "../../store/account/inboxes.ts";
+import { isRole, recipientAtHost, recipientOf } from "../../standards/address.ts";
+import { findInboxByUsername, type InboxIdentity } from "../../store/account/inboxes.ts";
 import type { Deps } from "../deps.ts";
+import type { OwnHosts } from "../own-hosts.ts";
 import { sizeGate } from "../size-gate.ts";
 import { type Addressee, acceptReturned, type ReturnedOutcome } from "./accept-returned.ts";
 import { aboutMail, largeBytes, type ReceivedMail } from "./arrival.ts";
@@ -22,11 +23,12 @@ export interface AcceptDeps extends Deps {
   reports: ReportReception;
   /** What the operator has closed in an account. */
   closureOf?: (accountId: string) => Closure | undefined;
+  hosts: Pick<OwnHosts, "find">;
   /** Observes the outcome of each mail to a return path. */
   returned?: ((outcome: ReturnedOutcome) => void) | undefined;
 }
 
-/** Accepts mail that comes by SMTP, and our own mail to our own domain. */
+/** Accepts mail that comes by SMTP, and our own mail to our own domains. */
 export interface MailDoor {
   /** Whether mail to an address is accepted, and its inbox. */
   recipient: (address: string) => Promise<RecipientFound>;
@@ -50,19 +52,54 @@ const mostRemembered = 50_000;
 /** The most bytes of large mails that are stored at the same time. */
 const largeBytesAtOnce = 24 << 20;
 
+/** The inbox of an address, as it is remembered. */
+type Remembered = Pick<InboxIdentity, "id" | "accountId" | "domainId">;
+
+function rememberedOf({ id, accountId, domainId }: Remembered): Remembered {
+  return { id, accountId, domainId };
+}
+
 export function mailDoor(deps: AcceptDeps): MailDoor {
-  const remembered = passingMemory<string, { id: string; accountId: string }>(mostRemembered);
+  const remembered = passingMemory<string, Remembered>(mostRemembered);
   const gate = sizeGate(largeBytesAtOnce);
 
-  /** Finds the inbox of a username. It remembers inboxes, but not unknown usernames, because their inbox may be created a moment later. */
-  async function inboxOf(username: string): Promise<{ id: string; accountId: string } | undefined> {
+  /**
+   * Finds the inbox of a username at a domain; null for MAIL_DOMAIN. It remembers inboxes, but not unknown usernames, because their inbox may
+   * be created a moment later. The inbox of an earlier holder of the domain gets no mail.
+   */
+  async function inboxOf(username: string, domainId: string | null): Promise<Remembered | undefined> {
     const nowMs = deps.now().getTime();
     const known = remembered.get(username, nowMs);
-    if (known !== undefined) return known;
+    if (known?.domainId === domainId) return known;
     const inbox = await findInboxByUsername(deps.db.mail, username);
     if (inbox === undefined) remembered.delete(username);
-    else remembered.set(username, { id: inbox.id, accountId: inbox.accountId }, nowMs + rememberedMs);
-    return inbox;
+    else remembered.set(username, rememberedOf(inbox), nowMs + rememberedMs);
+    return inbox?.domainId === domainId ? inbox : undefined;
+  }
+
+  /** Finds the recipient at another domain than MAIL_DOMAIN. Mail to a role without an inbox is for the operator. */
+  async function recipientElsewhere(address: string): Promise<RecipientFound> {
+    const at = recipientAtHost(address);
+    const host = at && (await deps.hosts.find(at.host));
+    if (at === undefined || host === undefined) return { kind: "other_domain" };
+    if (host.hasReturnPaths) return returnPathAt(address) ?? { kind: "unknown" };
+    const inbox = at.username === undefined ? undefined : await inboxOf(at.username, host.domainId);
+    return found(inbox ?? (isRole(at.user) ? await operatorsInbox() : undefined));
+  }
+
+  /** The return path of this address; undefined if it has another form. */
+  function returnPathAt(address: string): Promise<RecipientFound> | undefined {
+    return deps.reports.isReturnPath(address) ? deps.reports.messageOf(address).then(returnPathFound) : undefined;
+  }
+
+  async function operatorsInbox(): Promise<Remembered | undefined> {
+    return deps.operatorInbox === undefined ? undefined : inboxOf(deps.operatorInbox, null);
+  }
+
+  function found(inbox: Remembered | undefined): RecipientFound {
+    const closure = inbox && deps.closureOf?.(inbox.accountId);
+    if (inbox === undefined || closure === "deleted") return { kind: "unknown" };
+    return refusesMail(closure) ? { kind: "suspended" } : { kind: "accept", inboxId: inbox.id };
   }
 
   const returning = { ...deps, store: storeParsed };
@@ -76,13 +113,12 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
   return {
     async recipient(address) {
       const recipient = recipientOf(address, deps.mailDomain);
-      if (recipient.kind === "other_domain" || recipient.kind === "unknown") return { kind: recipient.kind };
-      if (deps.reports.isReturnPath(address)) return returnPathFound(await deps.reports.messageOf(address));
-      const username = recipient.kind === "role" ? deps.operatorInbox : recipient.username;
-      const inbox = username === undefined ? undefined : await inboxOf(username);
-      const closure = inbox && deps.closureOf?.(inbox.accountId);
-      if (inbox === undefined || closure === "deleted") return { kind: "unknown" };
-      return refusesMail(closure) ? { kind: "suspended" } : { kind: "accept", inboxId: inbox.id };
+      if (recipient.kind === "other_domain") return recipientElsewhere(address);
+      if (recipient.kind === "unknown") return { kind: "unknown" };
+      return (
+        returnPathAt(address) ??
+        found(recipient.kind === "role" ? await operatorsInbox() : await inboxOf(recipient.username, null))
+      );
     },
     async accept(inbound) {
       try {

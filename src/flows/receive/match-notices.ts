@@ -2,7 +2,7 @@ import { isId } from "../../domain/ids.ts";
 import type { Notice, NoticeNames } from "../../domain/reports/notice.ts";
 import type { ReturnPaths } from "../../domain/reports/return-path.ts";
 import { otherName } from "../../domain/send/wire-name.ts";
-import { asciiDomain, splitAddress } from "../../standards/address.ts";
+import { splitAddress } from "../../standards/address.ts";
 import {
   type AskedName,
   insertNames,
@@ -11,7 +11,7 @@ import {
 } from "../../store/send/message-names.ts";
 import type { Deps } from "../deps.ts";
 
-export interface NoticedMessagesDeps extends Pick<Deps, "db" | "mailDomain"> {
+export interface NoticedMessagesDeps extends Pick<Deps, "db"> {
   returnPaths: ReturnPaths;
 }
 
@@ -36,46 +36,41 @@ export async function messagesByNames(
 
 /** Stores the Message-IDs with which mails left the relay, because an answer to such a mail may name only that Message-ID. */
 export async function keepWireNames(
-  { db, mailDomain }: NoticedMessagesDeps,
+  { db }: NoticedMessagesDeps,
   messageOf: ReadonlyMap<Notice, NoticedMessage>,
 ): Promise<void> {
   const learned = [...messageOf].flatMap(([{ names }, { id: messageId }]) => {
     const other = otherName(names.wireMessageId ?? "");
-    return other !== undefined && isWireName(other.name, mailDomain) ? [{ messageId, ...other }] : [];
+    return other !== undefined && isWireName(other.name) ? [{ messageId, ...other }] : [];
   });
   await insertNames(db.api, learned);
 }
 
 /** Whether a text can be a Message-ID of a header field (RFC 5322 §2.1.1), but not one of our own. */
-function isWireName(name: string, mailDomain: string): boolean {
-  return name.includes("@") && name.length <= 998 && ownMessageId(name, mailDomain) === undefined;
+function isWireName(name: string): boolean {
+  return name.includes("@") && name.length <= 998 && ownMessageId(name) === undefined;
 }
 
 /** The names to look a message up by, the most certain first. */
-async function namesOf({ returnPaths, mailDomain }: NoticedMessagesDeps, names: NoticeNames): Promise<AskedName[]> {
+async function namesOf({ returnPaths }: NoticedMessagesDeps, names: NoticeNames): Promise<AskedName[]> {
   const asked: AskedName[] = [];
   if (names.mark !== undefined && isId("msg", names.mark)) asked.push({ messageId: names.mark });
-  const returnPath = splitAddress(names.returnPath ?? "");
-  const returned = isOwn(returnPath?.domain, mailDomain) && (await returnPaths.read(returnPath?.local ?? ""));
-  if (returned) asked.push({ messageId: returned });
+  const returned = await returnPaths.read(splitAddress(names.returnPath ?? "")?.local ?? "");
+  if (returned !== undefined) asked.push({ messageId: returned });
   for (const name of [names.rfcMessageId, names.wireMessageId, names.providerMessageId]) {
     const other = otherName(name ?? "");
     if (other === undefined) continue;
-    const messageId = ownMessageId(other.name, mailDomain);
+    const messageId = ownMessageId(other.name);
     if (messageId !== undefined) asked.push({ messageId });
     asked.push({ nameHash: other.nameHash });
   }
   return asked;
 }
 
-/** The id of the message, if the Message-ID is one of our own: they contain that id. */
-function ownMessageId(messageId: string, mailDomain: string): string | undefined {
-  const parts = splitAddress(messageId);
-  return isOwn(parts?.domain, mailDomain) && isId("msg", parts?.local ?? "") ? parts?.local : undefined;
-}
-
-function isOwn(domain: string | undefined, mailDomain: string): boolean {
-  return domain !== undefined && asciiDomain(domain) === mailDomain.toLowerCase();
+/** The id of the message, if the Message-ID is one of our own: they have that id before the @, and any of our domains behind it. */
+function ownMessageId(messageId: string): string | undefined {
+  const { local = "" } = splitAddress(messageId) ?? {};
+  return isId("msg", local) ? local : undefined;
 }
 
 function distinct(names: readonly AskedName[]): AskedName[] {

@@ -10,7 +10,7 @@ import {
   returnPathUser,
 } from "../../domain/reports/return-path.ts";
 import { mayBeReport, readReport } from "../../mail/report/read-report.ts";
-import { asciiDomain, inboxAddress, recipientOf, splitAddress } from "../../standards/address.ts";
+import { inboxAddress, recipientOf, splitAddress } from "../../standards/address.ts";
 import { shortDigest } from "../../standards/digest.ts";
 import { findMessageNamed } from "../../store/send/message-names.ts";
 import { findReturnedMessage } from "../../store/send/reports.ts";
@@ -78,12 +78,10 @@ export function reportReception(deps: ReportingDeps): ReportReception {
 
   /**
    * Finds the message of a report by the original sender, which is its return path: most reports of complaints hide the recipient but not
-   * the sender (RFC 5965 §3.2).
+   * the sender (RFC 5965 §3.2). Its signature is the proof, whichever of our domains it is at.
    */
   async function provenBySender({ originalSender }: MailReport): Promise<Shown | undefined> {
-    const domain = splitAddress(originalSender ?? "")?.domain;
-    if (originalSender === undefined || asciiDomain(domain ?? "") !== deps.mailDomain.toLowerCase()) return undefined;
-    const messageId = await messageOf(originalSender);
+    const messageId = originalSender === undefined ? undefined : await messageOf(originalSender);
     return messageId === undefined ? undefined : { messageId, ofInboxes: undefined, proof: "return_path" };
   }
 }
@@ -117,8 +115,8 @@ async function provenByName(
   { messageIds, envelopeId }: MailReport,
   recipients: readonly FoundRecipient[],
 ): Promise<Shown | undefined> {
-  const suffix = `@${deps.mailDomain.toLowerCase()}`;
-  const own = messageIds.flatMap((id) => (id.endsWith(suffix) ? id.slice(0, -suffix.length) : []));
+  // Our Message-IDs have the id of the message before the @, and any of our domains behind it.
+  const own = messageIds.flatMap((id) => splitAddress(id)?.local ?? []);
   const named = [...own, envelopeId ?? ""].find((id) => isId("msg", id));
   const messageId = named ?? (await findMessageNamed(deps.db.mail, messageIds.map(shortDigest)));
   if (messageId === undefined) return undefined;

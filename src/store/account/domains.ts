@@ -57,12 +57,24 @@ export async function lockDomain(tx: Db, id: string): Promise<Domain | undefined
  * takes names below it.
  */
 export async function findHolderOfHost(db: Db, host: string): Promise<Domain | undefined> {
+  const nearest = await findNearestHolder(db, host);
+  return nearest?.name === host || nearest?.subdomains ? nearest : undefined;
+}
+
+/** Finds the proven domain with the nearest name: the host itself, or one above it. */
+export async function findNearestHolder(db: Db, host: string): Promise<Domain | undefined> {
   const [nearest] = await query<Domain>(
     db,
     sql`select ${domainFields} from domains d where d.name = any(${arrayOf("text", withParents(host))}) and ${isHolder}
         order by length(d.name) desc limit 1`,
   );
-  return nearest?.name === host || nearest?.subdomains ? nearest : undefined;
+  return nearest;
+}
+
+/** Lists the names of at most this many proven domains. */
+export async function listProvenNames(db: Db, most: number): Promise<ReadonlySet<string>> {
+  const names = await query<{ name: string }>(db, sql`select name from domains d where ${isHolder} limit ${most}`);
+  return new Set(names.map(({ name }) => name));
 }
 
 /** A domain with the selector and the private key by which its mail is signed. The key is sealed under `rowOfDomainKey`. */
