@@ -51,7 +51,7 @@ export interface paths {
         head?: never;
         /**
          * Change inbox
-         * @description Gives the inbox another `externalId`, for example because another tenant takes it over.
+         * @description Gives the inbox another `externalId`, for example because another tenant takes it over, or sets how long its mail is kept.
          */
         patch: operations["changeInbox"];
         trace?: never;
@@ -825,7 +825,11 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change account
+         * @description Sets how long the mail of the account is kept.
+         */
+        patch: operations["changeAccount"];
         trace?: never;
     };
     "/v1/stats": {
@@ -1300,6 +1304,19 @@ export interface components {
             createdAt: string;
             key: components["schemas"]["CallingKey"];
             counts: components["schemas"]["AccountCounts"];
+        };
+        /**
+         * @description The changes. Missing fields stay as they are
+         * @example {
+         *       "retentionDays": 365
+         *     }
+         */
+        AccountChange: {
+            /**
+             * @description Days after which mail is removed for good, with its attachments, events and empty threads; null: no limit of its own. The fewest days of inbox, account and service count. Also accepted as `retention_days`
+             * @example 90
+             */
+            retentionDays?: number | null;
         };
         /** @description How much there is of what the caller may read */
         AccountCounts: {
@@ -2130,14 +2147,26 @@ export interface components {
             unreadThreads: number;
             /** @description When its last message was received or accepted for sending; null if it has none */
             lastMessageAt: string | null;
+            /** @description Days after which its mail is removed; null: those of the account */
+            retentionDays: number | null;
         };
-        /** @description The changes. Missing fields stay as they are */
+        /**
+         * @description The changes. Missing fields stay as they are
+         * @example {
+         *       "retentionDays": 90
+         *     }
+         */
         InboxChange: {
             /**
              * @description Your own id for its owner; null for none. Earlier events of the inbox show it too. Also accepted as `external_id`
              * @example user-7
              */
             externalId?: string | null;
+            /**
+             * @description Days after which mail is removed for good, with its attachments, events and empty threads; null: no limit of its own. The fewest days of inbox, account and service count. Also accepted as `retention_days`
+             * @example 90
+             */
+            retentionDays?: number | null;
         };
         /** @description An inbox was created */
         InboxCreated: {
@@ -5178,7 +5207,8 @@ export interface operations {
                      *           "externalId": "user-7",
                      *           "createdAt": "2026-03-20T09:00:00.000Z",
                      *           "unreadThreads": 1,
-                     *           "lastMessageAt": "2026-03-21T10:05:00.000Z"
+                     *           "lastMessageAt": "2026-03-21T10:05:00.000Z",
+                     *           "retentionDays": 90
                      *         }
                      *       ],
                      *       "total": 1
@@ -5321,7 +5351,8 @@ export interface operations {
                      *       "externalId": "user-7",
                      *       "createdAt": "2026-03-20T09:00:00.000Z",
                      *       "unreadThreads": 1,
-                     *       "lastMessageAt": "2026-03-21T10:05:00.000Z"
+                     *       "lastMessageAt": "2026-03-21T10:05:00.000Z",
+                     *       "retentionDays": 90
                      *     }
                      */
                     "application/json": components["schemas"]["Inbox"];
@@ -5499,7 +5530,8 @@ export interface operations {
                      *       "externalId": "user-7",
                      *       "createdAt": "2026-03-20T09:00:00.000Z",
                      *       "unreadThreads": 1,
-                     *       "lastMessageAt": "2026-03-21T10:05:00.000Z"
+                     *       "lastMessageAt": "2026-03-21T10:05:00.000Z",
+                     *       "retentionDays": 90
                      *     }
                      */
                     "application/json": components["schemas"]["Inbox"];
@@ -5750,7 +5782,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "externalId": "user-7"
+                 *       "retentionDays": 90
                  *     }
                  */
                 "application/json": components["schemas"]["InboxChange"];
@@ -5772,7 +5804,8 @@ export interface operations {
                      *       "externalId": "user-7",
                      *       "createdAt": "2026-03-20T09:00:00.000Z",
                      *       "unreadThreads": 1,
-                     *       "lastMessageAt": "2026-03-21T10:05:00.000Z"
+                     *       "lastMessageAt": "2026-03-21T10:05:00.000Z",
+                     *       "retentionDays": 90
                      *     }
                      */
                     "application/json": components["schemas"]["Inbox"];
@@ -13097,6 +13130,162 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    changeAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "retentionDays": 365
+                 *     }
+                 */
+                "application/json": components["schemas"]["AccountChange"];
+            };
+        };
+        responses: {
+            /** @description The account of the caller, its limits, what the caller may do in it, and how much is there */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "acc_01km57gaj0ensrzmay9tpnrkga",
+                     *       "name": "default",
+                     *       "plan": "developer",
+                     *       "limits": {
+                     *         "sendsPerMinute": 10,
+                     *         "sendsPerDay": 200,
+                     *         "coldRecipientDaily": 20,
+                     *         "inboxesPerDay": 100,
+                     *         "inboxes": 0,
+                     *         "domains": 0,
+                     *         "keys": 0,
+                     *         "storageBytes": 0,
+                     *         "inboxBytes": 0,
+                     *         "mailBytes": 26214400
+                     *       },
+                     *       "suspended": null,
+                     *       "retentionDays": null,
+                     *       "mailDomain": "inbox.localhost",
+                     *       "outbound": "sandbox",
+                     *       "createdAt": "2026-03-20T08:59:00.000Z",
+                     *       "key": {
+                     *         "id": "key_01km57j4m0eh7awf6pjemv2930",
+                     *         "name": "first start",
+                     *         "access": "full",
+                     *         "inboxId": null,
+                     *         "externalId": null,
+                     *         "expiresAt": null
+                     *       },
+                     *       "counts": {
+                     *         "inboxes": 12,
+                     *         "unreadThreads": 3,
+                     *         "outbox": 0
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {

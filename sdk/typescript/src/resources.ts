@@ -328,6 +328,8 @@ export const suppressions = (request: Requester): Suppressions => ({
 /** The account of the key: its plan, its limits and the key itself. */
 export interface Account {
   get(options?: CallOptions): Promise<Schemas["Account"]>;
+  /** Sets how long its mail is kept. */
+  change(change: Body<"AccountChange">, options?: CallOptions): Promise<Schemas["Account"]>;
   /** Its mail by minute, the time of its deliveries, and its outbox. */
   stats(query?: QueryAt<"/v1/stats">, options?: CallOptions): Promise<Schemas["Stats"]>;
   /** Its mail by day. */
@@ -338,6 +340,7 @@ export interface Account {
 
 export const account = (request: Requester): Account => ({
   get: (options) => request("GET", "/v1/account", { ...options }),
+  change: (change, options) => request("PATCH", "/v1/account", { body: change, ...options }),
   stats: (query = {}, options) => request("GET", "/v1/stats", { query, ...options }),
   usage: (query = {}, options) => request("GET", "/v1/usage", { query, ...options }),
   audit: (query = {}, options) =>

@@ -66,6 +66,7 @@ export async function createInbox(deps: Deps, request: NewInbox): Promise<Create
       createdAt,
       unreadCount: 0,
       lastMessageAt: null,
+      retentionDays: null,
     };
     await insertInbox(tx, inbox);
     await markInboxMade(tx, account.id, day);

@@ -55,9 +55,9 @@ export interface AccountCaller {
 
 export interface ShownAccount extends Account {
   suspended: Suspension | null;
-  retentionDays: number | null;
   /** Null if the key has no name, or if the account has no such key. */
   keyName: string | null;
+  retentionDays: number | null;
   counts: AccountCounts;
 }
 
@@ -78,6 +78,11 @@ export async function findShownAccount(
   if (found === undefined) return undefined;
   const { inboxes, unreadThreads, outbox, ...account } = found;
   return { ...account, counts: { inboxes, unreadThreads, outbox } };
+}
+
+/** Sets the days after which mail of an account is removed. */
+export async function markRetention(db: Db, id: string, days: number | null): Promise<void> {
+  await query(db, sql`update accounts set retention_days = ${days} where id = ${id}`);
 }
 
 /** Inserts an account. Returns false and writes nothing if its name is taken. */

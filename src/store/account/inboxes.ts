@@ -9,7 +9,7 @@ import { inboxTotals, totalsOf } from "./inbox-totals.ts";
 
 const identity = ["id", "accountId", "username", "domainId", "externalId", "createdAt"] as const;
 const identityFields = selected(inboxes, "i", identity);
-const inboxFields = selected(inboxes, "i", [...identity, "unreadCount", "lastMessageAt"]);
+const inboxFields = selected(inboxes, "i", [...identity, "unreadCount", "lastMessageAt", "retentionDays"]);
 
 export type InboxIdentity = Selected<typeof identityFields>;
 
@@ -125,15 +125,25 @@ export function insertInbox(tx: Db, inbox: Inbox): Promise<void> {
   return insertRows(tx, inboxes, [inbox]);
 }
 
-/** Gives an inbox another `externalId`, and returns it; undefined if it does not exist any more. */
+/** The fields of an inbox that its owner may change. Those that are undefined stay. */
+export interface InboxChange {
+  externalId?: string | null | undefined;
+  retentionDays?: number | null | undefined;
+}
+
+/** Changes an inbox, and returns it; undefined if it does not exist any more. */
 export async function markInboxChanged(
   db: Db,
   { id, accountId }: Pick<Inbox, "id" | "accountId">,
-  externalId: string | null,
+  { externalId, retentionDays }: InboxChange,
 ): Promise<Inbox | undefined> {
+  const changes = [
+    externalId === undefined ? sql`` : sql`external_id = ${externalId},`,
+    retentionDays === undefined ? sql`` : sql`retention_days = ${retentionDays},`,
+  ];
   const [changed] = await query<Inbox>(
     db,
-    sql`update inboxes i set external_id = ${externalId}, revision = revision + 1
+    sql`update inboxes i set ${sql.join(changes, sql` `)} revision = revision + 1
         where i.id = ${id} and i.account_id = ${accountId} and i.deleted_at is null returning ${inboxFields}`,
   );
   return changed;

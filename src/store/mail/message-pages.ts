@@ -178,7 +178,8 @@ const pageBefore = pages(sql`least(i.last, ${sql.placeholder("before")}::int8 - 
 function pages(top: SQL, isBehindCursor = false) {
   const on = ({ last, removed, passed, number, ofAxis }: AxisColumns) => {
     const inList = sql`inbox_id = ${sql.placeholder("inboxId")} ${sql.raw(ofAxis)}`;
-    const lowest = sql`case when i.removed = 0 then 1
+    // A look-up from the start would pass the dead entries of removed messages.
+    const lowest = sql`case when i.removed = i.passed then i.passed + 1
       else coalesce((select ${sql.raw(number)} from messages where ${inList} order by ${sql.raw(number)} limit 1), 1) end`;
     // Only the first row has the total, because the driver takes time to read it from each row. Where numbers are missing, each row has it.
     const isFirst = sql`m.position is null or m.position = ${top} or i.passed >= ${top}`;

@@ -85,6 +85,7 @@ describe("The document of the service", () => {
       "Suppressions: getSuppression",
       "Suppressions: deleteSuppression",
       "Account: getAccount",
+      "Account: changeAccount",
       "Account: getStats",
       "Account: getUsage",
       "Tokens: createToken",

@@ -61,6 +61,7 @@ const calls: Readonly<Record<string, ClientCall>> = {
   getSuppression: { name: "suppressions.get" },
   deleteSuppression: { name: "suppressions.delete" },
   getAccount: { name: "account.get" },
+  changeAccount: { name: "account.change", takes: "body" },
   getStats: { name: "account.stats", takes: "query" },
   getUsage: { name: "account.usage", takes: "query" },
   listAuditEntries: { name: "account.audit", takes: "query", isEach: true },

@@ -3,15 +3,18 @@ import { accesses } from "../../../domain/access/access.ts";
 import { suspensions } from "../../../domain/access/suspension.ts";
 import { plans } from "../../../domain/limits.ts";
 import type { Outbound } from "../../../domain/outbound.ts";
+import { changeRetention } from "../../../flows/account/change-retention.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { findShownAccount } from "../../../store/account/accounts.ts";
 import { mostCountedItems } from "../../../store/outbox/listed-items.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
+import { alsoNamed } from "../../judging/known-fields.ts";
 import { api } from "../../shell/app.ts";
 import type { Account as Caller } from "../../shell/auth.ts";
 import { instant, nullable, oneOf } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
+import { retentionDays } from "./inboxes.ts";
 
 export interface AccountDeps extends Deps {
   outbound: Outbound["kind"];
@@ -104,7 +107,7 @@ const Account = named(
           "What the operator has suspended; null: nothing. `sending`: sends are refused, and accepted mail waits; `all`: also all other requests, and mail is refused for now; `moving`: as `all`, while the account moves to another service",
         examples: [null],
       }),
-      retentionDays: nullable(Type.Integer({ minimum: 0 }), {
+      retentionDays: nullable(Type.Integer({ minimum: 1, maximum: 3650 }), {
         description: "Days after which mail is removed; null: the default of the service",
         examples: [null],
       }),
@@ -121,52 +124,78 @@ const Account = named(
   ),
 );
 
+const AccountChange = named(
+  "AccountChange",
+  Type.Object(
+    { retentionDays: alsoNamed("retention_days", retentionDays) },
+    { description: "The changes. Missing fields stay as they are", examples: [{ retentionDays: 365 }] },
+  ),
+);
+
 /** The account of the caller, its limits, and the rights of the key, token or session. */
 export function account(deps: AccountDeps) {
-  return api("/v1/account", "Account").get(
-    "",
-    async ({ account: caller }) => {
-      const found = await findShownAccount(deps.db.api, {
-        accountId: caller.id,
-        keyId: caller.keyId,
-        onlyInboxId: caller.reach.inboxId,
-        seesOutbox: caller.access === "full",
-      });
-      if (found === undefined) throw new Error("Cannot show account: it is gone");
-      const { sendsPerMinute, sendsPerDay, coldRecipientDaily, inboxesPerDay } = deps.limits[found.plan];
-      return {
-        id: found.id,
-        name: found.name,
-        plan: found.plan,
-        limits: {
-          sendsPerMinute,
-          sendsPerDay,
-          coldRecipientDaily,
-          inboxesPerDay,
-          inboxes: 0,
-          domains: 0,
-          keys: 0,
-          storageBytes: 0,
-          inboxBytes: 0,
-          mailBytes: deps.sendMaxBytes,
-        },
-        suspended: found.suspended,
-        retentionDays: found.retentionDays,
-        mailDomain: deps.mailDomain,
-        outbound: deps.outbound === "smtp" ? ("relay" as const) : deps.outbound,
-        createdAt: found.createdAt.toISOString(),
-        key: callingKey(caller, found.keyName),
-        counts: found.counts,
-      };
+  return api("/v1/account", "Account")
+    .get(
+      "",
+      ({ account: caller }) => shownAccount(deps, caller),
+      operation({
+        summary: "Get account",
+        access: "any",
+        description:
+          "The account of the key: its limits (0: no limit), where its mail goes, what the key, token or session may do, and how many inboxes, unread threads and items in the outbox it may read. Every key and token may call this.",
+        answers: { 200: Account },
+      }),
+    )
+    .patch(
+      "",
+      async ({ account: caller, actor, body }) => {
+        if (body.retentionDays !== undefined)
+          await changeRetention(deps, { accountId: caller.id, actor }, body.retentionDays);
+        return shownAccount(deps, caller);
+      },
+      operation({
+        summary: "Change account",
+        access: "account",
+        description: "Sets how long the mail of the account is kept.",
+        body: AccountChange,
+        answers: { 200: Account },
+      }),
+    );
+}
+
+async function shownAccount(deps: AccountDeps, caller: Caller) {
+  const found = await findShownAccount(deps.db.api, {
+    accountId: caller.id,
+    keyId: caller.keyId,
+    onlyInboxId: caller.reach.inboxId,
+    seesOutbox: caller.access === "full",
+  });
+  if (found === undefined) throw new Error("Cannot show account: it is gone");
+  const { sendsPerMinute, sendsPerDay, coldRecipientDaily, inboxesPerDay } = deps.limits[found.plan];
+  return {
+    id: found.id,
+    name: found.name,
+    plan: found.plan,
+    limits: {
+      sendsPerMinute,
+      sendsPerDay,
+      coldRecipientDaily,
+      inboxesPerDay,
+      inboxes: 0,
+      domains: 0,
+      keys: 0,
+      storageBytes: 0,
+      inboxBytes: 0,
+      mailBytes: deps.sendMaxBytes,
     },
-    operation({
-      summary: "Get account",
-      access: "any",
-      description:
-        "The account of the key: its limits (0: no limit), where its mail goes, what the key, token or session may do, and how many inboxes, unread threads and items in the outbox it may read. Every key and token may call this.",
-      answers: { 200: Account },
-    }),
-  );
+    suspended: found.suspended,
+    retentionDays: found.retentionDays,
+    mailDomain: deps.mailDomain,
+    outbound: deps.outbound === "smtp" ? ("relay" as const) : deps.outbound,
+    createdAt: found.createdAt.toISOString(),
+    key: callingKey(caller, found.keyName),
+    counts: found.counts,
+  };
 }
 
 /**

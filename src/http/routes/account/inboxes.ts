@@ -31,6 +31,9 @@ const InboxShape = named(
       lastMessageAt: nullable(instant({ examples: [examples.receivedAt] }), {
         description: "When its last message was received or accepted for sending; null if it has none",
       }),
+      retentionDays: nullable(Type.Integer({ minimum: 1, maximum: 3650, examples: [90] }), {
+        description: "Days after which its mail is removed; null: those of the account",
+      }),
     },
     { description: "An inbox: an email address that sends and receives" },
   ),
@@ -78,6 +81,16 @@ const NewInbox = named(
   ),
 );
 
+/** The field of a change that sets how long mail is kept. */
+export const retentionDays = Type.Optional(
+  nullable(Type.Integer({ minimum: 1, maximum: 3650 }), {
+    description:
+      "Days after which mail is removed for good, with its attachments, events and empty threads; null: no limit of its own. The fewest days of inbox, account and service count",
+    error: "must be null or a whole number from 1 to 3650",
+    examples: [90],
+  }),
+);
+
 const InboxChange = named(
   "InboxChange",
   Type.Object(
@@ -92,8 +105,9 @@ const InboxChange = named(
           }),
         ),
       ),
+      retentionDays: alsoNamed("retention_days", retentionDays),
     },
-    { description: "The changes. Missing fields stay as they are" },
+    { description: "The changes. Missing fields stay as they are", examples: [{ retentionDays: 90 }] },
   ),
 );
 
@@ -239,15 +253,14 @@ export function inboxes(deps: Deps) {
       "/:id",
       async ({ account, actor, params, body }) => {
         const inbox = await ownedInbox(deps, account.id, params.id);
-        return toInbox(
-          body.externalId === undefined ? inbox : await changeInbox(deps, actor, inbox, body.externalId),
-          mailDomain,
-        );
+        const isChanged = body.externalId !== undefined || body.retentionDays !== undefined;
+        return toInbox(isChanged ? await changeInbox(deps, actor, inbox, body) : inbox, mailDomain);
       },
       operation({
         summary: "Change inbox",
         access: "full",
-        description: "Gives the inbox another `externalId`, for example because another tenant takes it over.",
+        description:
+          "Gives the inbox another `externalId`, for example because another tenant takes it over, or sets how long its mail is kept.",
         path: inboxPath,
         whenRefused: whetherThere((accountId, id) => ownedInbox(deps, accountId, id)),
         body: InboxChange,
@@ -274,7 +287,7 @@ export function inboxes(deps: Deps) {
 }
 
 function toInbox(inbox: Inbox, mailDomain: string) {
-  const { id, username, externalId, createdAt, unreadCount, lastMessageAt } = inbox;
+  const { id, username, externalId, createdAt, unreadCount, lastMessageAt, retentionDays } = inbox;
   return {
     id,
     address: inboxAddress(username, mailDomain),
@@ -282,5 +295,6 @@ function toInbox(inbox: Inbox, mailDomain: string) {
     createdAt: createdAt.toISOString(),
     unreadThreads: unreadCount,
     lastMessageAt: lastMessageAt?.toISOString() ?? null,
+    retentionDays,
   };
 }

@@ -54,6 +54,7 @@ describe("the audit", () => {
     const steps: [operation: string, actions: string[], target: string | undefined, act: () => Promise<Answer>][] = [
       ["createInbox", ["inbox.created"], undefined, () => ask("POST", "/v1/inboxes", {})],
       ["changeInbox", ["inbox.changed"], inbox.id, () => ask("PATCH", `/v1/inboxes/${inbox.id}`, { externalId: "a" })],
+      ["changeAccount", ["retention.changed"], undefined, () => ask("PATCH", "/v1/account", { retentionDays: 90 })],
       ["markThread", ["thread.marked"], thread.id, () => ask("PATCH", `/v1/threads/${thread.id}`, { is_read: true })],
       ["setWebhook", ["webhook.changed"], undefined, () => ask("PUT", "/v1/webhook", { url: nowhere })],
       ["rotateWebhookSecret", ["webhook.secret_rotated"], undefined, () => ask("POST", "/v1/webhook/rotate-secret")],

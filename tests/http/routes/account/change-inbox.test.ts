@@ -38,6 +38,29 @@ describe.each(enginesHere())("An inbox (%s)", (engine) => {
     expect(await eventsOf("one")).toEqual([]);
   });
 
+  test("and its account say how long mail is kept, which the audit tells", async () => {
+    const { apiKey, inbox, change } = await begin();
+    expect((await change({ retention_days: 30 })).body).toEqual({ ...inbox, retentionDays: 30 });
+    const changeAccount = (retentionDays: number | null) =>
+      world().api("/v1/account", { method: "PATCH", body: { retentionDays }, apiKey });
+    expect((await changeAccount(90)).body).toMatchObject({ retentionDays: 90 });
+    expect((await world().api("/v1/account", { apiKey })).body).toEqual((await changeAccount(90)).body);
+    expect((await changeAccount(null)).body.retentionDays).toBe(null);
+    expect((await change({ retentionDays: null })).body).toEqual(inbox);
+    const { body: audit } = await world().api("/v1/audit?action=retention.changed", { apiKey });
+    const told = audit.data.map(({ target, details }: Record<string, unknown>) => [
+      (target as { type: string }).type,
+      (details as { retentionDays: number | null }).retentionDays,
+    ]);
+    expect(told).toEqual([
+      ["inbox", null],
+      ["account", null],
+      ["account", 90],
+      ["account", 90],
+      ["inbox", 30],
+    ]);
+  });
+
   test("can have none, and stays as it is without a change", async () => {
     const { inbox, change, eventsOf } = await begin();
     expect((await change({})).body).toEqual(inbox);
@@ -49,6 +72,8 @@ describe.each(enginesHere())("An inbox (%s)", (engine) => {
     ["an empty one", { externalId: "" }],
     ["one of 256 characters", { externalId: "x".repeat(256) }],
     ["another field", { username: "other" }],
+    ["a retention of no day", { retentionDays: 0 }],
+    ["a retention of eleven years", { retentionDays: 4000 }],
   ])("is not changed by %s", async (_, body) => {
     const { apiKey, inbox, change } = await begin();
     const refused = await change(body);
