@@ -346,6 +346,10 @@ CREATE TABLE "reports" (
 	"source_id" text collate "C",
 	"received_at" timestamp (3) with time zone NOT NULL
 );
+CREATE TABLE "search_indexers" (
+	"holder" text PRIMARY KEY NOT NULL,
+	"leased_until" timestamp (3) with time zone NOT NULL
+);
 CREATE TABLE "search_indexing" (
 	"id" smallint PRIMARY KEY NOT NULL,
 	"holder" text NOT NULL,

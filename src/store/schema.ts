@@ -545,13 +545,20 @@ export const messageSearch = pgTable(
   ],
 );
 
-/** The lease of the process that fills the search index, and its progress. The table has one row. */
+/** The parts of the search index, each with the inboxes of some hashes, the lease of the process that fills it, and its progress. */
 export const searchIndexing = pgTable("search_indexing", {
+  /** The number of the part. */
   id: smallint().primaryKey(),
   holder: text().notNull(),
   leasedUntil: instant().notNull(),
   /** The id up to which all messages were looked at. It is so old that a message with a lower id is unlikely to be committed later. */
   seenId: id().notNull(),
+});
+
+/** The processes that fill the search index. Their number decides how many parts each of them takes. */
+export const searchIndexers = pgTable("search_indexers", {
+  holder: text().primaryKey(),
+  leasedUntil: instant().notNull(),
 });
 
 /**

@@ -6,9 +6,11 @@ import {
   findActivity,
   findIndexedSeq,
   findRecentMessages,
-  holdIndexing,
+  holdParts,
+  type IndexingPart,
+  insertIndexingParts,
   markIndexed,
-  releaseIndexing,
+  releaseParts,
   settleSearchIndex,
 } from "../store/mail/search.ts";
 
@@ -21,8 +23,8 @@ export interface SearchIndexer {
 
 const roundMs = 1_000;
 /**
- * The duration of the lease. It is long, because each renewal is a write. After a crash no process indexes until the lease ends, which does
- * little harm: a search indexes what is missing.
+ * The duration of the leases. It is long, because each renewal is a write. After a crash no process indexes the parts of that process until
+ * its leases end, which does little harm: a search indexes what is missing.
  */
 const leaseMs = 120_000;
 /** A message may appear this long after messages with later ids, because its transaction commits later. */
@@ -36,40 +38,51 @@ const restsWhileBusy = 9;
 const busyWithinMs = 1_000;
 
 /**
- * Fills the search index in the background. It may be late or miss a message: a search indexes what is missing. Only the process with the
- * lease works.
+ * Fills the search index in the background. It may be late or miss a message: a search indexes what is missing. All processes share the
+ * work: each holds leases on its share of the parts, and indexes the inboxes in these.
  */
 export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerDeps): SearchIndexer {
   const holder = randomBytes(12).toHex();
   const stopping = new AbortController();
   let renewMs = 0;
-  let seenId = "";
+  let areMade = false;
+  let held: readonly IndexingPart[] = [];
 
-  /** Whether this process has the lease. */
-  async function hold(): Promise<boolean> {
-    if (performance.now() < renewMs) return true;
+  /** The parts of this process. */
+  async function hold(): Promise<readonly IndexingPart[]> {
+    if (performance.now() < renewMs) return held;
+    if (!areMade) await insertIndexingParts(db.work);
+    areMade = true;
     const at = now();
-    const held = await holdIndexing(db.work, { holder, now: at, leasedUntil: new Date(at.getTime() + leaseMs) });
-    if (held === undefined) return false;
-    renewMs = performance.now() + leaseMs / 2;
-    seenId = held;
-    return true;
+    const { parts, isShareFull } = await holdParts(db.work, {
+      holder,
+      now: at,
+      leasedUntil: new Date(at.getTime() + leaseMs),
+    });
+    // A process with fewer parts than its share looks again in the next round, since another one may end a lease.
+    renewMs = isShareFull ? performance.now() + leaseMs / 2 : 0;
+    held = parts;
+    return held;
   }
 
   async function round(): Promise<void> {
-    if (!(await hold())) return;
+    const mine = await hold();
+    if (mine.length === 0) return;
+    const parts = mine.map(({ id }) => id);
+    let [seenId = ""] = mine.map((part) => part.seenId).toSorted();
     let afterId = seenId;
     let indexed = 0;
     for (let looked = lookAt; looked === lookAt && !stopping.signal.aborted; ) {
       const settledBefore = new Date(now().getTime() - settlingMs);
-      const recent = await findRecentMessages(db.work, { afterId, settledBefore, limit: lookAt });
+      const recent = await findRecentMessages(db.work, { afterId, settledBefore, limit: lookAt, parts });
       for (const { inboxId, messageCount } of recent.behind) {
         if (!(await indexInbox(inboxId, messageCount).catch((err) => passOver(inboxId, err)))) return;
         indexed += 1;
       }
       if (recent.settledId !== null && recent.settledId > seenId) {
         seenId = recent.settledId;
-        await markIndexed(db.work, holder, seenId);
+        await markIndexed(db.work, holder, parts, seenId);
+        held = held.map((part) => (parts.includes(part.id) && part.seenId < seenId ? { ...part, seenId } : part));
       }
       looked = recent.looked;
       afterId = recent.lastId ?? afterId;
@@ -77,14 +90,14 @@ export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerD
     if (indexed > 0) await settleSearchIndex(db.work);
   }
 
-  /** Indexes an inbox. Returns false if the round must end, because the service stops or another process has the lease. */
+  /** Indexes an inbox. Returns false if the round must end, because the service stops or this process has no part any more. */
   async function indexInbox(inboxId: string, upToSeq: number): Promise<boolean> {
     let startedMs = performance.now();
     const fromSeq = await findIndexedSeq(db.work, inboxId);
     const rest = async () => {
       const workedMs = performance.now() - startedMs;
       await pause(workedMs * ((await isBusy()) ? restsWhileBusy : 1));
-      const mayGoOn = !stopping.signal.aborted && (await hold());
+      const mayGoOn = !stopping.signal.aborted && (await hold()).length > 0;
       startedMs = performance.now();
       return mayGoOn;
     };
@@ -116,7 +129,7 @@ export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerD
         if (!(err instanceof DatabaseUnavailable)) log.warn({ err }, "search index not filled; trying again");
       });
     }
-    await releaseIndexing(db.work, holder, now()).catch(() => undefined);
+    await releaseParts(db.work, holder, now()).catch(() => undefined);
   }
 
   const ended = work();

@@ -1,8 +1,7 @@
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
-import pino from "pino";
 import { query } from "../../src/database/db.ts";
-import { type SearchIndexer, startSearchIndexer } from "../../src/workers/index-search.ts";
+import { holdParts, releaseParts } from "../../src/store/mail/search.ts";
 import { takeIn } from "../support/arrivals.ts";
 import { enginesHere } from "../support/engines.ts";
 import { oneWorldOn } from "../support/world-on.ts";
@@ -10,10 +9,6 @@ import { oneWorldOn } from "../support/world-on.ts";
 for (const engine of enginesHere()) {
   describe(`The search indexer on ${engine}`, () => {
     const world = oneWorldOn(engine);
-    const started: SearchIndexer[] = [];
-    afterEach(async () => {
-      for (const indexer of started.splice(0)) await indexer.stop();
-    });
 
     const indexed = async (inboxId: string) =>
       query<{ seq: number; words: string }>(
@@ -29,13 +24,13 @@ for (const engine of enginesHere()) {
       }
     }
 
-    /** The lease as the table has it. */
-    async function lease() {
-      const [row] = await query<{ holder: string; leasedUntil: Date }>(
+    /** The holder of each part whose lease is valid at an instant. */
+    async function holders(at: Date): Promise<string[]> {
+      const rows = await query<{ holder: string }>(
         world().service.deps.db.work,
-        sql`select holder, leased_until as "leasedUntil" from search_indexing`,
+        sql`select holder from search_indexing where leased_until > ${at} order by id`,
       );
-      return row;
+      return rows.map(({ holder }) => holder);
     }
 
     test("indexes what comes, unasked, each message once and in order", async () => {
@@ -111,27 +106,38 @@ for (const engine of enginesHere()) {
       expect(body.total).toBe(1);
     }, 20_000);
 
-    test("one process has the lease, until it gives it back or it is over", async () => {
+    test("each process fills its share of the parts, and gets those of a process that ends or dies", async () => {
       const { deps } = world().service;
-      const inbox = await world().inbox();
-      await takeIn(deps, inbox, [{}]);
-      await untilIndexed(inbox.id, 1);
-      const held = await lease();
-      expect(held?.leasedUntil.getTime()).toBeGreaterThan(deps.now().getTime());
+      const inboxes = await Promise.all(Array.from({ length: 12 }, () => world().inbox()));
+      const indexAll = async (count: number) => {
+        for (const inbox of inboxes) await takeIn(deps, inbox, [{}]);
+        for (const inbox of inboxes) await untilIndexed(inbox.id, count);
+      };
+      await indexAll(1);
+      const [first = ""] = await holders(deps.now());
+      expect(await holders(deps.now())).toEqual(Array.from({ length: 16 }, () => first));
 
-      const log = pino({ level: "silent" });
-      const another = startSearchIndexer({ ...deps, log });
-      started.push(another);
-      await takeIn(deps, inbox, [{}]);
-      await untilIndexed(inbox.id, 2);
-      expect((await lease())?.holder).toBe(held?.holder ?? "");
+      // A lease is renewed after half of its time; the statements are those of the indexer.
+      const hold = (holder: string, now: Date) =>
+        holdParts(deps.db.work, { holder, now, leasedUntil: new Date(now.getTime() + 120_000) });
+      const countOf = async (holder: string, at: Date) => (await holders(at)).filter((each) => each === holder).length;
+      const at = new Date(deps.now().getTime() + 1_000);
+      expect((await hold("second", at)).parts).toEqual([]);
+      expect((await hold(first, at)).parts).toHaveLength(8);
+      const taken = await hold("second", at);
+      expect([taken.parts.length, taken.isShareFull]).toEqual([8, true]);
+      expect(await hold("third", at)).toMatchObject({ parts: [], isShareFull: false });
+      expect([(await hold(first, at)).parts.length, (await hold("second", at)).parts.length]).toEqual([6, 6]);
+      expect((await hold("third", at)).parts.length).toBe(4);
 
-      // The clock of the other one says that the lease is over.
-      const late = new Date((held?.leasedUntil.getTime() ?? 0) + 1);
-      started.push(startSearchIndexer({ ...deps, log, now: () => late }));
-      while ((await lease())?.holder === held?.holder) await Bun.sleep(20);
-      await started.pop()?.stop();
-      expect((await lease())?.leasedUntil).toEqual(late);
+      await releaseParts(deps.db.work, "second", at);
+      expect((await hold("third", at)).parts.length).toBe(8);
+      expect([await countOf(first, at), await countOf("third", at)]).toEqual([6, 8]);
+      // The first one has died when its leases are over.
+      const late = new Date(at.getTime() + 120_000);
+      const alone = await hold("fourth", late);
+      expect([alone.parts.length, alone.isShareFull]).toEqual([16, true]);
+      await releaseParts(deps.db.work, "fourth", at);
     }, 20_000);
   });
 }

@@ -1,5 +1,5 @@
 import { type SQL, sql } from "drizzle-orm";
-import { type Db, query } from "../../database/db.ts";
+import { arrayOf, type Db, query } from "../../database/db.ts";
 import {
   attachmentMark,
   type BlockSize,
@@ -283,28 +283,79 @@ export async function settleSearchIndex(db: Db): Promise<void> {
   await query(db, sql`select gin_clean_pending_list('message_search_words')`);
 }
 
-/** Takes or renews the lease on indexing. Returns the stored `seenId`, or undefined while another process has the lease. */
-export async function holdIndexing(
-  db: Db,
-  lease: { holder: string; now: Date; leasedUntil: Date },
-): Promise<string | undefined> {
-  const [held] = await query<{ seenId: string }>(
+/** The number of parts of the index. More processes than this do not index faster. */
+export const indexingParts = 16;
+
+/** Makes the rows of the parts, unless they exist. */
+export async function insertIndexingParts(db: Db): Promise<void> {
+  await query(
     db,
-    sql`insert into search_indexing (id, holder, leased_until, seen_id) values (1, ${lease.holder}, ${lease.leasedUntil}, '')
-        on conflict (id) do update set holder = excluded.holder, leased_until = excluded.leased_until
-        where search_indexing.holder = excluded.holder or search_indexing.leased_until <= ${lease.now}
-        returning seen_id as "seenId"`,
+    sql`insert into search_indexing (id, holder, leased_until, seen_id)
+        select number, '', 'epoch', '' from generate_series(0, ${indexingParts - 1}::int) number on conflict do nothing`,
   );
-  return held?.seenId;
 }
 
-export async function markIndexed(db: Db, holder: string, seenId: string): Promise<void> {
-  await query(db, sql`update search_indexing set seen_id = ${seenId} where holder = ${holder} and seen_id < ${seenId}`);
+/** A part of the index that a process fills. */
+export interface IndexingPart {
+  id: number;
+  /** The id up to which all messages were looked at. */
+  seenId: string;
 }
 
-/** Ends the lease on indexing now, so that the next process need not wait until it expires. */
-export async function releaseIndexing(db: Db, holder: string, now: Date): Promise<void> {
-  await query(db, sql`update search_indexing set leased_until = ${now} where holder = ${holder}`);
+/**
+ * Takes or renews leases on as many parts as each process that indexes may have, and ends those on others. Returns the parts, and whether
+ * there are as many as the process may have.
+ */
+export async function holdParts(
+  db: Db,
+  { holder, now, leasedUntil }: { holder: string; now: Date; leasedUntil: Date },
+): Promise<{ parts: IndexingPart[]; isShareFull: boolean }> {
+  const rows = await query<IndexingPart & { share: number }>(
+    db,
+    sql`with present as (
+          insert into search_indexers (holder, leased_until) values (${holder}, ${leasedUntil})
+          on conflict (holder) do update set leased_until = excluded.leased_until
+        ),
+        gone as (delete from search_indexers where leased_until <= ${now} and holder <> ${holder}),
+        share as materialized (
+          select ceil(${indexingParts}::numeric / (1 + count(*)))::int as parts from search_indexers
+          where leased_until > ${now} and holder <> ${holder}
+        ),
+        mine as materialized (
+          select id, row_number() over (order by id) <= (select parts from share) as stays
+          from search_indexing where holder = ${holder}
+        ),
+        free as materialized (
+          select id, true as stays from search_indexing where leased_until <= ${now} and holder <> ${holder} order by id
+          limit greatest(0, (select parts from share) - (select count(*) from mine where stays)) for update skip locked
+        ),
+        held as (
+          update search_indexing part set holder = ${holder}, leased_until = case when chosen.stays then ${leasedUntil}::timestamptz else ${now}::timestamptz end
+          from (table mine union all table free) chosen
+          where part.id = chosen.id and (part.holder = ${holder} or part.leased_until <= ${now}) returning part.*
+        )
+        select held.id, held.seen_id as "seenId", share.parts as share from share left join held on held.leased_until > ${now}`,
+  );
+  const parts = rows.filter(({ id }) => id !== null).map(({ id, seenId }) => ({ id, seenId }));
+  return { parts, isShareFull: parts.length >= (rows[0]?.share ?? 1) };
+}
+
+/** Writes down the id up to which all messages were looked at for these parts, as far as the process still has them. */
+export async function markIndexed(db: Db, holder: string, parts: readonly number[], seenId: string): Promise<void> {
+  await query(
+    db,
+    sql`update search_indexing set seen_id = ${seenId}
+        where id = any(${arrayOf("int4", parts)}) and holder = ${holder} and seen_id < ${seenId}`,
+  );
+}
+
+/** Ends the leases of a process now, so that the others need not wait until they expire. */
+export async function releaseParts(db: Db, holder: string, now: Date): Promise<void> {
+  await query(
+    db,
+    sql`with gone as (delete from search_indexers where holder = ${holder})
+        update search_indexing set leased_until = ${now} where holder = ${holder} and leased_until > ${now}`,
+  );
 }
 
 export interface RecentMessages {
@@ -335,10 +386,17 @@ export async function findActivity(db: Db, withinMs: number): Promise<Activity> 
   return activity ?? { newestMessageAt: null, isCarryingOut: false };
 }
 
-/** Looks at up to `limit` messages after `afterId`, and finds those of their inboxes that are not fully indexed. */
+export interface RecentPage {
+  afterId: string;
+  settledBefore: Date;
+  limit: number;
+  parts: readonly number[];
+}
+
+/** Looks at up to `limit` messages after `afterId`, and finds those of their inboxes that are in these parts and not fully indexed. */
 export async function findRecentMessages(
   db: Db,
-  { afterId, settledBefore, limit }: { afterId: string; settledBefore: Date; limit: number },
+  { afterId, settledBefore, limit, parts }: RecentPage,
 ): Promise<RecentMessages> {
   const rows = await query<Omit<RecentMessages, "behind"> & RecentMessages["behind"][number]>(
     db,
@@ -348,7 +406,9 @@ export async function findRecentMessages(
         select looked.*, behind.*
         from (select count(*) as looked, max(id) as "lastId", max(id) filter (where created_at < ${settledBefore}) as "settledId" from recent) looked
         left join (select i.id as "inboxId", i.message_count as "messageCount"
-          from (select distinct inbox_id from recent) r join inboxes i on i.id = r.inbox_id and i.deleted_at is null
+          from (select distinct inbox_id from recent
+            where (hashtextextended(inbox_id, 0) & ${indexingParts - 1}) = any(${arrayOf("int4", parts)})) r
+          join inboxes i on i.id = r.inbox_id and i.deleted_at is null
           where i.removed_count < i.message_count and i.message_count > (select coalesce(max(seq), 0) from message_search s where s.inbox_id = i.id)) behind on true`,
   );
   const [{ looked, lastId, settledId } = { looked: 0, lastId: null, settledId: null }] = rows;

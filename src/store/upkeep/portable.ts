@@ -44,6 +44,7 @@ export const portable: readonly { table: PgTable; order: string; rowsALine: numb
 export const leftOut: readonly { table: PgTable; why: string }[] = [
   { table: schema.messageSearch, why: "the search index is rebuilt from the messages" },
   { table: schema.searchIndexing, why: "it is the progress of that index" },
+  { table: schema.searchIndexers, why: "they are the processes that fill it" },
   { table: schema.usageCounting, why: "each counted inbox has its own progress" },
   { table: schema.recentRequests, why: "they count for an hour at most" },
 ];
