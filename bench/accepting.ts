@@ -39,6 +39,7 @@ const deps = {
     coldRecipientDaily: 0,
     inboxesPerDay: 0,
     loopEchoes: 0,
+    domains: 0,
   })),
   nudge: () => undefined,
   changes: localChanges(),

@@ -321,6 +321,7 @@ async function workerDeps(db: Database): Promise<WorkerDeps> {
       coldRecipientDaily: 0,
       inboxesPerDay: 0,
       loopEchoes: 0,
+      domains: 0,
     })),
     nudge: () => undefined,
     changes: localChanges(),

@@ -144,7 +144,7 @@ CREATE TABLE "domains" (
 	"next_check_at" timestamp (3) with time zone,
 	"missing_since" timestamp (3) with time zone,
 	"pending_since" timestamp (3) with time zone NOT NULL,
-	"checks" integer DEFAULT 0 NOT NULL,
+	"asked_at" timestamp (3) with time zone,
 	"verified_at" timestamp (3) with time zone,
 	"fails_at" timestamp (3) with time zone,
 	"failed_reason" text,

@@ -100,6 +100,8 @@ export interface Config {
   listeners: ListenerLimits;
   /** The origins whose pages may use the API; `undefined`: none. */
   corsOrigins: CorsOrigins | undefined;
+  /** How long a domain whose proof is gone goes on as before. */
+  domainGraceHours: number;
   /** Whether to serve the console. */
   console: boolean;
   /** Whether to serve MCP. */
@@ -199,6 +201,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
       coldRecipientDaily: limit("COLD_RECIPIENT_DAILY", 20),
       inboxesPerDay: limit("INBOXES_PER_DAY", 100),
       loopEchoes: limit("LOOP_ECHOES", 3),
+      domains: limit("DOMAINS_PER_ACCOUNT", 20),
     }),
     recipientsMax: integer("RECIPIENTS_MAX", 50, 1, 1000),
     sendWaitMs: integer("SEND_WAIT_MS", 2000, 0, 30_000),
@@ -226,6 +229,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
       perAccount: integer("LISTENERS_PER_ACCOUNT", 1000, 1, 1_000_000),
       perProcess: integer("LISTENERS_PER_PROCESS", 10_000, 1, 1_000_000),
     },
+    domainGraceHours: integer("DOMAIN_GRACE_HOURS", 168, 0, 24 * 365),
     console: choice("CONSOLE", ["0", "1"], "1") === "1",
     mcp: choice("MCP", ["0", "1"], "1") === "1",
     mcpOrigins: checked("MCP_ORIGINS", text("MCP_ORIGINS"), parseNamedOrigins) ?? [],
@@ -246,5 +250,6 @@ function limitsOf(byName: Record<LimitName, Readonly<Record<Plan, number>>>): Pl
     coldRecipientDaily: byName.coldRecipientDaily[plan],
     inboxesPerDay: byName.inboxesPerDay[plan],
     loopEchoes: byName.loopEchoes[plan],
+    domains: byName.domains[plan],
   }));
 }

@@ -18,6 +18,7 @@ test("no setting is required", () => {
     coldRecipientDaily: 20,
     inboxesPerDay: 100,
     loopEchoes: 3,
+    domains: 20,
   });
   expect(allowPrivateWebhooks).toBe(true);
 });

@@ -33,6 +33,7 @@ export type NoAnswer =
   | "another error"
   | "a referral"
   | "aliases without end"
+  | "servers that differ"
   | "too many questions"
   | "given up"
   | "closed";

@@ -7,6 +7,7 @@ export interface RecordValues {
   CNAME: string;
   /** A null MX has an empty `exchange` (RFC 7505). */
   MX: { priority: number; exchange: string };
+  NS: string;
   PTR: string;
   /** All strings of the record, joined (RFC 7208 §3.3, RFC 6376 §3.6.2.2). */
   TXT: string;
@@ -14,7 +15,7 @@ export interface RecordValues {
 
 export type RecordType = keyof RecordValues;
 
-/** Numbers of the record types (RFC 1035 §3.2.2, RFC 3596 §2.1). NS and SOA are read only in the authority section. */
+/** Numbers of the record types (RFC 1035 §3.2.2, RFC 3596 §2.1). SOA is read only in the authority section. */
 export const typeNumbers = { A: 1, NS: 2, CNAME: 5, SOA: 6, PTR: 12, MX: 15, TXT: 16, AAAA: 28 } as const;
 
 /** One record of a message. Its data is `message` from `start` to `end`. */
@@ -44,6 +45,7 @@ const readers: { [Type in RecordType]: (record: WireRecord) => RecordValues[Type
   A: ({ message, start, end }) => (end - start === 4 ? message.subarray(start, end).join(".") : undefined),
   AAAA: ({ message, start, end }) => (end - start === 16 ? ipv6Text(message.subarray(start, end)) : undefined),
   CNAME: ({ message, start, end }) => nameTo(message, start, end),
+  NS: ({ message, start, end }) => nameTo(message, start, end),
   PTR: ({ message, start, end }) => nameTo(message, start, end),
   MX({ message, start, end }) {
     const exchange = end - start < 3 ? undefined : nameTo(message, start + 2, end);

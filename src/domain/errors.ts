@@ -41,6 +41,7 @@ export const statusOf = {
   idempotency_in_progress: 409,
   send_in_progress: 409,
   not_cancelable: 409,
+  domain_in_use: 409,
   answered_meanwhile: 409,
   upgrade_required: 426,
   idempotency_key_reused: 422,
@@ -48,6 +49,7 @@ export const statusOf = {
   invalid_webhook_url: 422,
   invalid_domain: 422,
   domain_reserved: 422,
+  quota_exceeded: 422,
   webhook_limit_reached: 422,
   no_recipient: 422,
   recipient_suppressed: 422,
@@ -88,6 +90,7 @@ export type Resource =
   | "suppression"
   | "report"
   | "account"
+  | "domain"
   | "route";
 
 export function notFound(resource: Resource): Refusal {

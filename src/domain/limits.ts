@@ -10,6 +10,8 @@ export interface Limits {
   coldRecipientDaily: number;
   inboxesPerDay: number;
   loopEchoes: number;
+  /** Own domains of an account. */
+  domains: number;
 }
 
 export type LimitName = keyof Limits;
@@ -34,6 +36,19 @@ export function parsePlanLimit(text: string, fallback: number): { value: Record<
     else own.set(plan, Number(digits));
   }
   return { value: perPlan((plan) => own.get(plan) ?? general) };
+}
+
+/** A limit on how much an account may have. It does not pass with time, so the refusal has no `Retry-After`. */
+export interface Quota {
+  resource: "domains";
+  limit: number;
+  used: number;
+}
+
+export function quotaExceeded(doing: string, { resource, limit, used }: Quota): Refusal {
+  return new Refusal("quota_exceeded", `Cannot ${doing}: the account has its maximum of ${limit} ${resource}`, {
+    extra: { resource, limit, used },
+  });
 }
 
 export const burstWindowMs = 60_000;

@@ -1,5 +1,7 @@
 import type { Database } from "../database/db.ts";
+import { domainStatuses } from "../domain/domains/readiness.ts";
 import { remembered } from "../flows/remembered.ts";
+import { countDomainsByStatus } from "../store/account/domains.ts";
 import { findUsageLagSeconds } from "../store/account/usage.ts";
 import { findLogLagSeconds } from "../store/events/feeds.ts";
 import { outboxKinds } from "../store/outbox/items.ts";
@@ -40,6 +42,14 @@ export function watchDatabase(metrics: Registry, db: Database, now: () => Date):
   metrics.gauge("inboxd_outbox_oldest_seconds", "Age of the oldest outbox item; 0 if there is none", () =>
     eachDepth((depth) => (depth === undefined ? 0 : Math.max(0, (now().getTime() - depth.oldestAt.getTime()) / 1000))),
   );
+  const domains = remembered(() => countDomainsByStatus(db.api), countedEveryMs);
+  metrics.gauge("inboxd_domains", "Own and shared domains by status", async () => {
+    const counted = await domains();
+    return domainStatuses.map((status) => ({
+      labels: { status },
+      value: counted.find((each) => each.status === status)?.count ?? 0,
+    }));
+  });
   metrics.gauge(
     "inboxd_log_lag_seconds",
     "Seconds that the oldest hidden event of the log has waited for an older transaction of the same Postgres; 0 if no event is hidden",

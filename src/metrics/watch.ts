@@ -1,5 +1,6 @@
 import { DatabaseUnavailable } from "../database/db.ts";
 import { automatedKinds, automatedOf } from "../domain/automated.ts";
+import { type Proof, proofs } from "../domain/domains/domain-states.ts";
 import type { MailOutcome } from "../domain/receive/inbound-mail.ts";
 import { reportKinds } from "../domain/reports/report.ts";
 import type { KeptReport, ReportSource } from "../domain/reports/reported-message.ts";
@@ -43,6 +44,8 @@ export interface Watch {
   files: FileObserver;
   wait: WatchWait;
   reports: ReportObserver;
+  /** Counts the checks of domains by what they say about the proof. */
+  domainChecked: ((proof: Proof) => void) | undefined;
   /** Counts calls of MCP tools. Undefined if metrics are off. */
   toolCall: ToolCallObserver | undefined;
   /** Counts and times HTTP requests. Undefined if metrics are off. */
@@ -84,6 +87,7 @@ export const unwatched: Watch = {
   files: {},
   wait: (wait) => wait,
   reports: {},
+  domainChecked: undefined,
   toolCall: undefined,
   request: undefined,
 };
@@ -103,6 +107,7 @@ export function watch(metrics: Registry): Watch {
     files: fileObserver(metrics),
     wait: watchedWait(metrics),
     reports: reportObserver(metrics),
+    domainChecked: domainObserver(metrics),
     toolCall: toolCallObserver(metrics),
     request: requestObserver(metrics),
   };
@@ -143,6 +148,16 @@ function watchedAccept(metrics: Registry): Watch["accept"] {
       }
     };
   };
+}
+
+function domainObserver(metrics: Registry): Watch["domainChecked"] {
+  const checks = metrics.counter(
+    "inboxd_domain_checks_total",
+    "Checks of own domains by outcome: valid (the DKIM record is found), taken (so is that of another account, which has the domain), gone, unknown (no answer, or name servers that differ)",
+    ["outcome"],
+  );
+  const byProof = new Map(proofs.map((outcome) => [outcome, checks({ outcome })]));
+  return (proof) => byProof.get(proof)?.add();
 }
 
 function watchedSend(metrics: Registry, suppressed: SuppressedSends): Watch["send"] {

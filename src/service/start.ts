@@ -28,6 +28,7 @@ import { version } from "../version.ts";
 import { startDatabaseClock } from "../workers/database-clock.ts";
 import type { Workers } from "../workers/scheduler.ts";
 import { openApi } from "./api.ts";
+import { openDomainChecks } from "./domain-checks.ts";
 import { hearForgetSignals, openStreaming, openStreamKeeper } from "./listening.ts";
 import { type Closers, closers, type Opening } from "./opening.ts";
 import { withOwnKey } from "./own-key.ts";
@@ -137,7 +138,9 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   });
   const streaming = openStreaming(opening, links);
   const webhooks = openWebhooks(opening);
-  const workers = await openWorkers(opening, { receiving, webhooks, links });
+  const domains = openDomainChecks(opening);
+  const workers = await openWorkers(opening, { receiving, webhooks, links, domains: domains.deps });
+  opened.push(domains.close);
   nudge = workers.nudge;
 
   const doors = { areOpen: false, areClosing: false };

@@ -1,7 +1,9 @@
 import { typeOfRefusal } from "../domain/reports/bounce-type.ts";
 import { relayNaming } from "../domain/send/wire-name.ts";
+import type { CheckDeps } from "../flows/domains/check-domain.ts";
 import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
 import type { WebhookClient } from "../webhook/client.ts";
+import { startDomainChecks } from "../workers/check-domains.ts";
 import { startUsageCounter } from "../workers/count-usage.ts";
 import { startSearchIndexer } from "../workers/index-search.ts";
 import { startWorkers, type Workers } from "../workers/scheduler.ts";
@@ -14,10 +16,14 @@ interface WorkedWith {
   receiving: Receiving;
   webhooks: WebhookClient;
   links: AttachmentLinks;
+  domains: CheckDeps;
 }
 
-/** Opens the relay, and starts the workers, the search indexer and the counter of usage. */
-export async function openWorkers(opening: Opening, { receiving, webhooks, links }: WorkedWith): Promise<Workers> {
+/** Opens the relay, and starts the workers, the search indexer, the counter of usage and the checks of domains. */
+export async function openWorkers(
+  opening: Opening,
+  { receiving, webhooks, links, domains }: WorkedWith,
+): Promise<Workers> {
   const { config, deps, watch, closed, opened } = opening;
   const door = { ...receiving.door, accept: watch.accept("internal", receiving.door.accept) };
   const simulator = config.outbound.kind === "sandbox" ? reportSimulator({ ...deps, door }) : undefined;
@@ -54,5 +60,6 @@ export async function openWorkers(opening: Opening, { receiving, webhooks, links
   closed.onRead(() => workers.nudge("relay"));
   opened.push(startSearchIndexer(deps).stop);
   opened.push(startUsageCounter(deps).stop);
+  opened.push(startDomainChecks(domains).stop);
   return workers;
 }

@@ -21,6 +21,7 @@ import { actorTypes } from "../domain/access/actor.ts";
 import { auditActions, auditTargets } from "../domain/access/audit.ts";
 import { type Automated, autoSubmittedValues } from "../domain/automated.ts";
 import type { Person } from "../domain/conversation.ts";
+import { failedReasons } from "../domain/domains/domain-states.ts";
 import { domainStatuses } from "../domain/domains/readiness.ts";
 import type { SeenRecord } from "../domain/domains/seen-record.ts";
 import { type EventData, type EventType, eventTypes } from "../domain/events/event-types.ts";
@@ -174,12 +175,12 @@ export const domains = pgTable(
     missingSince: instant(),
     /** The start of the 72 hours in which a domain must be proven. */
     pendingSince: instant().notNull(),
-    /** The number of checks since `pendingSince`, which decides when the next one is due. */
-    checks: integer().notNull().default(0),
+    /** When a request last had the domain checked at once. */
+    askedAt: instant(),
     verifiedAt: instant(),
     /** When a failing domain fails. */
     failsAt: instant(),
-    failedReason: text({ enum: ["never_proven", "proof_gone", "moved"] }),
+    failedReason: text({ enum: failedReasons }),
     /** The end of the lease of the process that checks the domain. */
     leasedUntil: instant(),
     createdAt: instant().notNull(),

@@ -2,6 +2,7 @@ import type { Db } from "../database/db.ts";
 import { expiryOfKeys } from "../domain/idempotency.ts";
 import { utcDay } from "../domain/limits.ts";
 import type { Deps } from "../flows/deps.ts";
+import { removeDeletedDomains, removeKeysOfDeletedDomains, removeRetiredKeys } from "../store/account/domains.ts";
 import { foldUsageBefore } from "../store/account/usage.ts";
 import { releaseUploads, removeUploadsBefore } from "../store/mail/uploads.ts";
 import { removeExpiredSuppressions } from "../store/send/suppressions.ts";
@@ -53,6 +54,9 @@ export async function prune(deps: PruneDeps, isStopping: () => boolean = () => f
     (tx) => removeUploadsBefore(tx, expiryOfKeys(now), stepRows),
     (tx) => removeExpiredSuppressions(tx, now, stepRows),
     (tx) => foldUsageBefore(tx, utcDay(new Date(now.getTime() - usageByInboxDays * dayMs)), stepRows),
+    (tx) => removeRetiredKeys(tx, now),
+    removeKeysOfDeletedDomains,
+    removeDeletedDomains,
     removingEvents(eventsBefore),
     (tx) => removeAuditEntriesBefore(tx, auditBefore, stepRows),
     (tx) => removeFreeAddresses(tx, now, stepRows),

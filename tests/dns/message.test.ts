@@ -31,6 +31,7 @@ const records: { [Type in RecordType]: fc.Arbitrary<{ data: unknown; value: Reco
     .map((text) => new URL(`http://[${text}]/`).hostname.slice(1, -1))
     .map((data) => ({ data, value: data })),
   CNAME: name.map((data) => ({ data, value: data })),
+  NS: name.map((data) => ({ data, value: data })),
   PTR: name.map((data) => ({ data, value: data })),
   MX: fc.tuple(fc.nat(65_535), name).map(([priority, exchange]) => ({
     data: { preference: priority, exchange },
@@ -42,7 +43,7 @@ const records: { [Type in RecordType]: fc.Arbitrary<{ data: unknown; value: Reco
 };
 
 describe("our parser reads the answers of another encoder:", () => {
-  test.each(["A", "AAAA", "CNAME", "MX", "PTR", "TXT"] as const)("%s", (type) => {
+  test.each(["A", "AAAA", "CNAME", "MX", "NS", "PTR", "TXT"] as const)("%s", (type) => {
     const some = fc.array(records[type] as fc.Arbitrary<{ data: unknown; value: unknown }>, {
       minLength: 1,
       maxLength: 8,

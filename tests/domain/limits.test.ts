@@ -21,6 +21,7 @@ const limits: Limits = {
   coldRecipientDaily: 20,
   inboxesPerDay: 100,
   loopEchoes: 3,
+  domains: 0,
 };
 const unused: SendUsage = { inWindow: 0, oldestInWindowAt: undefined, day: "2026-03-21", today: 0 };
 const sent = (cold: number) => [{ address: "jane@example.com", sentToday: cold }];

@@ -55,6 +55,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
       coldRecipientDaily: 0,
       inboxesPerDay: 0,
       loopEchoes: 0,
+      domains: 0,
     })),
     recipientsMax: 50,
     isDirect: false,

@@ -31,7 +31,7 @@ export async function insertOwnDomain(
     nextCheckAt: null,
     missingSince: null,
     pendingSince: at,
-    checks: 1,
+    askedAt: null,
     verifiedAt: at,
     failsAt: null,
     failedReason: null,

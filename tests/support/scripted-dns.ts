@@ -40,7 +40,7 @@ export interface ScriptedDns {
   close(): Promise<void>;
 }
 
-export async function scriptedDns(script: DnsScript, address = "127.0.0.1"): Promise<ScriptedDns> {
+export async function scriptedDns(script: DnsScript, address = "127.0.0.1", wantedPort = 0): Promise<ScriptedDns> {
   const questions: DnsQuestion[] = [];
   const sockets = new Set<Socket>();
 
@@ -80,7 +80,7 @@ export async function scriptedDns(script: DnsScript, address = "127.0.0.1"): Pro
       socket.end();
     });
   });
-  const { udp, port } = await bothOn(tcp, address, async (query, from, answer) => {
+  const { udp, port } = await bothOn(tcp, address, wantedPort, async (query, from, answer) => {
     for (const reply of await repliesTo(query, "udp", from)) answer(reply);
   });
 
@@ -139,12 +139,13 @@ function say(socket: Bun.udp.Socket<"buffer">, message: Uint8Array, port: number
 async function bothOn(
   tcp: Server,
   address: string,
+  wantedPort: number,
   onQuery: (query: Buffer, from: number, answer: (message: Uint8Array) => void) => void,
 ) {
   for (let left = 20; ; left -= 1) {
     const udp = await Bun.udpSocket({
       hostname: address,
-      port: 0,
+      port: wantedPort,
       socket: {
         // The client has closed its connection.
         error: () => {},
@@ -160,6 +161,6 @@ async function bothOn(
     );
     if (isListening) return { udp, port: udp.port };
     udp.close();
-    if (left === 0) throw new Error("no port is free for UDP and TCP");
+    if (left === 0 || wantedPort !== 0) throw new Error("no port is free for UDP and TCP");
   }
 }

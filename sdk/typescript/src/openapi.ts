@@ -1234,6 +1234,66 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "domain.verified": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receive domain.verified
+         * @description A domain of yours is proven, for the first time or again: its inboxes send and receive. Verify the signature, answer with any 2xx within 15 seconds, and do the work afterwards. `event_id` shows whether a delivery came twice.
+         */
+        post: operations["onDomainVerified"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "domain.failing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receive domain.failing
+         * @description The proof of a domain is gone from the DNS. Everything goes on until the domain fails. Verify the signature, answer with any 2xx within 15 seconds, and do the work afterwards. `event_id` shows whether a delivery came twice.
+         */
+        post: operations["onDomainFailing"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "domain.failed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receive domain.failed
+         * @description A domain is not proven, or no longer: its inboxes send and receive no more. Verify the signature, answer with any 2xx within 15 seconds, and do the work afterwards. `event_id` shows whether a delivery came twice.
+         */
+        post: operations["onDomainFailed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "webhook.test": {
         parameters: {
             query?: never;
@@ -1832,6 +1892,292 @@ export interface components {
              */
             disabled_at: string;
         };
+        /** @description A domain is not proven, or no longer: its inboxes send and receive no more */
+        DomainFailed: {
+            /**
+             * @description The type of event (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "domain.failed";
+            /**
+             * @description The same at each attempt, so that you can recognise a repeated delivery
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * @description Null: the event is about no inbox
+             * @example null
+             */
+            inbox_id: string | null;
+            /**
+             * @description Null: the event is about no inbox
+             * @example null
+             */
+            external_id: string | null;
+            domain: components["schemas"]["DomainOfEvent"];
+            /** @description Its DNS records */
+            records: components["schemas"]["DomainRecordOfEvent"][];
+        };
+        /** @description A domain is not proven, or no longer: its inboxes send and receive no more */
+        DomainFailedDelivery: {
+            /**
+             * @description The type of event
+             * @enum {string}
+             */
+            event: "domain.failed";
+            /**
+             * @description The same at each attempt, so that you can recognise a repeated delivery
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * Format: date-time
+             * @description When this attempt was made
+             * @example 2026-03-21T10:05:01.000Z
+             */
+            delivered_at: string;
+            /**
+             * @description The number of the attempt, from 1
+             * @example 1
+             */
+            attempt: number;
+            /**
+             * @description Null: the event is about no inbox
+             * @example null
+             */
+            inbox_id: string | null;
+            /**
+             * @description Null: the event is about no inbox
+             * @example null
+             */
+            external_id: string | null;
+            domain: components["schemas"]["DomainOfEvent"];
+            /** @description Its DNS records */
+            records: components["schemas"]["DomainRecordOfEvent"][];
+        };
+        /** @description The proof of a domain is gone from the DNS. Everything goes on until the domain fails */
+        DomainFailing: {
+            /**
+             * @description The type of event (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "domain.failing";
+            /**
+             * @description The same at each attempt, so that you can recognise a repeated delivery
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * @description Null: the event is about no inbox
+             * @example null
+             */
+            inbox_id: string | null;
+            /**
+             * @description Null: the event is about no inbox
+             * @example null
+             */
+            external_id: string | null;
+            domain: components["schemas"]["DomainOfEvent"];
+            /** @description Its DNS records */
+            records: components["schemas"]["DomainRecordOfEvent"][];
+        };
+        /** @description The proof of a domain is gone from the DNS. Everything goes on until the domain fails */
+        DomainFailingDelivery: {
+            /**
+             * @description The type of event
+             * @enum {string}
+             */
+            event: "domain.failing";
+            /**
+             * @description The same at each attempt, so that you can recognise a repeated delivery
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * Format: date-time
+             * @description When this attempt was made
+             * @example 2026-03-21T10:05:01.000Z
+             */
+            delivered_at: string;
+            /**
+             * @description The number of the attempt, from 1
+             * @example 1
+             */
+            attempt: number;
+            /**
+             * @description Null: the event is about no inbox
+             * @example null
+             */
+            inbox_id: string | null;
+            /**
+             * @description Null: the event is about no inbox
+             * @example null
+             */
+            external_id: string | null;
+            domain: components["schemas"]["DomainOfEvent"];
+            /** @description Its DNS records */
+            records: components["schemas"]["DomainRecordOfEvent"][];
+        };
+        /** @description The domain, with the field names of events */
+        DomainOfEvent: {
+            /**
+             * @description Id of the domain
+             * @example dom_01km57j4m0eh7awf6pjemv2934
+             */
+            id: string;
+            /**
+             * @description Its name, in lower case and A-labels
+             * @example example.com
+             */
+            domain: string;
+            /**
+             * @description `pending`: not proven yet; `verified`: proven; `failing`: the proof is gone, and everything goes on until `failsAt`; `failed`: not proven in time, or no longer
+             * @example verified
+             * @enum {string}
+             */
+            status: "pending" | "verified" | "failing" | "failed";
+            /**
+             * @description Whether its inboxes may send
+             * @example ready
+             * @enum {string}
+             */
+            sending: "ready" | "not_ready";
+            /**
+             * @description Whether its inboxes may receive, and all of its MX records lead here
+             * @example ready
+             * @enum {string}
+             */
+            receiving: "ready" | "not_ready";
+            /** @description Why it failed; null unless it did. `never_proven`: its DKIM record was not found within 72 hours; `proof_gone`: the record was gone for too long; `moved`: another account has proven the domain */
+            reason: ("never_proven" | "proof_gone" | "moved") | null;
+        };
+        /** @description A DNS record of the domain, as the last check found it */
+        DomainRecordOfEvent: {
+            /**
+             * @description `dkim`: the proof of ownership, and the key of signatures; `mx`: mail to the domain comes here; `return_path`: bounces come to the domain, and SPF agrees with it; `dmarc`: what receivers do with forged mail
+             * @example dkim
+             * @enum {string}
+             */
+            purpose: "dkim" | "mx" | "return_path" | "dmarc";
+            /**
+             * @description Whole name of the record
+             * @example ibx-7k2m9q4t._domainkey.example.com
+             */
+            name: string;
+            /**
+             * @description Type of the record
+             * @example TXT
+             * @enum {string}
+             */
+            type: "TXT" | "MX" | "CNAME";
+            /**
+             * @description As the last check found it. `unknown`: no name server gave an answer, or they differ, which never counts against the domain
+             * @example valid
+             * @enum {string}
+             */
+            status: "unchecked" | "valid" | "missing" | "invalid" | "unknown";
+            /** @description What is wrong with it, as a word for programs; null if nothing is */
+            problem: ("doubled_name" | "quoted" | "truncated" | "several" | "other_value" | "revoked" | "other_server" | "alias" | "proxied" | "not_everywhere" | "wildcard" | "taken" | "no_answer") | null;
+        };
+        /** @description A domain of yours is proven, for the first time or again: its inboxes send and receive */
+        DomainVerified: {
+            /**
+             * @description The type of event (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "domain.verified";
+            /**
+             * @description The same at each attempt, so that you can recognise a repeated delivery
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * @description Null: the event is about no inbox
+             * @example null
+             */
+            inbox_id: string | null;
+            /**
+             * @description Null: the event is about no inbox
+             * @example null
+             */
+            external_id: string | null;
+            domain: components["schemas"]["DomainOfEvent"];
+            /** @description Its DNS records */
+            records: components["schemas"]["DomainRecordOfEvent"][];
+        };
+        /** @description A domain of yours is proven, for the first time or again: its inboxes send and receive */
+        DomainVerifiedDelivery: {
+            /**
+             * @description The type of event
+             * @enum {string}
+             */
+            event: "domain.verified";
+            /**
+             * @description The same at each attempt, so that you can recognise a repeated delivery
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * Format: date-time
+             * @description When this attempt was made
+             * @example 2026-03-21T10:05:01.000Z
+             */
+            delivered_at: string;
+            /**
+             * @description The number of the attempt, from 1
+             * @example 1
+             */
+            attempt: number;
+            /**
+             * @description Null: the event is about no inbox
+             * @example null
+             */
+            inbox_id: string | null;
+            /**
+             * @description Null: the event is about no inbox
+             * @example null
+             */
+            external_id: string | null;
+            domain: components["schemas"]["DomainOfEvent"];
+            /** @description Its DNS records */
+            records: components["schemas"]["DomainRecordOfEvent"][];
+        };
         /** @description The state of an event at one endpoint */
         EndpointDelivery: {
             /**
@@ -1843,7 +2189,7 @@ export interface components {
              * @description Its type
              * @enum {string}
              */
-            event: "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "suppression.added";
+            event: "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "suppression.added" | "domain.verified" | "domain.failing" | "domain.failed";
             /**
              * @description `pending`: queued; `delivered`: answered with 2xx; `failed`: given up; `none`: the endpoint subscribes to it, but it was never queued
              * @example delivered
@@ -1891,7 +2237,7 @@ export interface components {
             nextCursor: string | null;
         };
         /** @description An event of any type. `event` is its type */
-        Event: components["schemas"]["MessageReceived"] | components["schemas"]["MessageSent"] | components["schemas"]["MessageFailed"] | components["schemas"]["InboxCreated"] | components["schemas"]["InboxDeleted"] | components["schemas"]["WebhookDisabled"] | components["schemas"]["MessageDelayed"] | components["schemas"]["MessageDelivered"] | components["schemas"]["MessageBounced"] | components["schemas"]["MessageComplained"] | components["schemas"]["SuppressionAdded"];
+        Event: components["schemas"]["MessageReceived"] | components["schemas"]["MessageSent"] | components["schemas"]["MessageFailed"] | components["schemas"]["InboxCreated"] | components["schemas"]["InboxDeleted"] | components["schemas"]["WebhookDisabled"] | components["schemas"]["MessageDelayed"] | components["schemas"]["MessageDelivered"] | components["schemas"]["MessageBounced"] | components["schemas"]["MessageComplained"] | components["schemas"]["SuppressionAdded"] | components["schemas"]["DomainVerified"] | components["schemas"]["DomainFailing"] | components["schemas"]["DomainFailed"];
         /** @description A page of events, and whether there are more after it */
         EventPage: {
             /** @description Events, oldest first; with `order=desc` newest first */
@@ -15470,6 +15816,291 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["SuppressionAddedDelivery"];
+            };
+        };
+        responses: {
+            /** @description Disables the webhook: it gets no more events */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received: any 2xx within 15 seconds. The body does not matter */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received, also if there is a redirect or no answer. The event is delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is respected */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onDomainVerified: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The `event_id`: the same at each attempt
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                "X-Event-Id": string;
+                /**
+                 * @description Unix seconds of this attempt. Refuse what is older than 300 seconds
+                 * @example 1774087501
+                 */
+                "X-Timestamp": string;
+                /**
+                 * @description Lower-case hex HMAC-SHA-256 of `<X-Timestamp>.<body>` under the whole secret
+                 * @example 9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3
+                 */
+                "X-Signature": string;
+                /**
+                 * @description The `event_id`, as Standard Webhooks has it
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                "webhook-id": string;
+                /**
+                 * @description The same as `X-Timestamp`
+                 * @example 1774087501
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description Signatures as Standard Webhooks has them, one for each secret while a rotation overlaps
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "domain.verified",
+                 *       "event_id": "evt_01km7xnw70ejr8hy7ppemk397f",
+                 *       "occurred_at": "2026-03-21T10:05:00.000Z",
+                 *       "delivered_at": "2026-03-21T10:05:01.000Z",
+                 *       "attempt": 1,
+                 *       "inbox_id": null,
+                 *       "external_id": null,
+                 *       "domain": {
+                 *         "id": "dom_01km57j4m0eh7awf6pjemv2934",
+                 *         "domain": "example.com",
+                 *         "status": "verified",
+                 *         "sending": "ready",
+                 *         "receiving": "ready",
+                 *         "reason": "proof_gone"
+                 *       },
+                 *       "records": [
+                 *         {
+                 *           "purpose": "dkim",
+                 *           "name": "ibx-7k2m9q4t._domainkey.example.com",
+                 *           "type": "TXT",
+                 *           "status": "valid",
+                 *           "problem": "doubled_name"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["DomainVerifiedDelivery"];
+            };
+        };
+        responses: {
+            /** @description Disables the webhook: it gets no more events */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received: any 2xx within 15 seconds. The body does not matter */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received, also if there is a redirect or no answer. The event is delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is respected */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onDomainFailing: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The `event_id`: the same at each attempt
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                "X-Event-Id": string;
+                /**
+                 * @description Unix seconds of this attempt. Refuse what is older than 300 seconds
+                 * @example 1774087501
+                 */
+                "X-Timestamp": string;
+                /**
+                 * @description Lower-case hex HMAC-SHA-256 of `<X-Timestamp>.<body>` under the whole secret
+                 * @example 9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3
+                 */
+                "X-Signature": string;
+                /**
+                 * @description The `event_id`, as Standard Webhooks has it
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                "webhook-id": string;
+                /**
+                 * @description The same as `X-Timestamp`
+                 * @example 1774087501
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description Signatures as Standard Webhooks has them, one for each secret while a rotation overlaps
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "domain.failing",
+                 *       "event_id": "evt_01km7xnw70ejr8hy7ppemk397f",
+                 *       "occurred_at": "2026-03-21T10:05:00.000Z",
+                 *       "delivered_at": "2026-03-21T10:05:01.000Z",
+                 *       "attempt": 1,
+                 *       "inbox_id": null,
+                 *       "external_id": null,
+                 *       "domain": {
+                 *         "id": "dom_01km57j4m0eh7awf6pjemv2934",
+                 *         "domain": "example.com",
+                 *         "status": "verified",
+                 *         "sending": "ready",
+                 *         "receiving": "ready",
+                 *         "reason": "proof_gone"
+                 *       },
+                 *       "records": [
+                 *         {
+                 *           "purpose": "dkim",
+                 *           "name": "ibx-7k2m9q4t._domainkey.example.com",
+                 *           "type": "TXT",
+                 *           "status": "valid",
+                 *           "problem": "doubled_name"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["DomainFailingDelivery"];
+            };
+        };
+        responses: {
+            /** @description Disables the webhook: it gets no more events */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received: any 2xx within 15 seconds. The body does not matter */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received, also if there is a redirect or no answer. The event is delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is respected */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onDomainFailed: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The `event_id`: the same at each attempt
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                "X-Event-Id": string;
+                /**
+                 * @description Unix seconds of this attempt. Refuse what is older than 300 seconds
+                 * @example 1774087501
+                 */
+                "X-Timestamp": string;
+                /**
+                 * @description Lower-case hex HMAC-SHA-256 of `<X-Timestamp>.<body>` under the whole secret
+                 * @example 9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3
+                 */
+                "X-Signature": string;
+                /**
+                 * @description The `event_id`, as Standard Webhooks has it
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                "webhook-id": string;
+                /**
+                 * @description The same as `X-Timestamp`
+                 * @example 1774087501
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description Signatures as Standard Webhooks has them, one for each secret while a rotation overlaps
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "domain.failed",
+                 *       "event_id": "evt_01km7xnw70ejr8hy7ppemk397f",
+                 *       "occurred_at": "2026-03-21T10:05:00.000Z",
+                 *       "delivered_at": "2026-03-21T10:05:01.000Z",
+                 *       "attempt": 1,
+                 *       "inbox_id": null,
+                 *       "external_id": null,
+                 *       "domain": {
+                 *         "id": "dom_01km57j4m0eh7awf6pjemv2934",
+                 *         "domain": "example.com",
+                 *         "status": "verified",
+                 *         "sending": "ready",
+                 *         "receiving": "ready",
+                 *         "reason": "proof_gone"
+                 *       },
+                 *       "records": [
+                 *         {
+                 *           "purpose": "dkim",
+                 *           "name": "ibx-7k2m9q4t._domainkey.example.com",
+                 *           "type": "TXT",
+                 *           "status": "valid",
+                 *           "problem": "doubled_name"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["DomainFailedDelivery"];
             };
         };
         responses: {

@@ -21,11 +21,14 @@ export const looks: Readonly<Record<InboxdEvent["event"], Look>> = {
   "inbox.created": { icon: "inboxes", tone: "plain", name: "Inbox created" },
   "inbox.deleted": { icon: "remove", tone: "plain", name: "Inbox deleted" },
   "webhook.disabled": { icon: "webhooks", tone: "bad", name: "Webhook disabled" },
+  "domain.verified": { icon: "done", tone: "good", name: "Domain verified" },
+  "domain.failing": { icon: "inboxes", tone: "warm", name: "Domain failing" },
+  "domain.failed": { icon: "close", tone: "bad", name: "Domain failed" },
 };
 
 /**
- * One line about what an event concerns: the subject and correspondent of a mail, the address of an inbox, or the URL
- * of a webhook.
+ * One line about what an event concerns: the subject and correspondent of a mail, the address of an inbox, the URL of a
+ * webhook, or the name of a domain.
  */
 export function subjectOf(event: InboxdEvent): string {
   if ("message" in event) {
@@ -33,5 +36,6 @@ export function subjectOf(event: InboxdEvent): string {
     const correspondent = "from" in message ? (message.from_name ?? message.from) : `to ${message.to}`;
     return `${message.subject || "(no subject)"} · ${correspondent}`;
   }
+  if ("domain" in event) return event.domain.domain;
   return "inbox" in event ? event.inbox.address : event.webhook.url;
 }

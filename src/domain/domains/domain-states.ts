@@ -14,13 +14,17 @@ export interface DomainState {
   failedReason: FailedReason | null;
 }
 
-export type FailedReason = "never_proven" | "proof_gone" | "moved";
+export const failedReasons = ["never_proven", "proof_gone", "moved"] as const;
+
+export type FailedReason = (typeof failedReasons)[number];
 
 /**
  * What a check says about the proof. `taken`: it is valid, but so is that of another account, which has the domain. `gone`: all servers that
  * answered say that it is not there. `unknown` never counts against a domain.
  */
-export type Proof = "valid" | "taken" | "gone" | "unknown";
+export type Proof = (typeof proofs)[number];
+
+export const proofs = ["valid", "taken", "gone", "unknown"] as const;
 
 export interface StateSettings {
   /** How long a failing domain goes on as before. */
@@ -66,7 +70,7 @@ const hourMs = 60 * minuteMs;
 const provenWithinMs = 72 * hourMs;
 const soonMs = 15 * minuteMs;
 const usualMs = 6 * hourMs;
-/** When a new domain is checked, after POST. Later it is every 15 minutes. */
+/** How long after POST a new domain is checked. */
 const firstChecksMs = [15_000, 30_000, ...[1, 2, 4, 8].map((minutes) => minutes * minuteMs)];
 
 function proven(state: DomainState, at: Date, { random }: StateSettings): NextState {
@@ -89,15 +93,18 @@ function proven(state: DomainState, at: Date, { random }: StateSettings): NextSt
 function unproven(state: DomainState, at: Date): NextState {
   const ageMs = at.getTime() - state.pendingSince.getTime();
   if (ageMs < provenWithinMs) {
-    const nextMs = firstChecksMs.find((ms) => ms > ageMs) ?? ageMs + soonMs;
-    return {
-      state: { ...state, nextCheckAt: after(state.pendingSince, Math.min(nextMs, provenWithinMs)) },
-      event: undefined,
-    };
+    const nextCheckAt = earlier(checkSoonAfter(state.pendingSince, at), after(state.pendingSince, provenWithinMs));
+    return { state: { ...state, nextCheckAt }, event: undefined };
   }
   // A failed domain that was to be verified again has had its event.
   if (state.status === "failed") return { state: { ...state, nextCheckAt: null }, event: undefined };
   return failed(state, "never_proven");
+}
+
+/** When a record is looked for again that was asked for at `since`: often at first, and later every 15 minutes. */
+export function checkSoonAfter(since: Date, at: Date): Date {
+  const ageMs = at.getTime() - since.getTime();
+  return after(since, firstChecksMs.find((ms) => ms > ageMs) ?? ageMs + soonMs);
 }
 
 /** A proof that is gone twice, 15 minutes apart, makes a verified domain fail. */

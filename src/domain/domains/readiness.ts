@@ -1,4 +1,5 @@
 import { Refusal } from "../errors.ts";
+import { anyBelow } from "./records.ts";
 import type { SeenRecord } from "./seen-record.ts";
 
 export const domainStatuses = ["pending", "verified", "failing", "failed"] as const;
@@ -24,6 +25,14 @@ export function isProven(status: DomainStatus): boolean {
  */
 export function isReceiving({ status, recordsSeen }: DomainFacts, hosts: readonly string[]): boolean {
   return isProven(status) && hosts.every((host) => isValid(recordsSeen, "mx", host));
+}
+
+/** What a domain is ready for, as the API and events show it. It receives if the records of all its hosts lead here. */
+export function domainReadiness(domain: DomainFacts & { subdomains: boolean }) {
+  const { name, status, subdomains } = domain;
+  const hosts = subdomains ? [name, anyBelow(name)] : [name];
+  const word = (isReady: boolean) => (isReady ? "ready" : "not_ready");
+  return { sending: word(isProven(status)), receiving: word(isReceiving(domain, hosts)) } as const;
 }
 
 /** The host of a proven domain's return paths. Undefined if its record is not valid: then return paths are at MAIL_DOMAIN. */

@@ -1,12 +1,14 @@
 import { type ZoneRecord, zoneLine } from "../dns-zone.ts";
 import type { RecordProblem, SeenRecord } from "./seen-record.ts";
 
+export const recordTypes = ["TXT", "MX", "CNAME"] as const;
+
 /** A DNS record that a domain is asked to have. */
 export interface WantedRecord {
   purpose: SeenRecord["purpose"];
   /** Whether the domain is proven by it. */
   required: boolean;
-  type: "TXT" | "MX" | "CNAME";
+  type: (typeof recordTypes)[number];
   name: string;
   /** Plain, without quotes and without a dot at the end. */
   value: string;

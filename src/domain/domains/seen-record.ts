@@ -1,8 +1,11 @@
+export const recordPurposes = ["dkim", "mx", "return_path", "dmarc"] as const;
+export const recordStatuses = ["valid", "missing", "invalid", "unknown"] as const;
+
 /** A DNS record of a domain as a check found it. */
 export interface SeenRecord {
-  purpose: "dkim" | "mx" | "return_path" | "dmarc";
+  purpose: (typeof recordPurposes)[number];
   name: string;
-  status: "valid" | "missing" | "invalid" | "unknown";
+  status: (typeof recordStatuses)[number];
   problem: RecordProblem | null;
   /** What was found there, at most 5 values of at most 512 characters. */
   found: readonly string[];

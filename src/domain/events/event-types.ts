@@ -1,3 +1,7 @@
+import type { FailedReason } from "../domains/domain-states.ts";
+import type { DomainStatus } from "../domains/readiness.ts";
+import type { recordTypes } from "../domains/records.ts";
+import type { SeenRecord } from "../domains/seen-record.ts";
 import type { StoredFailure } from "../outcome.ts";
 import type { BounceType, ReportKind } from "../reports/report.ts";
 import type { ReportProof, ReportSource } from "../reports/reported-message.ts";
@@ -16,12 +20,12 @@ export const eventTypes = [
   "message.bounced",
   "message.complained",
   "suppression.added",
+  "domain.verified",
+  "domain.failing",
+  "domain.failed",
 ] as const;
 
 export type EventType = (typeof eventTypes)[number];
-
-/** Types that a caller may subscribe to although no such event exists yet. */
-export const reservedEventTypes = ["domain.verified", "domain.failing", "domain.failed"] as const;
 
 /** The facts that the row of an event keeps, by type. They are kept because the rows that the event is about may change or be deleted. */
 export interface EventData {
@@ -36,6 +40,9 @@ export interface EventData {
   "message.bounced": ReportData;
   "message.complained": ReportData;
   "suppression.added": AddedSuppression;
+  "domain.verified": ChangedDomain;
+  "domain.failing": ChangedDomain;
+  "domain.failed": ChangedDomain;
 }
 
 /** The row of a new event. */
@@ -100,6 +107,23 @@ export interface ReportData {
   };
 }
 
+/** A domain with its new status, and its records as the last check found them. */
+export interface ChangedDomain {
+  domain: {
+    id: string;
+    name: string;
+    status: DomainStatus;
+    sending: "ready" | "not_ready";
+    receiving: "ready" | "not_ready";
+    /** Null unless the domain failed. */
+    reason: FailedReason | null;
+  };
+  records: readonly (Pick<SeenRecord, "purpose" | "name" | "problem"> & {
+    type: (typeof recordTypes)[number];
+    status: SeenRecord["status"] | "unchecked";
+  })[];
+}
+
 /** A suppression that the service added by itself, and the message that caused it. */
 export interface AddedSuppression {
   /** Null if the relay gave the mail no id. */
@@ -128,5 +152,5 @@ export const defaultEventTypes: readonly string[] = ["message.received"];
 
 /** Whether a caller may subscribe to a type. */
 export function isAskableType(name: string): boolean {
-  return name === everyEvent || [...eventTypes, ...reservedEventTypes].some((type) => type === name);
+  return name === everyEvent || eventTypes.some((type) => type === name);
 }

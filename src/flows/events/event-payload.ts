@@ -118,7 +118,20 @@ const bodies = {
         expires_at: suppression.expiresAt,
       },
     },
+  "domain.verified": domainBody,
+  "domain.failing": domainBody,
+  "domain.failed": domainBody,
 } satisfies { [Type in EventType]: Writer<Type, object> };
+
+function domainBody({ domain: { name, ...domain }, records }: EventData["domain.verified"]) {
+  const { id, status, sending, receiving, reason } = domain;
+  return {
+    inbox_id: null,
+    external_id: null,
+    domain: { id, domain: name, status, sending, receiving, reason },
+    records: records.map(({ purpose, name, type, status, problem }) => ({ purpose, name, type, status, problem })),
+  };
+}
 
 function reportBody(
   { providerMessageId, report }: EventData["message.bounced"],

@@ -29,6 +29,8 @@ export const examples = {
   cursor: "MS45NTEuOWYyYzAxYTRlN2I4ZDM2MA",
   webhookId: "whk_01km57j4m0eh7awf6pjemv2932",
   webhookUrl: "https://example.com/hooks/inboxd",
+  domainId: "dom_01km57j4m0eh7awf6pjemv2934",
+  dkimName: "ibx-7k2m9q4t._domainkey.example.com",
   reportId: "rep_01km7xwvk0fe0shz9j2k4v8c7d",
   suppressionId: "sup_01km7xnw70ejr8hy7ppemk3a2c",
   suppressedUntil: "2026-06-19T10:05:00.000Z",

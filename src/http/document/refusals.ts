@@ -122,6 +122,10 @@ function exampleDetails(code: Reason, of: AnyOperation): RefusalDetails {
       return { extra: { scope: "all" } };
     case "feature_requires_paid_plan":
       return { extra: { feature: "external_reply_to" } };
+    case "quota_exceeded":
+      return { extra: { resource: "domains", limit: 20, used: 20 } };
+    case "domain_in_use":
+      return { extra: { inboxes: 3 } };
     case "webhook_limit_reached":
       return { extra: { limit: 20 } };
     case "suppression_limit_reached":
@@ -162,7 +166,7 @@ function firstField(schema: TSchema | undefined): string {
 function resourceOf(path: string): Resource {
   if (path.startsWith("/v1/outbox")) return "outbox_item";
   const [, resource] =
-    /^\/v1\/(inbox|thread|message|attachment|upload|event|webhook|suppression)e?s\b/.exec(path) ?? [];
+    /^\/v1\/(inbox|thread|message|attachment|upload|event|webhook|suppression|domain)e?s\b/.exec(path) ?? [];
   return (resource as Resource | undefined) ?? "route";
 }
 
@@ -212,6 +216,8 @@ const meanings: Record<Reason, string> = {
   invalid_webhook_url: "events may not be sent to this URL",
   invalid_domain: "mail cannot have this domain",
   domain_reserved: "the domain belongs to the service",
+  domain_in_use: "the domain has inboxes",
+  quota_exceeded: "the account has its maximum",
   webhook_limit_reached: "the account has its maximum of webhook endpoints",
   no_recipient: "the answered message has no other address to reply to",
   recipient_suppressed: "the address is suppressed: it bounced, complained, unsubscribed, or you added it",

@@ -1,8 +1,8 @@
 import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
 import { withParents } from "../../domain/domains/domain-name.ts";
-import { selected } from "../columns.ts";
-import { insertRow, insertRows } from "../rows.ts";
+import { assigned, selected } from "../columns.ts";
+import { insertRow, insertRows, recordSet } from "../rows.ts";
 import { domainKeys, domains } from "../schema.ts";
 
 export type Domain = typeof domains.$inferSelect;
@@ -114,4 +114,239 @@ export function insertDomain(tx: Db, domain: Domain): Promise<boolean> {
 
 export function insertDomainKey(tx: Db, key: DomainKey): Promise<void> {
   return insertRows(tx, domainKeys, [key]);
+}
+
+/** Lists the keys of domains. */
+export function listDomainKeys(db: Db, domainIds: readonly string[]): Promise<DomainKey[]> {
+  return query(
+    db,
+    sql`select ${keyFields} from domain_keys k where k.domain_id = any(${arrayOf("text", domainIds)}) order by k.made_at`,
+  );
+}
+
+const keyFields = selected(domainKeys, "k");
+
+/** Whether a shared domain has this name. */
+export async function isSharedDomain(db: Db, name: string): Promise<boolean> {
+  const found = await query(
+    db,
+    sql`select from domains d where d.name = ${name} and d.account_id is null and ${living} limit 1`,
+  );
+  return found.length > 0;
+}
+
+/** The owner of domains: an account, or null for the shared ones. */
+export type DomainOwner = string | null;
+
+function isOf(owner: DomainOwner) {
+  return sql`d.account_id is not distinct from ${owner} and ${living}`;
+}
+
+export async function findDomainByName(db: Db, owner: DomainOwner, name: string): Promise<Domain | undefined> {
+  const [domain] = await query<Domain>(
+    db,
+    sql`select ${domainFields} from domains d where d.name = ${name} and ${isOf(owner)} limit 1`,
+  );
+  return domain;
+}
+
+export async function countDomains(tx: Db, owner: DomainOwner): Promise<number> {
+  const [counted] = await query<{ count: number }>(tx, sql`select count(*) from domains d where ${isOf(owner)}`);
+  return counted?.count ?? 0;
+}
+
+/** A domain with the number of living inboxes that the owner has in it. */
+export type CountedDomain = Domain & { inboxCount: number };
+
+/** The inboxes of an account in a domain `d`, or all of them without an account. */
+function inboxCount(accountId: string | null) {
+  const ofAccount = accountId === null ? sql`` : sql`and i.account_id = ${accountId}`;
+  return sql`(select count(*) from inboxes i where i.domain_id = d.id and i.deleted_at is null ${ofAccount}) as "inboxCount"`;
+}
+
+export interface DomainPage {
+  owner: DomainOwner;
+  status: Domain["status"] | undefined;
+  limit: number;
+  offset: number;
+}
+
+/** Lists the domains of an account, newest first, and then the shared ones; without an account the shared ones alone. */
+export function listDomains(db: Db, page: DomainPage): Promise<CountedDomain[]> {
+  return query(
+    db,
+    sql`select ${domainFields}, ${inboxCount(page.owner)} from domains d where ${onPage(page)}
+        order by d.account_id is null, d.id desc limit ${page.limit} offset ${page.offset}`,
+  );
+}
+
+export async function countListedDomains(db: Db, page: DomainPage): Promise<number> {
+  const [counted] = await query<{ total: number }>(
+    db,
+    sql`select count(*) as total from domains d where ${onPage(page)}`,
+  );
+  return counted?.total ?? 0;
+}
+
+function onPage({ owner, status }: DomainPage) {
+  const ofStatus = status === undefined ? sql`` : sql`and d.status = ${status}`;
+  return sql`(d.account_id = ${owner} or d.account_id is null) and ${living} ${ofStatus}`;
+}
+
+/** Finds a domain as `listDomains` lists it. */
+export async function findCountedDomain(db: Db, owner: DomainOwner, id: string): Promise<CountedDomain | undefined> {
+  const [domain] = await query<CountedDomain>(
+    db,
+    sql`select ${domainFields}, ${inboxCount(owner)} from domains d
+        where d.id = ${id} and (d.account_id = ${owner} or d.account_id is null) and ${living}`,
+  );
+  return domain;
+}
+
+/** Locks the domain that has proven this name, until the end of the transaction. */
+export async function lockHolder(tx: Db, name: string): Promise<Domain | undefined> {
+  const [domain] = await query<Domain>(
+    tx,
+    sql`select ${domainFields} from domains d where d.name = ${name} and ${isHolder} for update`,
+  );
+  return domain;
+}
+
+/** Finds the domain that has proven this name. */
+export async function findHolder(db: Db, name: string): Promise<Domain | undefined> {
+  const [domain] = await query<Domain>(
+    db,
+    sql`select ${domainFields} from domains d where d.name = ${name} and ${isHolder}`,
+  );
+  return domain;
+}
+
+/**
+ * Takes up to `limit` domains whose check is due, longest due first. If this process dies, they are due again at the end of the lease. The
+ * select is a CTE because the planner may run a limited subquery again, and update more rows than it chose.
+ */
+export function claimDueDomains(
+  db: Db,
+  { now, leaseMs, limit }: { now: Date; leaseMs: number; limit: number },
+): Promise<Domain[]> {
+  return query(
+    db,
+    sql`with due as materialized (
+          select id from domains where next_check_at <= ${now} and deleted_at is null
+            and (leased_until is null or leased_until <= ${now})
+          order by next_check_at limit ${limit} for update skip locked
+        )
+        update domains d set leased_until = ${new Date(now.getTime() + leaseMs)} from due where d.id = due.id
+        returning ${domainFields}`,
+  );
+}
+
+/** Gives back the leases of domains that were not checked. */
+export async function releaseDomains(db: Db, ids: readonly string[]): Promise<void> {
+  await query(db, sql`update domains set leased_until = null where id = any(${arrayOf("text", ids)})`);
+}
+
+/** Notes that a request has a domain checked now. Returns false if one did so after `earliest`. */
+export async function markDomainAsked(db: Db, id: string, at: Date, earliest: Date): Promise<boolean> {
+  const marked = await query(
+    db,
+    sql`update domains d set asked_at = ${at} where d.id = ${id} and ${living}
+          and (d.asked_at is null or d.asked_at <= ${earliest}) returning 1`,
+  );
+  return marked.length === 1;
+}
+
+const checkable = [
+  "status",
+  "subdomains",
+  "zone",
+  "recordsSeen",
+  "checkedAt",
+  "nextCheckAt",
+  "missingSince",
+  "pendingSince",
+  "verifiedAt",
+  "failsAt",
+  "failedReason",
+] as const;
+
+/** Writes the changeable fields of a domain, and ends the lease of its check. */
+export async function markDomainChanged(tx: Db, domain: Domain): Promise<void> {
+  await query(
+    tx,
+    sql`update domains d set ${assigned(domains, checkable)}, leased_until = null
+        from ${recordSet(domains, [domain], ["id", ...checkable])} where d.id = row.id`,
+  );
+}
+
+/** Makes the next key of a domain its active one. The old one retires until `retiresAt`. */
+export async function markKeyReplaced(tx: Db, domainId: string, retiresAt: Date): Promise<void> {
+  await query(
+    tx,
+    sql`update domain_keys set state = 'retiring', retires_at = ${retiresAt} where domain_id = ${domainId} and state = 'active'`,
+  );
+  await query(tx, sql`update domain_keys set state = 'active' where domain_id = ${domainId} and state = 'next'`);
+}
+
+/** Changes for how many days the active key stays after the next one has replaced it, or until when a retiring key stays. */
+export async function markRetirement(
+  tx: Db,
+  { domainId, selector, retireDays, retiresAt }: Pick<DomainKey, "domainId" | "selector" | "retireDays" | "retiresAt">,
+): Promise<void> {
+  await query(
+    tx,
+    sql`update domain_keys set retire_days = ${retireDays}, retires_at = ${retiresAt}
+        where domain_id = ${domainId} and selector = ${selector}`,
+  );
+}
+
+/** Destroys the keys of domains that have retired. */
+export async function removeRetiredKeys(db: Db, now: Date): Promise<number> {
+  const removed = await query(
+    db,
+    sql`delete from domain_keys where state = 'retiring' and retires_at <= ${now} returning 1`,
+  );
+  return removed.length;
+}
+
+/** Counts the living inboxes of all accounts in a domain, and those of them whose address is at a name below it. */
+export async function countInboxesIn(tx: Db, { id, name }: Domain): Promise<{ all: number; below: number }> {
+  const [counted] = await query<{ all: number; below: number }>(
+    tx,
+    sql`select count(*) as all, count(*) filter (where right(i.username, ${name.length + 1}) <> ${`@${name}`}) as below
+        from inboxes i where i.domain_id = ${id} and i.deleted_at is null`,
+  );
+  return counted ?? { all: 0, below: 0 };
+}
+
+export async function markDomainDeleted(tx: Db, id: string, deletedAt: Date): Promise<void> {
+  await query(tx, sql`update domains set deleted_at = ${deletedAt}, next_check_at = null where id = ${id}`);
+}
+
+/** Destroys the keys of deleted domains whose mail is all out: each of their inboxes is empty, and gets no mail any more. */
+export async function removeKeysOfDeletedDomains(db: Db): Promise<number> {
+  const removed = await query(
+    db,
+    sql`delete from domain_keys k using domains d where d.id = k.domain_id and d.deleted_at is not null
+          and not exists (select from inboxes i where i.domain_id = d.id and i.message_count > 0)
+        returning 1`,
+  );
+  return removed.length;
+}
+
+/** Deletes the rows of deleted domains that no key and no inbox names. */
+export async function removeDeletedDomains(db: Db): Promise<number> {
+  const removed = await query(
+    db,
+    sql`delete from domains d where d.deleted_at is not null
+          and not exists (select from domain_keys k where k.domain_id = d.id)
+          and not exists (select from inboxes i where i.domain_id = d.id)
+        returning 1`,
+  );
+  return removed.length;
+}
+
+/** Counts living domains by status. */
+export function countDomainsByStatus(db: Db): Promise<{ status: Domain["status"]; count: number }[]> {
+  return query(db, sql`select d.status, count(*) from domains d where ${living} group by d.status`);
 }

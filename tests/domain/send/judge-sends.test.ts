@@ -11,7 +11,14 @@ const at = new Date("2026-03-21T10:05:00.000Z");
 const secondsAgo = (seconds: number) => new Date(at.getTime() - seconds * 1000);
 const hoursAgo = (hours: number) => secondsAgo(hours * 3600);
 
-const limits: Limits = { sendsPerMinute: 3, sendsPerDay: 5, coldRecipientDaily: 2, inboxesPerDay: 0, loopEchoes: 2 };
+const limits: Limits = {
+  sendsPerMinute: 3,
+  sendsPerDay: 5,
+  coldRecipientDaily: 2,
+  inboxesPerDay: 0,
+  loopEchoes: 2,
+  domains: 0,
+};
 const judging: Judging = {
   at,
   mailDomain: "mail.test",

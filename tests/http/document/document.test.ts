@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { query } from "../../../src/database/db.ts";
+import type { NewEvent } from "../../../src/domain/events/event-types.ts";
 import { examples } from "../../../src/http/document/examples.ts";
 import { insertEvents } from "../../../src/store/events/fan-out.ts";
 import { dsn, feedback, refused } from "../../mail/report/fixtures.ts";
@@ -210,8 +211,9 @@ describe("The document of the service", () => {
     const [account] = await query<{ id: string }>(db, sql`select id from accounts`);
     await insertEvents(db, [
       { ...disabled, accountId: account?.id ?? "", type: "webhook.disabled", occurredAt: new Date() },
+      ...domainEvents(account?.id ?? ""),
     ]);
-    await hear(12);
+    await hear(15);
     await receiver.close();
     const told = [...heard.values()];
     expect(told.map(({ event }) => event.event).sort()).toEqual(Object.keys(document.webhooks).sort());
@@ -226,6 +228,28 @@ describe("The document of the service", () => {
     }
   });
 });
+
+/** An event of each type about a domain. Their checks are in tests/flows/domains.test.ts. */
+function domainEvents(accountId: string): NewEvent[] {
+  const domain = { id: examples.domainId, name: examples.domain, sending: "ready", receiving: "not_ready" } as const;
+  const record = {
+    purpose: "dkim",
+    name: examples.dkimName,
+    type: "TXT",
+    status: "invalid",
+    problem: "several",
+  } as const;
+  const of = (number: number) => {
+    const id = `${examples.eventId.slice(0, -1)}${number}`;
+    return { id, accountId, inboxId: null, threadId: null, messageId: null, occurredAt: new Date() };
+  };
+  const records = [record];
+  return [
+    { ...of(1), type: "domain.verified", data: { domain: { ...domain, status: "verified", reason: null }, records } },
+    { ...of(2), type: "domain.failing", data: { domain: { ...domain, status: "failing", reason: null }, records } },
+    { ...of(3), type: "domain.failed", data: { domain: { ...domain, status: "failed", reason: "moved" }, records } },
+  ];
+}
 
 /** Each example of the document, with the schema that it stands beside. */
 function mediaOf(node: Node, where = "#"): { where: string; schema: Node; example: unknown }[] {

@@ -171,7 +171,7 @@ async function shownAccount(deps: AccountDeps, caller: Caller) {
     seesOutbox: caller.access === "full",
   });
   if (found === undefined) throw new Error("Cannot show account: it is gone");
-  const { sendsPerMinute, sendsPerDay, coldRecipientDaily, inboxesPerDay } = deps.limits[found.plan];
+  const { sendsPerMinute, sendsPerDay, coldRecipientDaily, inboxesPerDay, domains } = deps.limits[found.plan];
   return {
     id: found.id,
     name: found.name,
@@ -182,7 +182,7 @@ async function shownAccount(deps: AccountDeps, caller: Caller) {
       coldRecipientDaily,
       inboxesPerDay,
       inboxes: 0,
-      domains: 0,
+      domains,
       keys: 0,
       storageBytes: 0,
       inboxBytes: 0,

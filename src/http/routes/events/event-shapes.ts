@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { failedReasons } from "../../../domain/domains/domain-states.ts";
 import { failureReasons } from "../../../domain/outcome.ts";
 import { reportKinds } from "../../../domain/reports/report.ts";
 import { eventOf, eventUnion } from "../../document/event-schema.ts";
@@ -6,6 +7,7 @@ import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import type { EventKind } from "../../document/webhooks.ts";
 import { instant, nullable, oneOf } from "../../shell/models.ts";
+import { domainFields, recordFields } from "../account/domain-shape.ts";
 import { Code, Link } from "../mail/extracted-shape.ts";
 import { Attachment, Automated } from "../mail/message-shape.ts";
 import { addressee } from "../mail/recipient-shape.ts";
@@ -21,6 +23,48 @@ const ofInbox = {
 const ofThread = {
   ...ofInbox,
   thread_id: Type.String({ description: "Thread of the message", examples: [examples.threadId] }),
+};
+
+const ofNoInbox = {
+  inbox_id: nullable(Type.String(), { description: "Null: the event is about no inbox", examples: [null] }),
+  external_id: nullable(Type.String(), { description: "Null: the event is about no inbox", examples: [null] }),
+};
+
+const ofDomain = {
+  ...ofNoInbox,
+  domain: named(
+    "DomainOfEvent",
+    Type.Object(
+      {
+        id: domainFields.id,
+        domain: domainFields.domain,
+        status: domainFields.status,
+        sending: domainFields.sending,
+        receiving: domainFields.receiving,
+        reason: nullable(oneOf(failedReasons, { examples: ["proof_gone"] }), {
+          description:
+            "Why it failed; null unless it did. `never_proven`: its DKIM record was not found within 72 hours; `proof_gone`: the record was gone for too long; `moved`: another account has proven the domain",
+        }),
+      },
+      { description: "The domain, with the field names of events" },
+    ),
+  ),
+  records: Type.Array(
+    named(
+      "DomainRecordOfEvent",
+      Type.Object(
+        {
+          purpose: recordFields.purpose,
+          name: recordFields.name,
+          type: recordFields.type,
+          status: recordFields.status,
+          problem: recordFields.problem,
+        },
+        { description: "A DNS record of the domain, as the last check found it" },
+      ),
+    ),
+    { description: "Its DNS records" },
+  ),
 };
 
 /** Fields of a message in all its events. */
@@ -277,8 +321,7 @@ const logged = [
     name: "WebhookDisabled",
     description: "A webhook endpoint was disabled: it gets no events until it is enabled",
     fields: {
-      inbox_id: nullable(Type.String(), { description: "Null: the event is about no inbox", examples: [null] }),
-      external_id: nullable(Type.String(), { description: "Null: the event is about no inbox", examples: [null] }),
+      ...ofNoInbox,
       webhook: named(
         "DisabledWebhook",
         Type.Object(
@@ -321,6 +364,21 @@ const logged = [
     name: "SuppressionAdded",
     description: "An address was suppressed, because it bounced, complained or unsubscribed",
     fields: { ...ofThread, message: MessageInShort, suppression: AddedSuppression },
+  }),
+  eventOf("domain.verified", {
+    name: "DomainVerified",
+    description: "A domain of yours is proven, for the first time or again: its inboxes send and receive",
+    fields: ofDomain,
+  }),
+  eventOf("domain.failing", {
+    name: "DomainFailing",
+    description: "The proof of a domain is gone from the DNS. Everything goes on until the domain fails",
+    fields: ofDomain,
+  }),
+  eventOf("domain.failed", {
+    name: "DomainFailed",
+    description: "A domain is not proven, or no longer: its inboxes send and receive no more",
+    fields: ofDomain,
   }),
 ];
 

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { EndpointChange } from "../../../domain/events/endpoint.ts";
 import { mostEndpointHeaders, readEndpointHeaders } from "../../../domain/events/endpoint-headers.ts";
-import { eventTypes, everyEvent, reservedEventTypes } from "../../../domain/events/event-types.ts";
+import { eventTypes, everyEvent } from "../../../domain/events/event-types.ts";
 import { includeWords } from "../../../domain/events/subscription.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
@@ -65,7 +65,7 @@ export const WebhookSecret = named(
   Type.Object({ secret: webhookSecret }, { description: "The new secret, shown once" }),
 );
 
-const askable = oneOf([everyEvent, ...eventTypes, ...reservedEventTypes], { examples: ["message.received"] });
+const askable = oneOf([everyEvent, ...eventTypes], { examples: ["message.received"] });
 
 const endpointFields = {
   id: Type.String({ description: "Id of the endpoint", examples: [examples.webhookId] }),

@@ -24,7 +24,7 @@ describe("The account", () => {
         coldRecipientDaily: 20,
         inboxesPerDay: 100,
         inboxes: 0,
-        domains: 0,
+        domains: 20,
         keys: 0,
         storageBytes: 0,
         inboxBytes: 0,

@@ -1,0 +1,66 @@
+import { type CheckDeps, checkDomain } from "../flows/domains/check-domain.ts";
+import { claimDueDomains, type Domain, releaseDomains } from "../store/account/domains.ts";
+
+/** The checks of domains in this process. */
+export interface DomainChecks {
+  /** Claims no more domains, and waits for the checks that run. */
+  stop(): Promise<void>;
+}
+
+/** The most domains that a process checks at a time. A check waits for name servers nearly all of its time. */
+const mostAtOnce = 20;
+/** How long other processes leave a claimed domain alone. A check ends within 20 seconds. */
+const leaseMs = 60_000;
+const tickMs = 1000;
+
+/** Checks domains when they are due. */
+export function startDomainChecks(deps: CheckDeps): DomainChecks {
+  const running = new Set<Promise<void>>();
+  let claiming: Promise<void> = Promise.resolve();
+  let isIdle = true;
+  let isStopping = false;
+
+  async function check(domain: Domain): Promise<void> {
+    try {
+      await checkDomain(deps, domain);
+    } catch (err) {
+      deps.log.warn({ err, domain: domain.name }, "cannot check a domain");
+      await releaseDomains(deps.db.work, [domain.id]).catch(() => undefined);
+    }
+  }
+
+  async function claim(): Promise<void> {
+    try {
+      const limit = mostAtOnce - running.size;
+      if (limit <= 0) return;
+      for (const domain of await claimDueDomains(deps.db.work, { now: deps.now(), leaseMs, limit })) {
+        const work = check(domain).finally(() => {
+          running.delete(work);
+          // A free slot is used at once, so that thousands of due domains do not wait for the clock.
+          if (running.size === mostAtOnce - 1) tick();
+        });
+        running.add(work);
+      }
+    } catch (err) {
+      deps.log.warn({ err }, "cannot claim domains to check");
+    }
+  }
+
+  function tick(): void {
+    if (!isIdle || isStopping) return;
+    isIdle = false;
+    claiming = claim().finally(() => {
+      isIdle = true;
+    });
+  }
+
+  const timer = setInterval(tick, tickMs);
+  return {
+    async stop() {
+      isStopping = true;
+      clearInterval(timer);
+      await claiming;
+      await Promise.all(running);
+    },
+  };
+}
