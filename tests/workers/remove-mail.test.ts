@@ -1,7 +1,11 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { query } from "../../src/database/db.ts";
+import { indexMessages } from "../../src/flows/read/index-messages.ts";
+import { pageBetween, pageMessages } from "../../src/flows/read/page-messages.ts";
+import { findInboxTotals } from "../../src/store/mail/message-pages.ts";
 import { messageExpirer } from "../../src/workers/remove-mail.ts";
+import { takeIn } from "../support/arrivals.ts";
 import { enginesHere } from "../support/engines.ts";
 import { outboxWorld } from "../support/outbox-world.ts";
 import { setUpEngine } from "../support/set-up-engine.ts";
@@ -134,6 +138,73 @@ for (const engine of enginesHere()) {
       // A mail that names only removed mail starts a new thread.
       await world.receive(inbox, { subject: "Re: thread", inReplyTo: ["second@mail.example"] });
       expect(await rows("threads", sql`inbox_id = ${inbox.id} and message_count = 1`)).toBe(1);
+    });
+
+    test("removes a thousand of twelve hundred messages while others come, and each list is right after it", async () => {
+      const inbox = { ...(await world.newInbox()), address: "bot@inbox.localhost" };
+      const { deps } = world;
+      await query(under.db.api, sql`update inboxes set retention_days = null`);
+      for (let sent = 0; sent < 4; sent += 1) await world.send(inbox, `friend${sent}@example.com`);
+      await world.start();
+      await world.emptied();
+      await world.stop();
+      // It waits to be sent, so it stays below the removed ones.
+      await world.send(inbox, "late@example.com");
+      const mails = (count: number) => Array.from({ length: count }, (_, number) => ({ subject: `${number}` }));
+      await takeIn(deps, inbox, mails(995));
+      world.clock.pass(2 * dayMs);
+      await takeIn(deps, inbox, mails(200));
+      await indexMessages({ db: under.db.work, log: deps.log }, inbox.id, 0, 1_200, () => true);
+      await keepFor("inboxes", inbox.id, 1);
+
+      const removing = run();
+      for (let mail = 0; mail < 10; mail += 1) await takeIn(deps, inbox, [{ subject: `new ${mail}` }]);
+      expect(await removing).toBe(999);
+      const asked = {
+        accountId: inbox.accountId,
+        inboxId: inbox.id,
+        threadId: undefined,
+        since: undefined,
+        until: undefined,
+      };
+      for (const [direction, total] of [
+        [undefined, 211],
+        ["inbound", 210],
+        ["outbound", 1],
+      ] as const) {
+        const totals = await findInboxTotals(under.db.api, inbox.accountId, inbox.id);
+        if (totals === undefined) throw new Error("Cannot read: the inbox is gone");
+        for (const since of [undefined, new Date(0)]) {
+          const read = (page: { limit: number; offset: number; after: number | undefined }) =>
+            since === undefined
+              ? pageMessages(under.db.api, { ...asked, direction, ...page })
+              : pageBetween(under.db.api, totals, { ...asked, since, direction, ...page });
+          const left = Math.min(5, total);
+          const end = await read({ limit: 10, offset: total - left, after: undefined });
+          expect([direction, end?.total, end?.messages.length, end?.next]).toEqual([direction, total, left, undefined]);
+          expect((await read({ limit: 10, offset: total, after: undefined }))?.messages).toEqual([]);
+          if (total === 1) continue;
+          // The page of the lowest message, by its cursor and by its offset.
+          const above = await read({ limit: total - 1, offset: 0, after: undefined });
+          const lowest = await read({ limit: 10, offset: 0, after: above?.next });
+          expect(lowest?.messages).toHaveLength(1);
+          expect(lowest).toEqual(await read({ limit: 10, offset: total - 1, after: undefined }));
+        }
+      }
+      expect(await rows("threads", sql`inbox_id = ${inbox.id}`)).toBe(211);
+      expect(await rows("message_search", sql`inbox_id = ${inbox.id}`)).toBe(201);
+      expect(await rows("events", sql`inbox_id = ${inbox.id} and type like 'message.%'`)).toBe(210);
+      const [usage] = await query(
+        under.db.api,
+        sql`select sum(received) as received, sum(sent) as sent from usage_days where inbox_id = ${inbox.id}`,
+      );
+      expect(usage).toMatchObject({ sent: 5 });
+      const [stored] = await query(
+        under.db.api,
+        sql`select i.storage_bytes = (select sum(size_bytes) from messages where inbox_id = i.id) as "isRight",
+              a.storage_bytes <= i.storage_bytes as "isCounted" from inboxes i join accounts a on a.id = i.account_id where i.id = ${inbox.id}`,
+      );
+      expect(stored).toEqual({ isRight: true, isCounted: true });
     });
   });
 }
