@@ -173,7 +173,7 @@ const axes: Record<Axis, AxisColumns> = {
 
 /** The number at which a page begins, if no number is missing there. */
 const pageFromTop = pages(sql`i.last - ${sql.placeholder("offset")}::int8`);
-const pageBefore = pages(sql`least(i.last, ${sql.placeholder("before")}::int8 - 1)`, true);
+const pageBefore = pages(sql`least(i.last, (select ${sql.placeholder("before")}::int8 - 1))`, true);
 
 function pages(top: SQL, isBehindCursor = false) {
   const on = ({ last, removed, passed, number, ofAxis }: AxisColumns) => {
@@ -181,6 +181,7 @@ function pages(top: SQL, isBehindCursor = false) {
     // A look-up from the start would pass the dead entries of removed messages.
     const lowest = sql`case when i.removed = i.passed then i.passed + 1
       else coalesce((select ${sql.raw(number)} from messages where ${inList} order by ${sql.raw(number)} limit 1), 1) end`;
+    // The limit is a subselect, because the planner would make a new plan for each value, which takes longer than the page.
     // Only the first row has the total, because the driver takes time to read it from each row. Where numbers are missing, each row has it.
     const isFirst = sql`m.position is null or m.position = ${top} or i.passed >= ${top}`;
     return statement<ListedMessage & { total: number; first: number }>(sql`
@@ -190,7 +191,7 @@ function pages(top: SQL, isBehindCursor = false) {
       ) i left join lateral (
         select ${sql.raw(number)} as position, ${listedFields} from messages m
         where ${inList} and ${sql.raw(number)} <= ${isBehindCursor ? top : sql`greatest(${top}, i.passed)`}
-        order by ${sql.raw(number)} desc limit ${sql.placeholder("limit")}::int8
+        order by ${sql.raw(number)} desc limit (select ${sql.placeholder("limit")}::int8)
         ${isBehindCursor ? sql`` : sql`offset greatest(0, i.passed - (${top}))`}
       ) m on true order by m.position desc`);
   };
