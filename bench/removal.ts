@@ -5,6 +5,7 @@
  */
 import { existsSync } from "node:fs";
 import { sql } from "drizzle-orm";
+import pino from "pino";
 import { openDatabase, query } from "../src/database/db.ts";
 import { messageExpirer } from "../src/workers/remove-mail.ts";
 import { engine, onEngine, startDatabase } from "./support/database.ts";
@@ -38,7 +39,7 @@ async function remove(url: string | undefined, dataDir: string): Promise<{ remov
   const db = await openDatabase({ url, dataDir, onWarning: () => undefined });
   const now = () => new Date(Date.now() + 2 * dayMs);
   const startedMs = performance.now();
-  const removed = await messageExpirer({ db, now, messageRetentionDays: 1 })();
+  const removed = await messageExpirer({ db, now, log: pino({ level: "warn" }), messageRetentionDays: 1 })();
   const seconds = (performance.now() - startedMs) / 1000;
   const [left] = await query<{ count: number }>(db.work, sql`select count(*) as count from messages`);
   if (left?.count !== 0) throw new Error(`Cannot measure: ${left?.count} messages are left`);

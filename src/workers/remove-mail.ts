@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Db, transaction } from "../database/db.ts";
+import { askedTooMuch, DatabaseUnavailable, type Db, transaction } from "../database/db.ts";
 import { service } from "../domain/access/actor.ts";
 import { countMail, type RemovalStep, removeOldest } from "../flows/account/remove-messages.ts";
 import { audit } from "../flows/audit.ts";
@@ -16,8 +16,8 @@ import {
 } from "../store/upkeep/pruning.ts";
 import { listInboxesToExpire } from "../store/upkeep/removal.ts";
 
-type RemovingDeps = Pick<Deps, "db" | "now">;
-type ErasingDeps = Pick<Deps, "db" | "now" | "newId">;
+type RemovingDeps = Pick<Deps, "db" | "now" | "log">;
+type ErasingDeps = RemovingDeps & Pick<Deps, "newId">;
 
 export interface ExpiringDeps extends RemovingDeps {
   /** The days after which mail is removed; 0: never. */
@@ -111,22 +111,36 @@ export async function eraseInboxes(deps: ErasingDeps, isStopping: IsStopping = (
     const inbox = await findInboxToEmpty(work, new Date(now.getTime() - settleMs), after);
     if (inbox === undefined) break;
     after = inbox.id;
-    const isThrough = await emptyInbox(deps, { inboxId: inbox.id, daysOfService: 0 }, pace, isOver, (messages) => {
-      count += messages;
+    await passingOver(deps, inbox.id, async () => {
+      const isThrough = await emptyInbox(deps, { inboxId: inbox.id, daysOfService: 0 }, pace, isOver, (messages) => {
+        count += messages;
+      });
+      if (!isThrough) return;
+      count += await inSteps(deps, isOver, (tx) => removeInboxRows(tx, inbox.id, stepRows));
+      const erasesAt = new Date(Math.max(now.getTime(), inbox.deletedAt.getTime() + lastRowsMs));
+      await markInboxEmptied(work, inbox.id, erasesAt);
     });
-    if (!isThrough) continue;
-    count += await inSteps(deps, isOver, (tx) => removeInboxRows(tx, inbox.id, stepRows));
-    const erasesAt = new Date(Math.max(now.getTime(), inbox.deletedAt.getTime() + lastRowsMs));
-    await markInboxEmptied(work, inbox.id, erasesAt);
   }
   for (let after: InboxToErase | undefined; !isOver(); ) {
     const inbox = await findInboxToErase(work, now, after);
     if (inbox === undefined) break;
     after = inbox;
-    count += await inSteps(deps, isOver, (tx) => removeEventsOfInbox(tx, inbox.id, stepRows));
-    if (await eraseInbox(deps, inbox.id)) count += 1;
+    await passingOver(deps, inbox.id, async () => {
+      count += await inSteps(deps, isOver, (tx) => removeEventsOfInbox(tx, inbox.id, stepRows));
+      if (await eraseInbox(deps, inbox.id)) count += 1;
+    });
   }
   return count;
+}
+
+/** Logs the error of one inbox, so that the others have their turn: the next run tries again. Throws the error of an outage. */
+async function passingOver({ log }: RemovingDeps, inboxId: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (err) {
+    if (err instanceof DatabaseUnavailable && !askedTooMuch(err)) throw err;
+    log.warn({ err, inbox_id: inboxId }, "mail of an inbox not removed: going on with the next");
+  }
 }
 
 /** Deletes the row of an inbox as its last one, and writes down what was erased. Returns false if other rows of it are left. */
@@ -142,7 +156,11 @@ function eraseInbox(deps: ErasingDeps, id: string): Promise<boolean> {
 }
 
 /** Runs a step until it finds nothing more to remove. Returns the number of removed rows. */
-async function inSteps({ db }: RemovingDeps, isOver: IsStopping, step: (tx: Db) => Promise<number>): Promise<number> {
+async function inSteps(
+  { db }: Pick<Deps, "db">,
+  isOver: IsStopping,
+  step: (tx: Db) => Promise<number>,
+): Promise<number> {
   for (let count = 0; ; ) {
     const rows = isOver() ? undefined : await pruneStep(db.work, step);
     if (rows === undefined || rows === 0) return count;
@@ -173,9 +191,12 @@ export function messageExpirer(deps: ExpiringDeps): (isStopping?: IsStopping) =>
       const { ids, last } = await pace(() => listInboxesToExpire(deps.db.work, piece));
       for (const id of ids) {
         if (isOver()) return count;
-        await emptyInbox(deps, { inboxId: id, daysOfService: deps.messageRetentionDays }, pace, isOver, (messages) => {
-          count += messages;
-          deps.expired?.(messages);
+        const request = { inboxId: id, daysOfService: deps.messageRetentionDays };
+        await passingOver(deps, id, async () => {
+          await emptyInbox(deps, request, pace, isOver, (messages) => {
+            count += messages;
+            deps.expired?.(messages);
+          });
         });
         after = id;
       }

@@ -140,6 +140,25 @@ for (const engine of enginesHere()) {
       expect(await rows("threads", sql`inbox_id = ${inbox.id} and message_count = 1`)).toBe(1);
     });
 
+    test("goes on with the next inbox where one fails, and tries that one again", async () => {
+      const [broken, whole] = [await world.newInbox(), await world.newInbox()];
+      for (const inbox of [broken, whole]) {
+        await keepFor("inboxes", inbox.id, 1);
+        await world.receive(inbox);
+      }
+      world.clock.pass(2 * dayMs);
+      const script = (statement: string) => under.db.maintain((runner) => runner.script(statement));
+      await script(`create function refuse_removal() returns trigger language plpgsql as $$ begin raise 'not this one'; end $$;
+        create trigger refuse_removal before delete on messages for each row when (old.inbox_id = '${broken.id}')
+          execute function refuse_removal()`);
+      await run();
+      expect([(await subjects(broken)).length, (await subjects(whole)).length]).toEqual([1, 0]);
+      expect(world.warnings()).toContain("mail of an inbox not removed: going on with the next");
+      await script("drop trigger refuse_removal on messages; drop function refuse_removal");
+      await run();
+      expect(await subjects(broken)).toEqual([]);
+    });
+
     test("removes a thousand of twelve hundred messages while others come, and each list is right after it", async () => {
       const inbox = { ...(await world.newInbox()), address: "bot@inbox.localhost" };
       const { deps } = world;

@@ -263,7 +263,7 @@ export function listSearchables(db: Db, inboxId: string, afterSeq: number, limit
 
 /**
  * Indexes messages in one statement, so that the index of an inbox has no gaps up to its highest number. Skips messages that another
- * process has indexed.
+ * process has indexed or removed. The lock makes a removal wait, so that no words of a removed message are left.
  */
 export async function insertSearchRows(db: Db, rows: readonly SearchRow[]): Promise<void> {
   await query(
@@ -274,6 +274,7 @@ export async function insertSearchRows(db: Db, rows: readonly SearchRow[]): Prom
           || to_tsvector('simple', row.body) || array_to_tsvector(row.marks)
         from json_to_recordset(${JSON.stringify(rows)}::json)
           as row("inboxId" text, seq int, "messageId" text, "threadId" text, "atMs" int8, subject text, sender text, recipients text, body text, marks text[])
+        where exists (select from messages where id = row."messageId" for key share)
         on conflict do nothing`,
   );
 }

@@ -160,7 +160,6 @@ export async function deleteMessages(tx: Db, { accountId, inboxId, messages: gon
         reported as (delete from reports where message_id = any(${sent}) returning source_id),
         unreported as (delete from source_chunks
           where source_id = any(array(select source_id from reported where source_id is not null))),
-        found as (delete from message_search where inbox_id = ${inboxId} and seq = any(${numbers})),
         told as materialized (
           delete from events where id = any(${events}) and id <> (select id from events
             where account_id = ${accountId} order by written_by desc, id desc limit 1) returning id
@@ -168,6 +167,8 @@ export async function deleteMessages(tx: Db, { accountId, inboxId, messages: gon
         delivered as (delete from deliveries where event_id = any(array(select id from told)))
         delete from messages where id = any(${ids})`,
   );
+  // A statement of its own, because only one that begins after the messages are deleted sees the rows of an index that was being filled.
+  await query(tx, sql`delete from message_search where inbox_id = ${inboxId} and seq = any(${numbers})`);
 }
 
 /** Deletes threads, and the Message-IDs for which they wait. */

@@ -28,8 +28,8 @@ for (const engine of enginesHere()) {
     beforeAll(async () => {
       for (const inboxId of ["inb_a", "inb_b", "inb_c"]) {
         const searchables = numbers.map((seq, index) => message(inboxId, seq, wordsOf(index)));
-        await insertSearchRows(under.db.api, searchables.map(searchRow));
         await insertRows(under.db.api, messages, searchables.map(rowOf));
+        await insertSearchRows(under.db.api, searchables.map(searchRow));
         await insertRows(under.db.api, threads, searchables.map(threadOf));
       }
       await insertRows(
