@@ -48,6 +48,7 @@ const followed = [
     "events",
     "streams",
     "deliverability",
+    "domains",
     "errors",
     "tenants",
   ].map(guideOf),

@@ -2,6 +2,7 @@ import type { Fetch } from "../../sdk/typescript/src/options.ts";
 import type { AccessTokens } from "../flows/account/access-tokens.ts";
 import type { Authenticator } from "../flows/account/authenticate.ts";
 import { refuseBeyondReach } from "../flows/account/token-reach.ts";
+import type { DomainDeps } from "../flows/domains/manage-domains.ts";
 import type { StreamingDeps } from "../flows/events/event-stream.ts";
 import type { OpenStreams } from "../flows/events/open-streams.ts";
 import type { Listeners } from "../flows/listeners.ts";
@@ -17,6 +18,7 @@ import { consoleSession } from "../http/console/session-routes.ts";
 import type { ThisServer } from "../http/docs/this-server.ts";
 import { account } from "../http/routes/account/account.ts";
 import { audit } from "../http/routes/account/audit.ts";
+import { domains } from "../http/routes/account/domains.ts";
 import { inboxes } from "../http/routes/account/inboxes.ts";
 import { stats } from "../http/routes/account/stats.ts";
 import { tokens } from "../http/routes/account/tokens.ts";
@@ -56,6 +58,7 @@ import type { Opening } from "./opening.ts";
 import { relayHeadersOf, signerOf, uploadLimits } from "./sending.ts";
 
 interface ApiParts {
+  domains: DomainDeps;
   keys: Authenticator;
   tokens: AccessTokens;
   links: AttachmentLinks;
@@ -155,6 +158,7 @@ async function appOf(
     serviceId,
     thisServer,
     doors,
+    domains: ownDomains,
   }: ApiParts,
   door: ReturnType<typeof doorOf>,
   long: LongAnswers,
@@ -203,6 +207,7 @@ async function appOf(
         eventStream({ ...deps, streaming, open: streams, ...long }),
         socketRoute(),
         account({ ...deps, outbound: config.outbound.kind, sendMaxBytes: config.sendMaxBytes }),
+        domains(ownDomains),
         stats(deps),
         audit(deps),
         usage(deps),

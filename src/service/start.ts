@@ -154,6 +154,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
     webhooks,
     workers,
     doors,
+    domains: domains.deps,
     htmlOfMarkdown: receiving.htmlOfMarkdown,
     listeners: counted,
     numbers: served,

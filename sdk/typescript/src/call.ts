@@ -124,6 +124,7 @@ const files: { readonly [Path in FilePath]: true } = {
 
 const texts: { readonly [Path in TextPath]: true } = {
   "/docs": true,
+  "/v1/domains/{id}/zone": true,
   "/v1/messages/{id}/html": true,
 };
 

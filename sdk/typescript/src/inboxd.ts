@@ -6,6 +6,8 @@ import {
   type Attachments,
   account,
   attachments,
+  type Domains,
+  domains,
   type Events,
   events,
   type Inboxes,
@@ -40,6 +42,7 @@ export type { StreamOptions } from "./stream.ts";
 export type {
   Attachment,
   DeliveredEvent,
+  Domain,
   EventOf,
   EventType,
   Inbox,
@@ -72,6 +75,7 @@ export class Inboxd {
   readonly webhooks: Webhooks;
   readonly outbox: Outbox;
   readonly suppressions: Suppressions;
+  readonly domains: Domains;
   readonly tokens: Tokens;
   readonly account: Account;
   /** Calls any operation by its HTTP method and path, also one for which this client has no function. */
@@ -91,6 +95,7 @@ export class Inboxd {
     this.webhooks = webhooks(this.request);
     this.outbox = outbox(this.request);
     this.suppressions = suppressions(this.request);
+    this.domains = domains(this.request);
     this.tokens = tokens(this.request);
     this.account = account(this.request);
   }

@@ -700,6 +700,118 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/domains": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List domains
+         * @description Newest first. Domains that the operator shares with all accounts are last, without records.
+         */
+        get: operations["listDomains"];
+        put?: never;
+        /**
+         * Add domain
+         * @description Adds a domain, and makes its DKIM key. Publish its `records`; they are looked for at once, often in the first minutes, and every 15 minutes for 72 hours. A domain that the account has already is returned with 200. Whether another account has the domain makes no difference to the answer.
+         */
+        post: operations["addDomain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/domains/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get domain
+         * @description One domain of the account, or a shared one.
+         */
+        get: operations["getDomain"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete domain
+         * @description Refused while the domain has inboxes. Its private keys are destroyed, at the latest when its last accepted mail is out, so a record that stays in the zone proves nothing any more.
+         */
+        delete: operations["deleteDomain"];
+        options?: never;
+        head?: never;
+        /**
+         * Change domain
+         * @description Sets whether inboxes may have names below the domain. `false` is refused while some have.
+         */
+        patch: operations["changeDomain"];
+        trace?: never;
+    };
+    "/v1/domains/{id}/rotate-dkim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate domain key
+         * @description Makes a second key with a record of its own. Once that is found, mail is signed with the new key, and the old record stays wanted for `retireDays`. During a rotation another request begins none.
+         */
+        post: operations["rotateDomainKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/domains/{id}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Verify domain
+         * @description Checks the records now, which takes 10 seconds at most. Within 10 seconds of the last such request it returns the last result. For a failed domain it starts 72 hours of checks again.
+         */
+        post: operations["verifyDomain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/domains/{id}/zone": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download zone file
+         * @description The records as lines of a zone file, with long texts in strings of at most 255 octets.
+         */
+        get: operations["downloadZoneFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/outbox": {
         parameters: {
             query?: never;
@@ -1892,6 +2004,84 @@ export interface components {
              */
             disabled_at: string;
         };
+        /** @description The rotation. All fields are optional */
+        DkimRotation: {
+            /**
+             * @description Days for which the old record stays wanted after the new key signs. 0 after a leak (default: 7)
+             * @example 7
+             */
+            retireDays?: number;
+        };
+        /** @description A domain of yours, or a shared one, for addresses of inboxes */
+        Domain: {
+            /**
+             * @description Id of the domain
+             * @example dom_01km57j4m0eh7awf6pjemv2934
+             */
+            id: string;
+            /**
+             * @description Its name, in lower case and A-labels
+             * @example example.com
+             */
+            domain: string;
+            /**
+             * @description Whether the operator shares it with all accounts. Then `records` is empty
+             * @example false
+             */
+            shared: boolean;
+            /**
+             * @description `pending`: not proven yet; `verified`: proven; `failing`: the proof is gone, and everything goes on until `failsAt`; `failed`: not proven in time, or no longer
+             * @example verified
+             * @enum {string}
+             */
+            status: "pending" | "verified" | "failing" | "failed";
+            /**
+             * @description Whether its inboxes may send
+             * @example ready
+             * @enum {string}
+             */
+            sending: "ready" | "not_ready";
+            /**
+             * @description Whether its inboxes may receive, and all of its MX records lead here
+             * @example ready
+             * @enum {string}
+             */
+            receiving: "ready" | "not_ready";
+            /**
+             * @description Whether inboxes may have any name below it
+             * @example false
+             */
+            subdomains: boolean;
+            /** @description The DNS records to publish */
+            records: components["schemas"]["DomainRecord"][];
+            /**
+             * @description The number of your inboxes at it
+             * @example 3
+             */
+            inboxCount: number;
+            /** @description When its records were last checked; null before the first check */
+            checkedAt: string | null;
+            /** @description When they are checked next; null if they are not checked any more */
+            nextCheckAt: string | null;
+            /** @description When it was last proven after it was not; null if it never was */
+            verifiedAt: string | null;
+            /** @description When a failing domain fails; null for others */
+            failsAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it was added
+             * @example 2026-03-20T09:00:00.000Z
+             */
+            createdAt: string;
+        };
+        /** @description The changes. Missing fields stay as they are */
+        DomainChange: {
+            /**
+             * @description Whether inboxes may have any name below the domain. It adds a wildcard MX record
+             * @example false
+             */
+            subdomains?: boolean;
+        };
         /** @description A domain is not proven, or no longer: its inboxes send and receive no more */
         DomainFailed: {
             /**
@@ -2074,6 +2264,62 @@ export interface components {
             receiving: "ready" | "not_ready";
             /** @description Why it failed; null unless it did. `never_proven`: its DKIM record was not found within 72 hours; `proof_gone`: the record was gone for too long; `moved`: another account has proven the domain */
             reason: ("never_proven" | "proof_gone" | "moved") | null;
+        };
+        /** @description A page of domains, and how many there are in all */
+        DomainPage: {
+            /** @description Domains, newest first, and the shared ones behind them */
+            data: components["schemas"]["Domain"][];
+            /**
+             * @description How many domains there are in all
+             * @example 1
+             */
+            total: number;
+        };
+        /** @description A DNS record of a domain: what to publish, and what was found */
+        DomainRecord: {
+            /**
+             * @description `dkim`: the proof of ownership, and the key of signatures; `mx`: mail to the domain comes here; `return_path`: bounces come to the domain, and SPF agrees with it; `dmarc`: what receivers do with forged mail
+             * @example dkim
+             * @enum {string}
+             */
+            purpose: "dkim" | "mx" | "return_path" | "dmarc";
+            /**
+             * @description Whether the domain is proven by this record
+             * @example true
+             */
+            required: boolean;
+            /**
+             * @description Type of the record
+             * @example TXT
+             * @enum {string}
+             */
+            type: "TXT" | "MX" | "CNAME";
+            /**
+             * @description Whole name of the record
+             * @example ibx-7k2m9q4t._domainkey.example.com
+             */
+            name: string;
+            /** @description The name without that of the zone, as the forms of DNS providers ask for it; `@` for the zone itself. Null until the zone is known */
+            host: string | null;
+            /**
+             * @description Value of the record, without quotation marks
+             * @example v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA
+             */
+            value: string;
+            /** @description Of an MX record; null for others */
+            priority: number | null;
+            /**
+             * @description As the last check found it. `unknown`: no name server gave an answer, or they differ, which never counts against the domain
+             * @example valid
+             * @enum {string}
+             */
+            status: "unchecked" | "valid" | "missing" | "invalid" | "unknown";
+            /** @description What is wrong with it, as a word for programs; null if nothing is */
+            problem: ("doubled_name" | "quoted" | "truncated" | "several" | "other_value" | "revoked" | "other_server" | "alias" | "proxied" | "not_everywhere" | "wildcard" | "taken" | "no_answer") | null;
+            /** @description What to do, as a sentence for people; null if there is nothing to do */
+            hint: string | null;
+            /** @description What the name servers have there: at most 5 values of at most 512 characters */
+            found: string[];
         };
         /** @description A DNS record of the domain, as the last check found it */
         DomainRecordOfEvent: {
@@ -3761,6 +4007,29 @@ export interface components {
             contentId?: string;
         };
         /**
+         * @description The new domain
+         * @example {
+         *       "domain": "example.com"
+         *     }
+         */
+        NewDomain: {
+            /**
+             * @description Its name. Labels in other scripts become A-labels
+             * @example example.com
+             */
+            domain: string;
+            /**
+             * @description The label before the domain to which bounces come; `bounces` by default
+             * @example bounces
+             */
+            returnPath?: string;
+            /**
+             * @description Whether inboxes may have any name below the domain. It adds a wildcard MX record
+             * @example false
+             */
+            subdomains?: boolean;
+        };
+        /**
          * @description An email to send: a new one, or with `threadId` a reply
          * @example {
          *       "to": "jane@example.com",
@@ -4161,7 +4430,7 @@ export interface components {
             message: string;
             /** @description The same as the `X-Request-Id` header */
             request_id: string;
-            /** @description With `not_found`: the missing resource */
+            /** @description With `not_found`: the missing resource. With `quota_exceeded`: what there is too much of */
             resource?: string;
             /** @description With `forbidden`: the least access that suffices */
             required_access?: string;
@@ -4181,11 +4450,13 @@ export interface components {
             message_status?: string;
             /** @description With `answered_meanwhile`: the newest message of the inbox in the thread */
             messageId?: string;
+            /** @description With `domain_in_use`: how many inboxes stand in the way */
+            inboxes?: number;
             /** @description With `domain_not_verified`: the domain */
             domain?: string;
             /** @description With `domain_not_verified`: its status */
             domain_status?: string;
-            /** @description With a 429: how many were used */
+            /** @description With a reached limit: how many were used */
             used?: number;
             /**
              * Format: date-time
@@ -12314,6 +12585,1321 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listDomains: {
+        parameters: {
+            query?: {
+                /** @description How many to return */
+                limit?: number;
+                /** @description How many to skip */
+                offset?: number;
+                /** @description Only domains with this status */
+                status?: "pending" | "verified" | "failing" | "failed";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of domains, and how many there are in all */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "dom_01km57j4m0eh7awf6pjemv2934",
+                     *           "domain": "example.com",
+                     *           "shared": false,
+                     *           "status": "verified",
+                     *           "sending": "ready",
+                     *           "receiving": "ready",
+                     *           "subdomains": false,
+                     *           "records": [
+                     *             {
+                     *               "purpose": "dkim",
+                     *               "required": true,
+                     *               "type": "TXT",
+                     *               "name": "ibx-7k2m9q4t._domainkey.example.com",
+                     *               "host": "ibx-7k2m9q4t._domainkey",
+                     *               "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA",
+                     *               "priority": 10,
+                     *               "status": "valid",
+                     *               "problem": "doubled_name",
+                     *               "hint": "Publish this record.",
+                     *               "found": [
+                     *                 "v=DKIM1; k=rsa; p="
+                     *               ]
+                     *             }
+                     *           ],
+                     *           "inboxCount": 3,
+                     *           "checkedAt": "2026-03-21T10:05:00.000Z",
+                     *           "nextCheckAt": "2026-03-21T10:05:00.000Z",
+                     *           "verifiedAt": "2026-03-21T10:05:00.000Z",
+                     *           "failsAt": "2026-03-21T10:05:00.000Z",
+                     *           "createdAt": "2026-03-20T09:00:00.000Z"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DomainPage"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    addDomain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "domain": "example.com"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewDomain"];
+            };
+        };
+        responses: {
+            /** @description A domain of yours, or a shared one, for addresses of inboxes */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Path of the domain */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "dom_01km57j4m0eh7awf6pjemv2934",
+                     *       "domain": "example.com",
+                     *       "shared": false,
+                     *       "status": "verified",
+                     *       "sending": "ready",
+                     *       "receiving": "ready",
+                     *       "subdomains": false,
+                     *       "records": [
+                     *         {
+                     *           "purpose": "dkim",
+                     *           "required": true,
+                     *           "type": "TXT",
+                     *           "name": "ibx-7k2m9q4t._domainkey.example.com",
+                     *           "host": "ibx-7k2m9q4t._domainkey",
+                     *           "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA",
+                     *           "priority": 10,
+                     *           "status": "valid",
+                     *           "problem": "doubled_name",
+                     *           "hint": "Publish this record.",
+                     *           "found": [
+                     *             "v=DKIM1; k=rsa; p="
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "inboxCount": 3,
+                     *       "checkedAt": "2026-03-21T10:05:00.000Z",
+                     *       "nextCheckAt": "2026-03-21T10:05:00.000Z",
+                     *       "verifiedAt": "2026-03-21T10:05:00.000Z",
+                     *       "failsAt": "2026-03-21T10:05:00.000Z",
+                     *       "createdAt": "2026-03-20T09:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Domain"];
+                };
+            };
+            /** @description A domain of yours, or a shared one, for addresses of inboxes */
+            201: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Path of the domain */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "dom_01km57j4m0eh7awf6pjemv2934",
+                     *       "domain": "example.com",
+                     *       "shared": false,
+                     *       "status": "verified",
+                     *       "sending": "ready",
+                     *       "receiving": "ready",
+                     *       "subdomains": false,
+                     *       "records": [
+                     *         {
+                     *           "purpose": "dkim",
+                     *           "required": true,
+                     *           "type": "TXT",
+                     *           "name": "ibx-7k2m9q4t._domainkey.example.com",
+                     *           "host": "ibx-7k2m9q4t._domainkey",
+                     *           "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA",
+                     *           "priority": 10,
+                     *           "status": "valid",
+                     *           "problem": "doubled_name",
+                     *           "hint": "Publish this record.",
+                     *           "found": [
+                     *             "v=DKIM1; k=rsa; p="
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "inboxCount": 3,
+                     *       "checkedAt": "2026-03-21T10:05:00.000Z",
+                     *       "nextCheckAt": "2026-03-21T10:05:00.000Z",
+                     *       "verifiedAt": "2026-03-21T10:05:00.000Z",
+                     *       "failsAt": "2026-03-21T10:05:00.000Z",
+                     *       "createdAt": "2026-03-20T09:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Domain"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`); `feature_requires_paid_plan`: the account's plan does not include it */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_domain`: mail cannot have this domain; `domain_reserved`: the domain belongs to the service; `quota_exceeded`: the account has its maximum */
+            422: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getDomain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the domain
+                 * @example dom_01km57j4m0eh7awf6pjemv2934
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A domain of yours, or a shared one, for addresses of inboxes */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "dom_01km57j4m0eh7awf6pjemv2934",
+                     *       "domain": "example.com",
+                     *       "shared": false,
+                     *       "status": "verified",
+                     *       "sending": "ready",
+                     *       "receiving": "ready",
+                     *       "subdomains": false,
+                     *       "records": [
+                     *         {
+                     *           "purpose": "dkim",
+                     *           "required": true,
+                     *           "type": "TXT",
+                     *           "name": "ibx-7k2m9q4t._domainkey.example.com",
+                     *           "host": "ibx-7k2m9q4t._domainkey",
+                     *           "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA",
+                     *           "priority": 10,
+                     *           "status": "valid",
+                     *           "problem": "doubled_name",
+                     *           "hint": "Publish this record.",
+                     *           "found": [
+                     *             "v=DKIM1; k=rsa; p="
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "inboxCount": 3,
+                     *       "checkedAt": "2026-03-21T10:05:00.000Z",
+                     *       "nextCheckAt": "2026-03-21T10:05:00.000Z",
+                     *       "verifiedAt": "2026-03-21T10:05:00.000Z",
+                     *       "failsAt": "2026-03-21T10:05:00.000Z",
+                     *       "createdAt": "2026-03-20T09:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Domain"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteDomain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the domain
+                 * @example dom_01km57j4m0eh7awf6pjemv2934
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `domain_in_use`: the domain has inboxes */
+            409: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    changeDomain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the domain
+                 * @example dom_01km57j4m0eh7awf6pjemv2934
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "subdomains": false
+                 *     }
+                 */
+                "application/json": components["schemas"]["DomainChange"];
+            };
+        };
+        responses: {
+            /** @description A domain of yours, or a shared one, for addresses of inboxes */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "dom_01km57j4m0eh7awf6pjemv2934",
+                     *       "domain": "example.com",
+                     *       "shared": false,
+                     *       "status": "verified",
+                     *       "sending": "ready",
+                     *       "receiving": "ready",
+                     *       "subdomains": false,
+                     *       "records": [
+                     *         {
+                     *           "purpose": "dkim",
+                     *           "required": true,
+                     *           "type": "TXT",
+                     *           "name": "ibx-7k2m9q4t._domainkey.example.com",
+                     *           "host": "ibx-7k2m9q4t._domainkey",
+                     *           "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA",
+                     *           "priority": 10,
+                     *           "status": "valid",
+                     *           "problem": "doubled_name",
+                     *           "hint": "Publish this record.",
+                     *           "found": [
+                     *             "v=DKIM1; k=rsa; p="
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "inboxCount": 3,
+                     *       "checkedAt": "2026-03-21T10:05:00.000Z",
+                     *       "nextCheckAt": "2026-03-21T10:05:00.000Z",
+                     *       "verifiedAt": "2026-03-21T10:05:00.000Z",
+                     *       "failsAt": "2026-03-21T10:05:00.000Z",
+                     *       "createdAt": "2026-03-20T09:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Domain"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `domain_in_use`: the domain has inboxes */
+            409: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rotateDomainKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the domain
+                 * @example dom_01km57j4m0eh7awf6pjemv2934
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "retireDays": 7
+                 *     }
+                 */
+                "application/json": components["schemas"]["DkimRotation"];
+            };
+        };
+        responses: {
+            /** @description A domain of yours, or a shared one, for addresses of inboxes */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "dom_01km57j4m0eh7awf6pjemv2934",
+                     *       "domain": "example.com",
+                     *       "shared": false,
+                     *       "status": "verified",
+                     *       "sending": "ready",
+                     *       "receiving": "ready",
+                     *       "subdomains": false,
+                     *       "records": [
+                     *         {
+                     *           "purpose": "dkim",
+                     *           "required": true,
+                     *           "type": "TXT",
+                     *           "name": "ibx-7k2m9q4t._domainkey.example.com",
+                     *           "host": "ibx-7k2m9q4t._domainkey",
+                     *           "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA",
+                     *           "priority": 10,
+                     *           "status": "valid",
+                     *           "problem": "doubled_name",
+                     *           "hint": "Publish this record.",
+                     *           "found": [
+                     *             "v=DKIM1; k=rsa; p="
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "inboxCount": 3,
+                     *       "checkedAt": "2026-03-21T10:05:00.000Z",
+                     *       "nextCheckAt": "2026-03-21T10:05:00.000Z",
+                     *       "verifiedAt": "2026-03-21T10:05:00.000Z",
+                     *       "failsAt": "2026-03-21T10:05:00.000Z",
+                     *       "createdAt": "2026-03-20T09:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Domain"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    verifyDomain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the domain
+                 * @example dom_01km57j4m0eh7awf6pjemv2934
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A domain of yours, or a shared one, for addresses of inboxes */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "dom_01km57j4m0eh7awf6pjemv2934",
+                     *       "domain": "example.com",
+                     *       "shared": false,
+                     *       "status": "verified",
+                     *       "sending": "ready",
+                     *       "receiving": "ready",
+                     *       "subdomains": false,
+                     *       "records": [
+                     *         {
+                     *           "purpose": "dkim",
+                     *           "required": true,
+                     *           "type": "TXT",
+                     *           "name": "ibx-7k2m9q4t._domainkey.example.com",
+                     *           "host": "ibx-7k2m9q4t._domainkey",
+                     *           "value": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA",
+                     *           "priority": 10,
+                     *           "status": "valid",
+                     *           "problem": "doubled_name",
+                     *           "hint": "Publish this record.",
+                     *           "found": [
+                     *             "v=DKIM1; k=rsa; p="
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "inboxCount": 3,
+                     *       "checkedAt": "2026-03-21T10:05:00.000Z",
+                     *       "nextCheckAt": "2026-03-21T10:05:00.000Z",
+                     *       "verifiedAt": "2026-03-21T10:05:00.000Z",
+                     *       "failsAt": "2026-03-21T10:05:00.000Z",
+                     *       "createdAt": "2026-03-20T09:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Domain"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    downloadZoneFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the domain
+                 * @example dom_01km57j4m0eh7awf6pjemv2934
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The records */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example example.com. 3600 IN MX 10 inbox.localhost. */
+                    "text/plain": string;
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {

@@ -347,6 +347,33 @@ export const account = (request: Requester): Account => ({
     listByCursor((position) => request("GET", "/v1/audit", { query: { ...query, ...position }, ...options })),
 });
 
+export interface Domains {
+  list(query?: QueryAt<"/v1/domains">, options?: CallOptions): List<Schemas["Domain"], Schemas["DomainPage"]>;
+  /** Adds a domain, or returns the one that the account has. */
+  add(domain: Body<"NewDomain">, options?: CallOptions): Promise<Schemas["Domain"]>;
+  get(id: string, options?: CallOptions): Promise<Schemas["Domain"]>;
+  change(id: string, change: Body<"DomainChange">, options?: CallOptions): Promise<Schemas["Domain"]>;
+  delete(id: string, options?: CallOptions): Promise<void>;
+  /** Checks the DNS records now. */
+  verify(id: string, options?: CallOptions): Promise<Schemas["Domain"]>;
+  rotateDkim(id: string, rotation?: Body<"DkimRotation">, options?: CallOptions): Promise<Schemas["Domain"]>;
+  /** The records as a zone file. */
+  zone(id: string, options?: CallOptions): Promise<string>;
+}
+
+export const domains = (request: Requester): Domains => ({
+  list: (query = {}, options) =>
+    listByOffset((position) => request("GET", "/v1/domains", { query: { ...query, ...position }, ...options }), query),
+  add: (body, options) => request("POST", "/v1/domains", { body, ...options }),
+  get: (id, options) => request("GET", "/v1/domains/{id}", { path: { id }, ...options }),
+  change: (id, body, options) => request("PATCH", "/v1/domains/{id}", { path: { id }, body, ...options }),
+  delete: (id, options) => request("DELETE", "/v1/domains/{id}", { path: { id }, ...options }),
+  verify: (id, options) => request("POST", "/v1/domains/{id}/verify", { path: { id }, ...options }),
+  rotateDkim: (id, body = {}, options) =>
+    request("POST", "/v1/domains/{id}/rotate-dkim", { path: { id }, body, ...options }),
+  zone: (id, options) => request("GET", "/v1/domains/{id}/zone", { path: { id }, ...options }),
+});
+
 export interface Tokens {
   create(token?: Body<"NewToken">, options?: CallOptions): Promise<Schemas["Token"]>;
 }

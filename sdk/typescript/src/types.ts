@@ -20,6 +20,7 @@ export type Attachment = Schemas["Attachment"];
 export type Upload = Schemas["Upload"];
 export type Report = Schemas["Report"];
 export type OutboxItem = Schemas["OutboxItem"];
+export type Domain = Schemas["Domain"];
 export type Suppression = Schemas["Suppression"];
 export type WebhookEndpoint = Schemas["WebhookEndpoint"];
 /** The delivery of an event to an endpoint. */

@@ -2,6 +2,7 @@ import agents from "../../../docs/agents.md" with { type: "text" };
 import console from "../../../docs/console.md" with { type: "text" };
 import contract from "../../../docs/contract.md" with { type: "text" };
 import deliverability from "../../../docs/deliverability.md" with { type: "text" };
+import domains from "../../../docs/domains.md" with { type: "text" };
 import errors from "../../../docs/errors.md" with { type: "text" };
 import events from "../../../docs/events.md" with { type: "text" };
 import frameworks from "../../../docs/frameworks.md" with { type: "text" };
@@ -47,6 +48,7 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
       about: "bounces and complaints, suppressed addresses, relays that change the Message-ID",
       text: deliverability,
     },
+    domains: { about: "inboxes at your own domains: DNS records, states, problems, DKIM keys", text: domains },
   }),
   ...inGroup("Events", {
     webhooks: { about: "set a webhook, verify signatures, retries", text: webhooks },

@@ -58,6 +58,7 @@ const tags = [
   { name: "Attachments", description: "Files of messages, by signed URLs that need no key" },
   { name: "Webhooks", description: "URLs that receive your events, and the secrets that sign them" },
   { name: "Events", description: "Events: the log, its deliveries, and the payloads of webhooks" },
+  { name: "Domains", description: "Your own domains for addresses: their DNS records, and whether they are proven" },
   { name: "Outbox", description: "Mail and events that are still to be sent, and how to cancel them" },
   { name: "Suppressions", description: "Addresses that get no mail, and the reasons" },
   { name: "Account", description: "The account of your key, with its limits" },

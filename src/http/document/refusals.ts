@@ -121,7 +121,7 @@ function exampleDetails(code: Reason, of: AnyOperation): RefusalDetails {
     case "account_suspended":
       return { extra: { scope: "all" } };
     case "feature_requires_paid_plan":
-      return { extra: { feature: "external_reply_to" } };
+      return { extra: { feature: of.summary === "Add domain" ? "own_domains" : "external_reply_to" } };
     case "quota_exceeded":
       return { extra: { resource: "domains", limit: 20, used: 20 } };
     case "domain_in_use":

@@ -89,7 +89,7 @@ export function pageQuery(defaultLimit = 50) {
 }
 
 /** A path parameter that is an id, for the document only. A malformed id is an unknown id, so it is not validated. */
-export function idPath(what: "inbox" | "thread" | "message" | "event" | "webhook" | "suppression") {
+export function idPath(what: "inbox" | "thread" | "message" | "event" | "webhook" | "suppression" | "domain") {
   return { id: { description: `Id of the ${what}`, example: examples[`${what}Id`] } };
 }
 
@@ -134,7 +134,11 @@ export const Problem = named(
       error: Type.String({ description: "The same as `code`" }),
       message: Type.String({ description: "The same as `detail`" }),
       request_id: Type.String({ description: "The same as the `X-Request-Id` header" }),
-      resource: Type.Optional(Type.String({ description: "With `not_found`: the missing resource" })),
+      resource: Type.Optional(
+        Type.String({
+          description: "With `not_found`: the missing resource. With `quota_exceeded`: what there is too much of",
+        }),
+      ),
       required_access: Type.Optional(Type.String({ description: "With `forbidden`: the least access that suffices" })),
       feature: Type.Optional(Type.String({ description: "With `feature_requires_paid_plan`: the missing feature" })),
       limit: Type.Optional(Type.Integer({ description: "With a reached limit: the limit" })),
@@ -157,9 +161,10 @@ export const Problem = named(
       messageId: Type.Optional(
         Type.String({ description: "With `answered_meanwhile`: the newest message of the inbox in the thread" }),
       ),
+      inboxes: Type.Optional(Type.Integer({ description: "With `domain_in_use`: how many inboxes stand in the way" })),
       domain: Type.Optional(Type.String({ description: "With `domain_not_verified`: the domain" })),
       domain_status: Type.Optional(Type.String({ description: "With `domain_not_verified`: its status" })),
-      used: Type.Optional(Type.Integer({ description: "With a 429: how many were used" })),
+      used: Type.Optional(Type.Integer({ description: "With a reached limit: how many were used" })),
       resets_at: Type.Optional(
         shownWith(Type.String({ description: "With a 429: when the limit resets" }), { format: "date-time" }),
       ),

@@ -30,6 +30,7 @@ test("Every list has what is documented of it, field by field, and nothing else"
   await world.deliver(withAttachment, inbox.address);
   await world.api("/v1/suppressions", { method: "POST", body: { address: "eve@example.net" } });
   await send(world, inbox.id, { to: "jane@example.com" });
+  await world.api("/v1/domains", { method: "POST", body: { domain: "shop.test" } });
 
   const document: Documented = dereferenced(await (await world.fetch("/openapi.json")).json());
   const lists = Object.entries(document.paths).flatMap(([path, { get }]) =>
@@ -46,6 +47,7 @@ test("Every list has what is documented of it, field by field, and nothing else"
   while ((await world.api(`/v1/events/${events[0].event_id}/deliveries`)).body.data.length === 0);
   expect(lists.map(([path]) => path).sort()).toEqual([
     "/v1/audit",
+    "/v1/domains",
     "/v1/events",
     "/v1/events/{id}/deliveries",
     "/v1/inboxes",

@@ -65,6 +65,14 @@ const calls: Readonly<Record<string, ClientCall>> = {
   getStats: { name: "account.stats", takes: "query" },
   getUsage: { name: "account.usage", takes: "query" },
   listAuditEntries: { name: "account.audit", takes: "query", isEach: true },
+  listDomains: { name: "domains.list", takes: "query", isEach: true },
+  addDomain: { name: "domains.add", takes: "body" },
+  getDomain: { name: "domains.get" },
+  changeDomain: { name: "domains.change", takes: "body" },
+  deleteDomain: { name: "domains.delete" },
+  verifyDomain: { name: "domains.verify" },
+  rotateDomainKey: { name: "domains.rotateDkim", takes: "body" },
+  downloadZoneFile: { name: "domains.zone" },
   createToken: { name: "tokens.create", takes: "body" },
 };
 
