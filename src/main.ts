@@ -7,6 +7,7 @@ import { completionCommand } from "./commands/completion.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { dnsCommand } from "./commands/dns.ts";
 import { doctorCommand } from "./commands/doctor.ts";
+import { domainCommands } from "./commands/domains.ts";
 import { addExamples } from "./commands/examples.ts";
 import { isWrongRequest, messageOf, UsageError } from "./commands/failure.ts";
 import { healthcheckCommand } from "./commands/healthcheck.ts";
@@ -39,7 +40,7 @@ const exitCodes = { done: 0, failed: 1, usage: 2, inUse: 3 } as const;
 /** The commands, in the groups and the order of the help. */
 const groups: readonly [heading: string, commands: readonly Register[]][] = [
   ["Service:", [serveCommand, upkeepCommands, healthcheckCommand, doctorCommand, dnsCommand, systemdCommand]],
-  ["Accounts and keys:", [accountCommands, tokenCommand, consoleCommand]],
+  ["Accounts, keys and domains:", [accountCommands, tokenCommand, consoleCommand, domainCommands]],
   ["Mail:", [inboxCommands, sendCommand, messageCommands, waitCommand, threadCommands, triggerCommand]],
   ["Events:", [eventCommands, tailCommand, listenCommand, webhookCommands]],
   ["Outgoing mail:", [outboxCommands, suppressionCommands]],

@@ -21,6 +21,16 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "key list": ["inboxd key list", "inboxd key list --account acme"],
   "key revoke": ["inboxd key revoke key_01jpw7z1x2e9a8r5k3m0t6vqhd"],
 
+  domain: ["inboxd domain add mail.example.com", "inboxd domain list"],
+  "domain add": ["inboxd domain add mail.example.com", "inboxd domain add shop.example.com --subdomains --shared"],
+  "domain list": ["inboxd domain list", "inboxd domain list --shared --json"],
+  "domain show": ["inboxd domain show mail.example.com"],
+  "domain verify": [
+    "inboxd domain verify mail.example.com",
+    "inboxd domain verify shop.example.com --shared --without-dns",
+  ],
+  "domain rotate-dkim": ["inboxd domain rotate-dkim mail.example.com --retire-days 0"],
+  "domain remove": ["inboxd domain remove mail.example.com"],
   console: ["inboxd console", "inboxd console --account acme"],
   webhook: ["inboxd webhook set https://example.com/hooks/inboxd", "inboxd webhook list"],
   "webhook list": ["inboxd webhook list"],

@@ -23,8 +23,9 @@ import { listDeliveries } from "../store/outbox/deliveries.ts";
 import { listSentMessages } from "../store/send/send-facts.ts";
 import { findSetting, serviceIdSetting } from "../store/upkeep/settings.ts";
 import type { WebhookClient } from "../webhook/client.ts";
+import { type DomainAdminDeps, domainOperations } from "./domains.ts";
 
-export interface AdminDeps extends Deps {
+export interface AdminDeps extends Deps, DomainAdminDeps {
   allowPrivateWebhooks: boolean;
   webhooks: WebhookClient;
   /** What sign-in links need. Undefined if the console is off (CONSOLE=0). */
@@ -123,6 +124,7 @@ const operations = {
   async "secrets reseal"(deps: Deps) {
     return { resealed: await resealSecrets(deps) };
   },
+  ...domainOperations,
   /** The address to which a server reports about a mail of ours. `from` is the address of its inbox. */
   async "return path"(deps: AdminDeps, { message = "", from = "" }: Arguments) {
     const [sent] = await listSentMessages(deps.db.api, [message]);

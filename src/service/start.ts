@@ -28,7 +28,7 @@ import { version } from "../version.ts";
 import { startDatabaseClock } from "../workers/database-clock.ts";
 import type { Workers } from "../workers/scheduler.ts";
 import { openApi } from "./api.ts";
-import { openDomainChecks } from "./domain-checks.ts";
+import { openDomains } from "./domains.ts";
 import { hearForgetSignals, openStreaming, openStreamKeeper } from "./listening.ts";
 import { type Closers, closers, type Opening } from "./opening.ts";
 import { withOwnKey } from "./own-key.ts";
@@ -138,9 +138,11 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   });
   const streaming = openStreaming(opening, links);
   const webhooks = openWebhooks(opening);
-  const domains = openDomainChecks(opening);
-  const workers = await openWorkers(opening, { receiving, webhooks, links, domains: domains.deps });
-  opened.push(domains.close);
+  const questioning = new AbortController();
+  const domains = openDomains({ config, deps, checked: watch.domainChecked, signal: questioning.signal });
+  const workers = await openWorkers(opening, { receiving, webhooks, links, domains });
+  // The checks of domains, which are stopped after this, wait for their questions.
+  opened.push(() => questioning.abort());
   nudge = workers.nudge;
 
   const doors = { areOpen: false, areClosing: false };
@@ -154,7 +156,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
     webhooks,
     workers,
     doors,
-    domains: domains.deps,
+    domains,
     htmlOfMarkdown: receiving.htmlOfMarkdown,
     listeners: counted,
     numbers: served,
@@ -170,7 +172,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   smtpPort = smtp.port;
   numbers.listener(smtp);
   const signingIn = { tokens, baseUrl: () => baseUrl };
-  openControl(opening, { webhooks, envelopeFrom: receiving.envelopeFrom }, signingIn);
+  openControl(opening, { webhooks, envelopeFrom: receiving.envelopeFrom, domains }, signingIn);
   const signIn = await signInOf(firstStart, opening, signingIn);
   doors.areOpen = true;
 
@@ -202,7 +204,7 @@ type SigningIn = Pick<Parameters<typeof signInLink>[0], "tokens" | "baseUrl">;
 /** Serves the operator's commands. Only for an embedded database, which no other process can open. */
 function openControl(
   { config, deps, opened }: Opening,
-  parts: Pick<AdminDeps, "webhooks" | "envelopeFrom">,
+  parts: Pick<AdminDeps, "webhooks" | "envelopeFrom" | "domains">,
   signingIn: SigningIn,
 ): void {
   if (deps.db.engine !== "embedded") return;

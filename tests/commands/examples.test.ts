@@ -27,7 +27,7 @@ async function helpsBelow(words: readonly string[]): Promise<Help[]> {
   // The commands stand in groups, each with a heading of its own.
   const groups = text.split("\n\n").filter((part) => /^(?!Usage|Arguments|Options|Examples)[^\n]+:\n/.test(part));
   const below = groups
-    .flatMap((group) => Array.from(group.matchAll(/^ {2}([a-z]+)/gm), ([, name = ""]) => name))
+    .flatMap((group) => Array.from(group.matchAll(/^ {2}([a-z][a-z-]*)/gm), ([, name = ""]) => name))
     .filter((name) => name !== "help");
   const ending = /\n\nExamples:\n((?: {2}.+\n)+)$/.exec(text)?.[1] ?? "";
   const examples = ending.split("\n").flatMap((line) => (line === "" ? [] : [line.trim()]));

@@ -10,6 +10,7 @@ import { sealingOf } from "../../flows/account/sealed-secrets.ts";
 import { signingKeyOf } from "../../flows/account/signing-key.ts";
 import { localChanges } from "../../flows/changes.ts";
 import type { Deps } from "../../flows/deps.ts";
+import { openDomains } from "../../service/domains.ts";
 import { realWorld } from "../../service/time-and-chance.ts";
 import { returnPathKey } from "../../standards/signature.ts";
 import { migrate } from "../../store/migrate.ts";
@@ -40,6 +41,7 @@ async function here(request: AdminRequest): Promise<object> {
     timeoutMs: config.webhookTimeoutMs,
     version,
   });
+  const closing = new AbortController();
   try {
     await migrate(db);
     const deps = {
@@ -58,7 +60,8 @@ async function here(request: AdminRequest): Promise<object> {
       changes: localChanges(),
     };
     const console = config.console ? await consoleHere(deps, config) : undefined;
-    return await administer({ ...deps, console, envelopeFrom: envelopeFromHere(deps, config) }, request);
+    const domains = openDomains({ config, deps, signal: closing.signal });
+    return await administer({ ...deps, domains, console, envelopeFrom: envelopeFromHere(deps, config) }, request);
   } finally {
     webhooks.close();
     await db.close();

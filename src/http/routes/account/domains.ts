@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { domainReadiness, domainStatuses } from "../../../domain/domains/readiness.ts";
-import { shownRecords, wantedRecords, zoneFile } from "../../../domain/domains/records.ts";
+import { domainStatuses } from "../../../domain/domains/readiness.ts";
+import { wantedRecords, zoneFile } from "../../../domain/domains/records.ts";
 import { notFound } from "../../../domain/errors.ts";
 import { isId } from "../../../domain/ids.ts";
 import {
@@ -13,7 +13,8 @@ import {
   shownDomain,
   verifyDomain,
 } from "../../../flows/domains/manage-domains.ts";
-import { countListedDomains, type DomainOwner, listDomainKeys, listDomains } from "../../../store/account/domains.ts";
+import { asShown } from "../../../flows/domains/shown-domain.ts";
+import { countListedDomains, listDomainKeys, listDomains } from "../../../store/account/domains.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import { api } from "../../shell/app.ts";
@@ -117,7 +118,7 @@ export function domains(deps: DomainDeps) {
         });
         set.status = isNew ? 201 : 200;
         set.headers.location = `/v1/domains/${domain.id}`;
-        return toDomain(deps, account.id, domain);
+        return asShown(deps, account.id, domain);
       },
       operation({
         summary: "Add domain",
@@ -145,7 +146,7 @@ export function domains(deps: DomainDeps) {
           ),
           ({ domainId }) => domainId,
         );
-        const shown = found.map((domain) => toDomain(deps, account.id, { ...domain, keys: keys.get(domain.id) ?? [] }));
+        const shown = found.map((domain) => asShown(deps, account.id, { ...domain, keys: keys.get(domain.id) ?? [] }));
         return { data: shown, total };
       },
       operation({
@@ -158,7 +159,7 @@ export function domains(deps: DomainDeps) {
     )
     .get(
       "/:id",
-      async ({ account, params }) => toDomain(deps, account.id, await owned(account.id, params.id)),
+      async ({ account, params }) => asShown(deps, account.id, await owned(account.id, params.id)),
       operation({
         summary: "Get domain",
         access: "account",
@@ -172,9 +173,9 @@ export function domains(deps: DomainDeps) {
       "/:id",
       async ({ account, actor, params, body }) => {
         const domain = await owned(account.id, params.id);
-        if (body.subdomains === undefined) return toDomain(deps, account.id, domain);
+        if (body.subdomains === undefined) return asShown(deps, account.id, domain);
         const acting = { owner: account.id, actor };
-        return toDomain(deps, account.id, await changeDomain(deps, acting, domain.id, { subdomains: body.subdomains }));
+        return asShown(deps, account.id, await changeDomain(deps, acting, domain.id, { subdomains: body.subdomains }));
       },
       operation({
         summary: "Change domain",
@@ -209,7 +210,7 @@ export function domains(deps: DomainDeps) {
       "/:id/verify",
       async ({ account, actor, params }) => {
         const { id } = await owned(account.id, params.id);
-        return toDomain(deps, account.id, await verifyDomain(deps, { owner: account.id, actor }, id));
+        return asShown(deps, account.id, await verifyDomain(deps, { owner: account.id, actor }, id));
       },
       operation({
         summary: "Verify domain",
@@ -225,7 +226,7 @@ export function domains(deps: DomainDeps) {
       "/:id/rotate-dkim",
       async ({ account, actor, params, body }) => {
         const { id } = await owned(account.id, params.id);
-        return toDomain(deps, account.id, await rotateDkim(deps, { owner: account.id, actor }, id, body.retireDays));
+        return asShown(deps, account.id, await rotateDkim(deps, { owner: account.id, actor }, id, body.retireDays));
       },
       operation({
         summary: "Rotate domain key",
@@ -267,31 +268,4 @@ export function domains(deps: DomainDeps) {
 async function ownedDomain(deps: DomainDeps, accountId: string, id: string): Promise<ShownDomain> {
   if (!isId("dom", id)) throw notFound("domain");
   return shownDomain(deps, accountId, id);
-}
-
-/** A domain as its owner sees it. Others see a shared one without its records. */
-export function toDomain(deps: Pick<DomainDeps, "names">, viewer: DomainOwner, domain: ShownDomain) {
-  const { sending, receiving } = domainReadiness(domain);
-  const isOwn = domain.accountId === viewer;
-  return {
-    id: domain.id,
-    domain: domain.name,
-    shared: domain.accountId === null,
-    status: domain.status,
-    sending,
-    receiving,
-    subdomains: domain.subdomains,
-    records: isOwn ? shownRecords(wantedRecords(domain, domain.keys, deps.names), domain).map(toRecord) : [],
-    inboxCount: domain.inboxCount,
-    checkedAt: domain.checkedAt?.toISOString() ?? null,
-    nextCheckAt: domain.nextCheckAt?.toISOString() ?? null,
-    verifiedAt: domain.verifiedAt?.toISOString() ?? null,
-    failsAt: domain.failsAt?.toISOString() ?? null,
-    createdAt: domain.createdAt.toISOString(),
-  };
-}
-
-function toRecord(record: ReturnType<typeof shownRecords>[number]) {
-  const { purpose, required, type, name, host, value, priority, status, problem, hint, found } = record;
-  return { purpose, required, type, name, host, value, priority, status, problem, hint, found: [...found] };
 }
