@@ -14,8 +14,8 @@ import {
   verifyDomain,
   verifyWithoutDns,
 } from "../flows/domains/manage-domains.ts";
-import { asShown } from "../flows/domains/shown-domain.ts";
-import { findDomainByName, listDomainKeys, listDomains } from "../store/account/domains.ts";
+import { asShown, shownDomains } from "../flows/domains/shown-domain.ts";
+import { findDomainByName } from "../store/account/domains.ts";
 
 type Arguments = Readonly<Record<string, string | undefined>>;
 
@@ -40,10 +40,8 @@ export const domainOperations = {
   },
   async "domain list"({ domains }: DomainAdminDeps, given: Arguments) {
     const { owner } = await ownerOf(domains, given);
-    const found = await listDomains(domains.db.api, { owner, status: undefined, limit: mostListed, offset: 0 });
-    const ids = found.map(({ id }) => id);
-    const keys = Map.groupBy(await listDomainKeys(domains.db.api, ids), ({ domainId }) => domainId);
-    return found.map((domain) => asShown(domains, owner, { ...domain, keys: keys.get(domain.id) ?? [] }));
+    const page = { owner, status: undefined, limit: mostListed, offset: 0 };
+    return (await shownDomains(domains, page)).data;
   },
   async "domain show"({ domains }: DomainAdminDeps, given: Arguments) {
     const { owner, domain } = await domainNamed(domains, given);

@@ -1,7 +1,25 @@
 import { domainReadiness } from "../../domain/domains/readiness.ts";
 import { shownRecords, wantedRecords } from "../../domain/domains/records.ts";
-import type { DomainOwner } from "../../store/account/domains.ts";
+import {
+  countListedDomains,
+  type DomainOwner,
+  type DomainPage,
+  listDomainKeys,
+  listDomains,
+} from "../../store/account/domains.ts";
 import type { DomainDeps, ShownDomain } from "./manage-domains.ts";
+
+/** A page of the owner's domains and the shared ones, and how many there are in all. */
+export async function shownDomains(deps: Pick<DomainDeps, "db" | "names">, page: DomainPage) {
+  const { db } = deps;
+  const [found, total] = await Promise.all([listDomains(db.api, page), countListedDomains(db.api, page)]);
+  const ids = found.map(({ id }) => id);
+  const keys = Map.groupBy(await listDomainKeys(db.api, ids), ({ domainId }) => domainId);
+  return {
+    data: found.map((domain) => asShown(deps, page.owner, { ...domain, keys: keys.get(domain.id) ?? [] })),
+    total,
+  };
+}
 
 /** A domain as the API and the command line show it. Only its owner sees its records. */
 export function asShown({ names }: Pick<DomainDeps, "names">, viewer: DomainOwner, domain: ShownDomain) {

@@ -13,8 +13,7 @@ import {
   shownDomain,
   verifyDomain,
 } from "../../../flows/domains/manage-domains.ts";
-import { asShown } from "../../../flows/domains/shown-domain.ts";
-import { countListedDomains, listDomainKeys, listDomains } from "../../../store/account/domains.ts";
+import { asShown, shownDomains } from "../../../flows/domains/shown-domain.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import { api } from "../../shell/app.ts";
@@ -30,7 +29,7 @@ const subdomains = Type.Boolean({
 
 const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
-const NewDomain = named(
+export const NewDomain = named(
   "NewDomain",
   Type.Object(
     {
@@ -82,7 +81,7 @@ const DkimRotation = named(
   ),
 );
 
-const DomainPage = named(
+export const DomainPage = named(
   "DomainPage",
   Type.Object(
     {
@@ -93,7 +92,7 @@ const DomainPage = named(
   ),
 );
 
-const DomainQuery = Type.Object({
+export const DomainQuery = Type.Object({
   ...pageQuery(),
   status: Type.Optional(oneOf(domainStatuses, { description: "Only domains with this status", examples: ["failing"] })),
 });
@@ -133,22 +132,8 @@ export function domains(deps: DomainDeps) {
     )
     .get(
       "",
-      async ({ account, query: { status, limit, offset } }) => {
-        const page = { owner: account.id, status, limit, offset };
-        const [found, total] = await Promise.all([
-          listDomains(deps.db.api, page),
-          countListedDomains(deps.db.api, page),
-        ]);
-        const keys = Map.groupBy(
-          await listDomainKeys(
-            deps.db.api,
-            found.map(({ id }) => id),
-          ),
-          ({ domainId }) => domainId,
-        );
-        const shown = found.map((domain) => asShown(deps, account.id, { ...domain, keys: keys.get(domain.id) ?? [] }));
-        return { data: shown, total };
-      },
+      async ({ account, query: { status, limit, offset } }) =>
+        shownDomains(deps, { owner: account.id, status, limit, offset }),
       operation({
         summary: "List domains",
         access: "account",
