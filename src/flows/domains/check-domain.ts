@@ -58,13 +58,14 @@ export async function checkDomain(deps: CheckDeps, domain: Domain): Promise<bool
   const keys = await listDomainKeys(deps.db.work, [domain.id]);
   const questions = await deps.openQuestions();
   const checked = await checkRecords(questions, { ...domain, keys }, deps.names, newSelector(deps.randomBytes));
-  const holder = await checkHolder(deps, domain, keys, checked);
+  const holder = await checkHolder(deps, questions, domain, keys, checked);
   return settle(deps, domain, { startedAt, ...checked, holder });
 }
 
-/** If the domain is newly proven and another one has the name, looks at the proof of that one too. */
+/** If the domain is newly proven and another one has the name, looks at the proof of that one too, within the same bounds. */
 async function checkHolder(
   deps: CheckDeps,
+  questions: ZoneQuestions,
   domain: Domain,
   keys: readonly DomainKey[],
   { records }: CheckedRecords,
@@ -73,11 +74,8 @@ async function checkHolder(
   const holder = await findHolder(deps.db.work, domain.name);
   if (holder === undefined || holder.id === domain.id) return undefined;
   const theirs = (await listDomainKeys(deps.db.work, [holder.id])).filter(({ state }) => state !== "retiring");
-  const verdicts = await checkProof(
-    await deps.openQuestions(),
-    { name: domain.name, keys: theirs },
-    newSelector(deps.randomBytes),
-  );
+  const random = newSelector(deps.randomBytes);
+  const verdicts = await checkProof(questions, { name: domain.name, keys: theirs }, random);
   return { id: holder.id, selector: activeIn(theirs)?.selector, isGone: verdicts.every(isGone) };
 }
 
