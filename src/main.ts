@@ -14,6 +14,7 @@ import { healthcheckCommand } from "./commands/healthcheck.ts";
 import { addHelpCommands } from "./commands/help.ts";
 import { listenCommand } from "./commands/listen.ts";
 import { mcpCommand, skillCommand } from "./commands/mcp/mcp.ts";
+import { auditCommand, operatorCommands } from "./commands/operators.ts";
 import { outboxCommands } from "./commands/outbox.ts";
 import { portableCommands } from "./commands/portable.ts";
 import { eventCommands } from "./commands/read/events.ts";
@@ -40,7 +41,10 @@ const exitCodes = { done: 0, failed: 1, usage: 2, inUse: 3 } as const;
 /** The commands, in the groups and the order of the help. */
 const groups: readonly [heading: string, commands: readonly Register[]][] = [
   ["Service:", [serveCommand, upkeepCommands, healthcheckCommand, doctorCommand, dnsCommand, systemdCommand]],
-  ["Accounts, keys and domains:", [accountCommands, tokenCommand, consoleCommand, domainCommands]],
+  [
+    "Accounts, keys and domains:",
+    [accountCommands, tokenCommand, consoleCommand, operatorCommands, auditCommand, domainCommands],
+  ],
   ["Mail:", [inboxCommands, sendCommand, messageCommands, waitCommand, threadCommands, triggerCommand]],
   ["Events:", [eventCommands, tailCommand, listenCommand, webhookCommands]],
   ["Outgoing mail:", [outboxCommands, suppressionCommands]],

@@ -1,8 +1,10 @@
 import { commandLine as actor } from "../domain/access/actor.ts";
+import { auditActions } from "../domain/access/audit.ts";
 import { notFound, Refusal } from "../domain/errors.ts";
 import { type Plan, plans } from "../domain/limits.ts";
 import type { EnvelopeFrom } from "../domain/reports/return-path.ts";
 import { accountNamed, createAccount, createKey, revokeKey } from "../flows/account/manage-accounts.ts";
+import { createOperator, revokeOperator } from "../flows/account/operators.ts";
 import { resealSecrets } from "../flows/account/sealed-secrets.ts";
 import { type SignInDeps, signInLinkOfAccount } from "../flows/account/sign-in.ts";
 import type { Deps } from "../flows/deps.ts";
@@ -16,7 +18,10 @@ import {
 import { redeliverEvent } from "../flows/events/redeliver-event.ts";
 import { testWebhook } from "../flows/events/test-webhook.ts";
 import { shownWebhook } from "../flows/read/shown-webhook.ts";
+import { parseInstant } from "../standards/instant.ts";
 import { listAccounts, listApiKeys } from "../store/account/accounts.ts";
+import { listAuditEntries } from "../store/account/audit.ts";
+import { listOperators } from "../store/account/operators.ts";
 import { findEndpoint } from "../store/events/endpoints.ts";
 import { findEvent } from "../store/events/events.ts";
 import { listDeliveries } from "../store/outbox/deliveries.ts";
@@ -47,6 +52,52 @@ const operations = {
   async "account list"(deps: Deps) {
     const accounts = await listAccounts(deps.db.api);
     return accounts.map(({ createdAt, ...account }) => ({ ...account, createdAt: createdAt.toISOString() }));
+  },
+  async "operator create"(deps: Deps, { name = "", expires }: Arguments) {
+    const expiresAt = expires === undefined ? undefined : parseInstant(expires);
+    if (expires !== undefined && expiresAt === undefined) {
+      throw new Refusal("validation_error", "Cannot create operator: --expires must be a day or an instant");
+    }
+    return createOperator(deps, actor, { name, expiresAt });
+  },
+  async "operator list"(deps: Deps) {
+    const operators = await listOperators(deps.db.api);
+    return operators.map(({ prefix, lastFour, ...operator }) => ({
+      id: operator.id,
+      name: operator.name,
+      key: `${prefix}…${lastFour}`,
+      createdAt: operator.createdAt.toISOString(),
+      expiresAt: operator.expiresAt?.toISOString() ?? null,
+      lastUsedAt: operator.lastUsedAt?.toISOString() ?? null,
+      revokedAt: operator.revokedAt?.toISOString() ?? null,
+    }));
+  },
+  async "operator revoke"(deps: Deps, { name = "" }: Arguments) {
+    return { id: await revokeOperator(deps, actor, name), revoked: true };
+  },
+  async "audit list"(deps: Deps, { account, action, actor: by, target, limit = "50" }: Arguments) {
+    const most = /^\d{1,4}$/.test(limit) ? Number(limit) : 0;
+    if (most < 1 || most > mostAuditEntries) {
+      throw new Refusal("validation_error", `Cannot list audit entries: the limit must be 1 to ${mostAuditEntries}`);
+    }
+    const entries = await listAuditEntries(deps.db.api, {
+      accountId: account === undefined ? undefined : (await accountNamed(deps, account)).id,
+      action: auditActions.find((known) => known === action),
+      actor: by,
+      targetId: target,
+      since: undefined,
+      until: undefined,
+      beforeId: undefined,
+      limit: most,
+    });
+    const names = new Map((await listAccounts(deps.db.api)).map(({ id, name }) => [id, name]));
+    return entries.map(({ actorType, actorId, actorName, targetType, targetId, accountId, ...entry }) => ({
+      ...entry,
+      at: entry.at.toISOString(),
+      actor: { type: actorType, id: actorId, name: actorName },
+      account: accountId === null ? null : (names.get(accountId) ?? accountId),
+      target: { type: targetType, id: targetId },
+    }));
   },
   async "key create"(deps: Deps, { account, name }: Arguments) {
     const { id: accountId } = await accountNamed(deps, account);
@@ -136,6 +187,9 @@ const operations = {
     return { id: (await findSetting(deps.db.api, serviceIdSetting)) ?? null };
   },
 } satisfies Record<string, (deps: AdminDeps, given: Arguments) => Promise<object>>;
+
+/** The most entries of the audit that are listed. */
+const mostAuditEntries = 1_000;
 
 /** The most deliveries that are listed. An event usually has far fewer. */
 const mostDeliveries = 1_000;

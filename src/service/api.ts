@@ -1,6 +1,7 @@
 import type { Fetch } from "../../sdk/typescript/src/options.ts";
 import type { AccessTokens } from "../flows/account/access-tokens.ts";
 import type { Authenticator } from "../flows/account/authenticate.ts";
+import { operators } from "../flows/account/operators.ts";
 import { refuseBeyondReach } from "../flows/account/token-reach.ts";
 import type { DomainDeps } from "../flows/domains/manage-domains.ts";
 import type { StreamingDeps } from "../flows/events/event-stream.ts";
@@ -23,6 +24,8 @@ import { inboxes } from "../http/routes/account/inboxes.ts";
 import { stats } from "../http/routes/account/stats.ts";
 import { tokens } from "../http/routes/account/tokens.ts";
 import { usage } from "../http/routes/account/usage.ts";
+import { adminAccounts } from "../http/routes/admin/accounts.ts";
+import { adminService } from "../http/routes/admin/service.ts";
 import { eventKinds } from "../http/routes/events/event-shapes.ts";
 import { events } from "../http/routes/events/events.ts";
 import { socketRoute, socketSession } from "../http/routes/events/socket.ts";
@@ -134,6 +137,7 @@ function doorOf({ config, deps, closed }: Opening, { keys, doors }: ApiParts) {
     isDraining: () => doors.areClosing,
     trustedProxies: config.trustedProxies,
     closureOf: closed.closureOf,
+    ...operators(deps),
     newRequestId: () => deps.randomBytes(12).toHex(),
     log: deps.log,
   };
@@ -210,6 +214,8 @@ async function appOf(
         domains(ownDomains),
         stats(deps),
         audit(deps),
+        adminAccounts(deps),
+        adminService({ ...deps, version }),
         usage(deps),
         ...suppressions({ ...deps, bounceSuppressionDays: config.bounceSuppressionDays }),
         tokens({ ...deps, tokens: accessTokens }),
@@ -226,6 +232,8 @@ async function appOf(
         attachments({
           ...reading,
           closureOf: door.closureOf,
+          authenticateOperator: door.authenticateOperator,
+          asAccount: door.asAccount,
           authenticate: keys.authenticate,
           authenticateSession: session?.authenticateSession,
         }),

@@ -1,3 +1,4 @@
+import { type Admin, admin } from "./admin.ts";
 import { caller } from "./call.ts";
 import { machine } from "./machine.ts";
 import type { InboxdOptions } from "./options.ts";
@@ -78,6 +79,8 @@ export class Inboxd {
   readonly domains: Domains;
   readonly tokens: Tokens;
   readonly account: Account;
+  /** Works with the key of an operator alone. */
+  readonly admin: Admin;
   /** Calls any operation by its HTTP method and path, also one for which this client has no function. */
   readonly request: Requester;
 
@@ -98,5 +101,6 @@ export class Inboxd {
     this.domains = domains(this.request);
     this.tokens = tokens(this.request);
     this.account = account(this.request);
+    this.admin = admin(this.request);
   }
 }

@@ -1024,6 +1024,94 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List accounts
+         * @description All accounts, newest first. A deleted one is listed until it is removed.
+         */
+        get: operations["listAccounts"];
+        put?: never;
+        /**
+         * Create account
+         * @description Creates an account and its first key, which reaches all of it and is shown only here.
+         */
+        post: operations["createAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/accounts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get any account
+         * @description One account, with its limits and its use.
+         */
+        get: operations["getAnyAccount"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change any account
+         * @description Renames an account, changes its plan or its limits, suspends it or ends that. All processes act on it within a second, or 30 seconds if they do not hear of each other. The end of a suspension loses nothing: waiting mail goes out.
+         */
+        patch: operations["changeAnyAccount"];
+        trace?: never;
+    };
+    "/v1/admin/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List audit entries of all accounts
+         * @description Who changed what, in all accounts and in the service, newest first.
+         */
+        get: operations["listAuditEntriesOfAllAccounts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/system": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get system
+         * @description How much there is to do, and how far the background work is behind.
+         */
+        get: operations["getSystem"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/relay-notices": {
         parameters: {
             query?: never;
@@ -1505,6 +1593,59 @@ export interface components {
             /** @description Mail and events that are still to be sent: more than 1000 count as 1000. Null for a token, which may not list the outbox */
             outbox: number | null;
         };
+        /**
+         * @description Limits of this account alone, in place of those of its plan
+         * @example {
+         *       "sendsPerDay": 100
+         *     }
+         */
+        AccountLimitChange: {
+            /**
+             * @description Sends of an inbox in 60 seconds; 0: no limit; null: the limit of the plan
+             * @example 100
+             */
+            sendsPerMinute?: number | null;
+            /**
+             * @description Sends of an inbox in a UTC day; 0: no limit; null: the limit of the plan
+             * @example 100
+             */
+            sendsPerDay?: number | null;
+            /**
+             * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet; 0: no limit; null: the limit of the plan
+             * @example 100
+             */
+            coldRecipientDaily?: number | null;
+            /**
+             * @description Inboxes made in a UTC day; 0: no limit; null: the limit of the plan
+             * @example 100
+             */
+            inboxesPerDay?: number | null;
+            /**
+             * @description Inboxes; 0: no limit; null: the limit of the plan
+             * @example 100
+             */
+            inboxes?: number | null;
+            /**
+             * @description Own domains; 0: no limit; null: the limit of the plan
+             * @example 100
+             */
+            domains?: number | null;
+            /**
+             * @description Keys that are not revoked; 0: no limit; null: the limit of the plan
+             * @example 100
+             */
+            keys?: number | null;
+            /**
+             * @description Bytes that all mail of the account takes; 0: no limit; null: the limit of the plan
+             * @example 100
+             */
+            storageBytes?: number | null;
+            /**
+             * @description Bytes that the mail of one inbox takes; 0: no limit; null: the limit of the plan
+             * @example 100
+             */
+            inboxBytes?: number | null;
+        };
         /** @description The limits of the account */
         AccountLimits: {
             /**
@@ -1598,6 +1739,204 @@ export interface components {
              * @example 0
              */
             existing: number;
+        };
+        /** @description An account as its operator sees it */
+        AdminAccount: {
+            /**
+             * @description Id of the account
+             * @example acc_01km57gaj0ensrzmay9tpnrkga
+             */
+            id: string;
+            /**
+             * @description Name of the account
+             * @example acme
+             */
+            name: string;
+            /**
+             * @description The plan, which decides the limits
+             * @example developer
+             * @enum {string}
+             */
+            plan: "free" | "developer" | "enterprise";
+            /** @description The limits in force */
+            limits: {
+                /**
+                 * @description Sends of an inbox in 60 seconds; 0: no limit
+                 * @example 100
+                 */
+                sendsPerMinute: number;
+                /**
+                 * @description Sends of an inbox in a UTC day; 0: no limit
+                 * @example 100
+                 */
+                sendsPerDay: number;
+                /**
+                 * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet; 0: no limit
+                 * @example 100
+                 */
+                coldRecipientDaily: number;
+                /**
+                 * @description Inboxes made in a UTC day; 0: no limit
+                 * @example 100
+                 */
+                inboxesPerDay: number;
+                /**
+                 * @description Inboxes; 0: no limit
+                 * @example 100
+                 */
+                inboxes: number;
+                /**
+                 * @description Own domains; 0: no limit
+                 * @example 100
+                 */
+                domains: number;
+                /**
+                 * @description Keys that are not revoked; 0: no limit
+                 * @example 100
+                 */
+                keys: number;
+                /**
+                 * @description Bytes that all mail of the account takes; 0: no limit
+                 * @example 100
+                 */
+                storageBytes: number;
+                /**
+                 * @description Bytes that the mail of one inbox takes; 0: no limit
+                 * @example 100
+                 */
+                inboxBytes: number;
+            };
+            /**
+             * @description The limits that differ from those of the plan
+             * @example {
+             *       "sendsPerDay": 100
+             *     }
+             */
+            overrides: {
+                /**
+                 * @description Sends of an inbox in 60 seconds
+                 * @example 100
+                 */
+                sendsPerMinute?: number;
+                /**
+                 * @description Sends of an inbox in a UTC day
+                 * @example 100
+                 */
+                sendsPerDay?: number;
+                /**
+                 * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet
+                 * @example 100
+                 */
+                coldRecipientDaily?: number;
+                /**
+                 * @description Inboxes made in a UTC day
+                 * @example 100
+                 */
+                inboxesPerDay?: number;
+                /**
+                 * @description Inboxes
+                 * @example 100
+                 */
+                inboxes?: number;
+                /**
+                 * @description Own domains
+                 * @example 100
+                 */
+                domains?: number;
+                /**
+                 * @description Keys that are not revoked
+                 * @example 100
+                 */
+                keys?: number;
+                /**
+                 * @description Bytes that all mail of the account takes
+                 * @example 100
+                 */
+                storageBytes?: number;
+                /**
+                 * @description Bytes that the mail of one inbox takes
+                 * @example 100
+                 */
+                inboxBytes?: number;
+            };
+            /**
+             * @description What is suspended; null: nothing
+             * @example null
+             */
+            suspended: ("sending" | "all" | "moving") | null;
+            /**
+             * @description Why it is suspended
+             * @example null
+             */
+            reason: string | null;
+            /**
+             * @description Days after which mail is removed; null: the default of the service
+             * @example null
+             */
+            retentionDays: number | null;
+            /**
+             * @description How many inboxes it has
+             * @example 12
+             */
+            inboxCount: number;
+            /**
+             * @description Bytes that its mail takes
+             * @example 1048576
+             */
+            storageBytes: number;
+            /**
+             * Format: date-time
+             * @description When it was created
+             * @example 2026-03-20T08:59:00.000Z
+             */
+            createdAt: string;
+            /** @description When one of its keys was last used; null: never */
+            lastUsedAt: string | null;
+            /**
+             * @description When it was deleted; its rows are removed in steps
+             * @example null
+             */
+            deletedAt: string | null;
+        };
+        /**
+         * @description The changes. Missing fields stay as they are
+         * @example {
+         *       "suspended": "sending"
+         *     }
+         */
+        AdminAccountChange: {
+            /**
+             * @description Its name, which no other account has
+             * @example acme
+             */
+            name?: string;
+            /**
+             * @description Its plan
+             * @example enterprise
+             * @enum {string}
+             */
+            plan?: "free" | "developer" | "enterprise";
+            limits?: components["schemas"]["AccountLimitChange"];
+            /**
+             * @description `sending`: sends are refused, and accepted mail waits. `all`: also all other requests, and mail gets 450, so that its senders keep it. `moving`: as `all`, while the account moves to another service. Null: nothing
+             * @example sending
+             */
+            suspended?: ("sending" | "all" | "moving") | null;
+            /**
+             * @description Why it is suspended
+             * @example spam to 10,000 addresses
+             */
+            reason?: string | null;
+        };
+        /** @description A page of accounts */
+        AdminAccountPage: {
+            /** @description Accounts, newest first */
+            data: components["schemas"]["AdminAccount"][];
+            /**
+             * @description How many accounts there are in all
+             * @example 1
+             */
+            total: number;
         };
         /** @description A file of a message */
         Attachment: {
@@ -1803,6 +2142,169 @@ export interface components {
         ConvertedMarkdown: {
             /** @description The HTML that the mail would have; null if the mail would have only its text */
             html: string | null;
+        };
+        /** @description A new account with its first key */
+        CreatedAccount: {
+            /**
+             * @description Id of the account
+             * @example acc_01km57gaj0ensrzmay9tpnrkga
+             */
+            id: string;
+            /**
+             * @description Name of the account
+             * @example acme
+             */
+            name: string;
+            /**
+             * @description The plan, which decides the limits
+             * @example developer
+             * @enum {string}
+             */
+            plan: "free" | "developer" | "enterprise";
+            /** @description The limits in force */
+            limits: {
+                /**
+                 * @description Sends of an inbox in 60 seconds; 0: no limit
+                 * @example 100
+                 */
+                sendsPerMinute: number;
+                /**
+                 * @description Sends of an inbox in a UTC day; 0: no limit
+                 * @example 100
+                 */
+                sendsPerDay: number;
+                /**
+                 * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet; 0: no limit
+                 * @example 100
+                 */
+                coldRecipientDaily: number;
+                /**
+                 * @description Inboxes made in a UTC day; 0: no limit
+                 * @example 100
+                 */
+                inboxesPerDay: number;
+                /**
+                 * @description Inboxes; 0: no limit
+                 * @example 100
+                 */
+                inboxes: number;
+                /**
+                 * @description Own domains; 0: no limit
+                 * @example 100
+                 */
+                domains: number;
+                /**
+                 * @description Keys that are not revoked; 0: no limit
+                 * @example 100
+                 */
+                keys: number;
+                /**
+                 * @description Bytes that all mail of the account takes; 0: no limit
+                 * @example 100
+                 */
+                storageBytes: number;
+                /**
+                 * @description Bytes that the mail of one inbox takes; 0: no limit
+                 * @example 100
+                 */
+                inboxBytes: number;
+            };
+            /**
+             * @description The limits that differ from those of the plan
+             * @example {
+             *       "sendsPerDay": 100
+             *     }
+             */
+            overrides: {
+                /**
+                 * @description Sends of an inbox in 60 seconds
+                 * @example 100
+                 */
+                sendsPerMinute?: number;
+                /**
+                 * @description Sends of an inbox in a UTC day
+                 * @example 100
+                 */
+                sendsPerDay?: number;
+                /**
+                 * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet
+                 * @example 100
+                 */
+                coldRecipientDaily?: number;
+                /**
+                 * @description Inboxes made in a UTC day
+                 * @example 100
+                 */
+                inboxesPerDay?: number;
+                /**
+                 * @description Inboxes
+                 * @example 100
+                 */
+                inboxes?: number;
+                /**
+                 * @description Own domains
+                 * @example 100
+                 */
+                domains?: number;
+                /**
+                 * @description Keys that are not revoked
+                 * @example 100
+                 */
+                keys?: number;
+                /**
+                 * @description Bytes that all mail of the account takes
+                 * @example 100
+                 */
+                storageBytes?: number;
+                /**
+                 * @description Bytes that the mail of one inbox takes
+                 * @example 100
+                 */
+                inboxBytes?: number;
+            };
+            /**
+             * @description What is suspended; null: nothing
+             * @example null
+             */
+            suspended: ("sending" | "all" | "moving") | null;
+            /**
+             * @description Why it is suspended
+             * @example null
+             */
+            reason: string | null;
+            /**
+             * @description Days after which mail is removed; null: the default of the service
+             * @example null
+             */
+            retentionDays: number | null;
+            /**
+             * @description How many inboxes it has
+             * @example 12
+             */
+            inboxCount: number;
+            /**
+             * @description Bytes that its mail takes
+             * @example 1048576
+             */
+            storageBytes: number;
+            /**
+             * Format: date-time
+             * @description When it was created
+             * @example 2026-03-20T08:59:00.000Z
+             */
+            createdAt: string;
+            /** @description When one of its keys was last used; null: never */
+            lastUsedAt: string | null;
+            /**
+             * @description When it was deleted; its rows are removed in steps
+             * @example null
+             */
+            deletedAt: string | null;
+            /**
+             * @description Its first key, which is shown only here
+             * @example ibx_4zVnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT
+             */
+            key: string;
         };
         /** @description The inbox, with the field names of events */
         CreatedInboxOfEvent: {
@@ -3963,6 +4465,26 @@ export interface components {
             message: components["schemas"]["SentMessage"];
         };
         /**
+         * @description The new account
+         * @example {
+         *       "name": "acme"
+         *     }
+         */
+        NewAccount: {
+            /**
+             * @description Its name, which no other account has
+             * @example acme
+             */
+            name: string;
+            /**
+             * @description Its plan
+             * @example enterprise
+             * @enum {string}
+             */
+            plan?: "free" | "developer" | "enterprise";
+            limits?: components["schemas"]["AccountLimitChange"];
+        };
+        /**
          * @description A file to attach, from one of three sources
          * @example {
          *       "filename": "invoice.pdf",
@@ -5114,6 +5636,63 @@ export interface components {
              * @example null
              */
             nextCursor: string | null;
+        };
+        /** @description The state of the service */
+        System: {
+            /**
+             * @description Version of the process that answers
+             * @example 1.0.0
+             */
+            version: string;
+            /**
+             * @description The database
+             * @example postgres
+             * @enum {string}
+             */
+            engine: "embedded" | "postgres";
+            /**
+             * @description The last step of the schema
+             * @example 0000_schema
+             */
+            schemaStep: string;
+            /** @description What is still to be done, by kind and state; nothing is left out but what is empty */
+            outbox: {
+                /**
+                 * @description `relay`: mail to send; `webhook`: events to deliver; `parse`: accepted mail to parse
+                 * @enum {string}
+                 */
+                kind: "relay" | "webhook" | "parse";
+                /**
+                 * @description As in the outbox of an account
+                 * @enum {string}
+                 */
+                state: "ready" | "running" | "waiting";
+                /**
+                 * @description How many items
+                 * @example 3
+                 */
+                count: number;
+                /**
+                 * @description The age of the oldest one
+                 * @example 0
+                 */
+                oldestSeconds: number;
+            }[];
+            /**
+             * @description The age of the oldest message that the search does not find yet; 0: none
+             * @example 0
+             */
+            searchLagSeconds: number;
+            /**
+             * @description How long ago the last mail was counted that /v1/usage shows
+             * @example 0
+             */
+            usageLagSeconds: number;
+            /**
+             * @description Own domains whose proof is gone
+             * @example 0
+             */
+            domainsFailing: number;
         };
         /** @description The notices are stored */
         TakenNotices: {
@@ -15801,6 +16380,890 @@ export interface operations {
             };
             /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
             403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listAccounts: {
+        parameters: {
+            query?: {
+                /** @description How many to return */
+                limit?: number;
+                /** @description How many to skip */
+                offset?: number;
+                /** @description Only accounts with this in their name, or with this id */
+                q?: string;
+                /** @description Only accounts that are suspended, or only others */
+                suspended?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of accounts */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "acc_01km57gaj0ensrzmay9tpnrkga",
+                     *           "name": "acme",
+                     *           "plan": "developer",
+                     *           "limits": {
+                     *             "sendsPerMinute": 100,
+                     *             "sendsPerDay": 100,
+                     *             "coldRecipientDaily": 100,
+                     *             "inboxesPerDay": 100,
+                     *             "inboxes": 100,
+                     *             "domains": 100,
+                     *             "keys": 100,
+                     *             "storageBytes": 100,
+                     *             "inboxBytes": 100
+                     *           },
+                     *           "overrides": {
+                     *             "sendsPerDay": 100
+                     *           },
+                     *           "suspended": null,
+                     *           "reason": null,
+                     *           "retentionDays": null,
+                     *           "inboxCount": 12,
+                     *           "storageBytes": 1048576,
+                     *           "createdAt": "2026-03-20T08:59:00.000Z",
+                     *           "lastUsedAt": "2026-03-21T10:05:00.000Z",
+                     *           "deletedAt": null
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminAccountPage"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "acme"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewAccount"];
+            };
+        };
+        responses: {
+            /** @description A new account with its first key */
+            201: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Path of the account */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "acc_01km57gaj0ensrzmay9tpnrkga",
+                     *       "name": "acme",
+                     *       "plan": "developer",
+                     *       "limits": {
+                     *         "sendsPerMinute": 100,
+                     *         "sendsPerDay": 100,
+                     *         "coldRecipientDaily": 100,
+                     *         "inboxesPerDay": 100,
+                     *         "inboxes": 100,
+                     *         "domains": 100,
+                     *         "keys": 100,
+                     *         "storageBytes": 100,
+                     *         "inboxBytes": 100
+                     *       },
+                     *       "overrides": {
+                     *         "sendsPerDay": 100
+                     *       },
+                     *       "suspended": null,
+                     *       "reason": null,
+                     *       "retentionDays": null,
+                     *       "inboxCount": 12,
+                     *       "storageBytes": 1048576,
+                     *       "createdAt": "2026-03-20T08:59:00.000Z",
+                     *       "lastUsedAt": "2026-03-21T10:05:00.000Z",
+                     *       "deletedAt": null,
+                     *       "key": "ibx_4zVnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CreatedAccount"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getAnyAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the account
+                 * @example acc_01km57gaj0ensrzmay9tpnrkga
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An account as its operator sees it */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "acc_01km57gaj0ensrzmay9tpnrkga",
+                     *       "name": "acme",
+                     *       "plan": "developer",
+                     *       "limits": {
+                     *         "sendsPerMinute": 100,
+                     *         "sendsPerDay": 100,
+                     *         "coldRecipientDaily": 100,
+                     *         "inboxesPerDay": 100,
+                     *         "inboxes": 100,
+                     *         "domains": 100,
+                     *         "keys": 100,
+                     *         "storageBytes": 100,
+                     *         "inboxBytes": 100
+                     *       },
+                     *       "overrides": {
+                     *         "sendsPerDay": 100
+                     *       },
+                     *       "suspended": null,
+                     *       "reason": null,
+                     *       "retentionDays": null,
+                     *       "inboxCount": 12,
+                     *       "storageBytes": 1048576,
+                     *       "createdAt": "2026-03-20T08:59:00.000Z",
+                     *       "lastUsedAt": "2026-03-21T10:05:00.000Z",
+                     *       "deletedAt": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminAccount"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    changeAnyAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the account
+                 * @example acc_01km57gaj0ensrzmay9tpnrkga
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "suspended": "sending"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AdminAccountChange"];
+            };
+        };
+        responses: {
+            /** @description An account as its operator sees it */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "acc_01km57gaj0ensrzmay9tpnrkga",
+                     *       "name": "acme",
+                     *       "plan": "developer",
+                     *       "limits": {
+                     *         "sendsPerMinute": 100,
+                     *         "sendsPerDay": 100,
+                     *         "coldRecipientDaily": 100,
+                     *         "inboxesPerDay": 100,
+                     *         "inboxes": 100,
+                     *         "domains": 100,
+                     *         "keys": 100,
+                     *         "storageBytes": 100,
+                     *         "inboxBytes": 100
+                     *       },
+                     *       "overrides": {
+                     *         "sendsPerDay": 100
+                     *       },
+                     *       "suspended": null,
+                     *       "reason": null,
+                     *       "retentionDays": null,
+                     *       "inboxCount": 12,
+                     *       "storageBytes": 1048576,
+                     *       "createdAt": "2026-03-20T08:59:00.000Z",
+                     *       "lastUsedAt": "2026-03-21T10:05:00.000Z",
+                     *       "deletedAt": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminAccount"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listAuditEntriesOfAllAccounts: {
+        parameters: {
+            query?: {
+                /** @description Only this action */
+                action?: "account.created" | "account.changed" | "account.deleted" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "retention.changed" | "suppression.added" | "suppression.removed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
+                /** @description Only what this key did, by its id, or this type of actor */
+                actor?: string;
+                /** @description Only what was done to this thing, by its id */
+                target?: string;
+                /** @description Only entries from then on: a day (UTC) or an RFC 3339 date-time */
+                since?: string;
+                /** @description Only entries before: a day (UTC) or an RFC 3339 date-time */
+                until?: string;
+                /** @description How many to return */
+                limit?: number;
+                /** @description `nextCursor` of the previous page: continues after it, also if items arrived meanwhile */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the audit */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "aud_01km57j4m0eh7awf6pjemv2936",
+                     *           "at": "2026-03-21T10:05:00.000Z",
+                     *           "action": "inbox.created",
+                     *           "actor": {
+                     *             "type": "key",
+                     *             "id": "key_01km57j4m0eh7awf6pjemv2930",
+                     *             "name": "first start"
+                     *           },
+                     *           "accountId": "acc_01km57gaj0ensrzmay9tpnrkga",
+                     *           "target": {
+                     *             "type": "inbox",
+                     *             "id": "inb_01km57j4m0eh7awf6pjemv292z"
+                     *           },
+                     *           "ip": "192.0.2.7",
+                     *           "requestId": "0197f4a2-7a3e-7c55-8d1e-2f0b6a9c4e10",
+                     *           "details": {
+                     *             "username": "ada",
+                     *             "externalId": "user-7"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "nextCursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getSystem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The state of the service */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "version": "1.0.0",
+                     *       "engine": "postgres",
+                     *       "schemaStep": "0000_schema",
+                     *       "outbox": [
+                     *         {
+                     *           "kind": "relay",
+                     *           "state": "ready",
+                     *           "count": 3,
+                     *           "oldestSeconds": 0
+                     *         }
+                     *       ],
+                     *       "searchLagSeconds": 0,
+                     *       "usageLagSeconds": 0,
+                     *       "domainsFailing": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["System"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;

@@ -29,8 +29,8 @@ export function requester({ call }: Caller): Requester {
   };
 }
 
-type QueryAt<Path extends PathOf<"GET">> = QueryOf<OperationOf<"GET", Path>>;
-type Body<Name extends keyof Schemas> = OrUndefined<Schemas[Name]>;
+export type QueryAt<Path extends PathOf<"GET">> = QueryOf<OperationOf<"GET", Path>>;
+export type Body<Name extends keyof Schemas> = OrUndefined<Schemas[Name]>;
 
 export interface Inboxes {
   list(query?: QueryAt<"/v1/inboxes">, options?: CallOptions): List<Schemas["Inbox"], Schemas["InboxPage"]>;

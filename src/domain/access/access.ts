@@ -29,7 +29,7 @@ export interface Caller {
   readonly plan: Plan;
   /** The key itself, or the key that made the token or the session. */
   readonly keyId: string;
-  readonly kind: "key" | "token" | "session";
+  readonly kind: "key" | "token" | "session" | "operator";
   readonly access: Access;
   readonly reach: Reach;
   /** When the key, the token or the session ends; undefined for never. */

@@ -8,14 +8,14 @@ import { type AdminAccount, lockAdminAccount, markAccountChanged } from "../../s
 import { signalToForget } from "../../store/channels.ts";
 import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
-import { checkedName } from "./manage-accounts.ts";
+import { checkedName, type LimitChange, withoutNulls } from "./manage-accounts.ts";
 
 /** The changes of an account by its operator. Undefined fields stay as they are. */
 export interface AccountChange {
   name?: string | undefined;
   plan?: Plan | undefined;
   /** The limits of this account alone; null for that of the plan. */
-  limits?: Readonly<Record<string, number | null>> | undefined;
+  limits?: LimitChange | undefined;
   suspended?: Suspension | null | undefined;
   reason?: string | null | undefined;
 }
@@ -67,8 +67,4 @@ export async function lockedAccount(tx: Db, id: string): Promise<AdminAccount> {
   const account = await lockAdminAccount(tx, id);
   if (account === undefined) throw notFound("account");
   return account;
-}
-
-function withoutNulls(limits: Readonly<Record<string, number | null>>): Record<string, number> {
-  return Object.fromEntries(Object.entries(limits).flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
 }

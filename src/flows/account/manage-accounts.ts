@@ -35,7 +35,7 @@ export interface KeyRequest {
 }
 
 export async function createKey(deps: Deps, db: Db, request: KeyRequest): Promise<NewKey> {
-  const { accountId, key = newApiKey(deps) } = request;
+  const { accountId, key = randomKey(deps, "ibx_") } = request;
   const name = request.name === undefined ? null : checkedName("create key", request.name);
   const createdAt = deps.now();
   const id = deps.newId("key", createdAt);
@@ -48,18 +48,25 @@ export async function createKey(deps: Deps, db: Db, request: KeyRequest): Promis
 
 export async function createAccount(
   deps: Deps,
-  request: { name: string; plan: Plan; actor?: Actor },
+  request: { name: string; plan: Plan; limits?: LimitChange; actor?: Actor },
 ): Promise<{ account: Account; apiKey: string }> {
   const name = checkedName("create account", request.name);
   const createdAt = deps.now();
   const account: Account = { id: deps.newId("acc", createdAt), name, plan: request.plan, createdAt };
   return transaction(deps.db.api, async (tx) => {
-    if (!(await insertAccount(tx, account)))
+    if (!(await insertAccount(tx, { ...account, limits: withoutNulls(request.limits ?? {}) })))
       throw new Refusal("validation_error", `Cannot create account: the name "${name}" is taken`);
     await auditCreated(deps, tx, account, request.actor ?? commandLine);
     const { key } = await createKey(deps, tx, { accountId: account.id, name: "account create" });
     return { account, apiKey: key };
   });
+}
+
+/** Limits of one account; null for the limit of the plan. */
+export type LimitChange = Readonly<Record<string, number | null>>;
+
+export function withoutNulls(limits: LimitChange): Record<string, number> {
+  return Object.fromEntries(Object.entries(limits).flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
 }
 
 function auditCreated(deps: Deps, tx: Db, { id, plan, createdAt }: Account, actor: Actor): Promise<void> {
@@ -154,13 +161,13 @@ async function setFirstUrl(tx: Db, accountId: string, url: string): Promise<void
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** Makes a key with 43 digits of base 62, which have 256 bits. */
-function newApiKey(deps: Deps): string {
+/** Makes a key with 43 digits of base 62 behind its prefix, which have 256 bits. */
+export function randomKey(deps: Deps, prefix: string): string {
   let rest = BigInt(`0x${Uint8Array.from(deps.randomBytes(32)).toHex()}`);
   let digits = "";
   for (let count = 0; count < 43; count += 1) {
     digits = base62.charAt(Number(rest % 62n)) + digits;
     rest /= 62n;
   }
-  return `ibx_${digits}`;
+  return `${prefix}${digits}`;
 }

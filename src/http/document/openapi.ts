@@ -64,6 +64,7 @@ const tags = [
   { name: "Account", description: "The account of your key, with its limits" },
   { name: "Tokens", description: "Short-lived tokens of your key, for browsers and for one task" },
   { name: "Audit", description: "Who changed what in your account" },
+  { name: "Admin", description: "For operators: all accounts, with the key of an operator alone" },
   { name: "Relay", description: "For the operator's relay: notices about mail that it accepted" },
   { name: "Health", description: "Health of the service, and its documentation" },
 ] as const;

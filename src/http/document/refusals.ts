@@ -21,7 +21,9 @@ function reasonsOf(of: AnyOperation, { method }: OperationName): ReadonlySet<Rea
   const isOpen = of.access === "open";
   return new Set<Reason>([
     ...(isOpen ? [] : (["unauthorized", "invalid_query"] as const)),
-    ...(isOpen || of.access === "any" ? [] : (["forbidden", "account_suspended"] as const)),
+    ...(isOpen || of.access === "any" || of.access === "operator" ? [] : (["forbidden", "account_suspended"] as const)),
+    // With any key but that of an operator.
+    ...(of.access === "operator" ? (["not_found"] as const) : []),
     ...(of.path ? (["not_found"] as const) : []),
     ...(of.query ? (["invalid_query"] as const) : []),
     ...(of.body || (takesNoBody(of) && method !== "get")
@@ -117,7 +119,9 @@ function exampleDetails(code: Reason, of: AnyOperation): RefusalDetails {
     case "invalid_query":
       return { faults: [{ parameter: firstField(of.query) || "page", detail: "is not of the right form" }] };
     case "forbidden":
-      return of.access === "open" ? {} : { extra: { required_access: leastAccess(of.access) } };
+      return of.access === "open" || of.access === "operator"
+        ? {}
+        : { extra: { required_access: leastAccess(of.access) } };
     case "account_suspended":
       return { extra: { scope: "all" } };
     case "feature_requires_paid_plan":
@@ -165,6 +169,7 @@ function firstField(schema: TSchema | undefined): string {
 /** The kind of the first resource in a path. The example of `not_found` names it. */
 function resourceOf(path: string): Resource {
   if (path.startsWith("/v1/outbox")) return "outbox_item";
+  if (path.startsWith("/v1/admin/accounts/")) return "account";
   const [, resource] =
     /^\/v1\/(inbox|thread|message|attachment|upload|event|webhook|suppression|domain)e?s\b/.exec(path) ?? [];
   return (resource as Resource | undefined) ?? "route";

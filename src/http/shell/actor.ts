@@ -3,17 +3,22 @@ import type { Account } from "./auth.ts";
 import { clientAddress } from "./client-address.ts";
 import { requestIdHeader } from "./request-headers.ts";
 
-interface Asked {
+export interface Asked {
   request: Request;
   set: { headers: Record<string, string | number> };
 }
 
 /** The caller of a request as the audit names it. */
 export function actorOf(
-  { keyId }: Pick<Account, "keyId">,
+  { keyId, kind }: Pick<Account, "keyId" | "kind">,
   { request, set }: Asked,
   trustedProxies?: readonly string[],
 ): Actor {
   const ip = clientAddress(request, trustedProxies) ?? null;
-  return { type: "key", id: keyId, ip, requestId: String(set.headers[requestIdHeader]) };
+  return {
+    type: kind === "operator" ? "operator" : "key",
+    id: keyId,
+    ip,
+    requestId: String(set.headers[requestIdHeader]),
+  };
 }

@@ -1,15 +1,17 @@
 import { type AnyElysia, Elysia } from "elysia";
 import type { Logger } from "pino";
 import type { Actor } from "../../domain/access/actor.ts";
+import type { Operator } from "../../domain/access/operator.ts";
 import type { Closure } from "../../domain/access/suspension.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
-import { actorOf } from "./actor.ts";
+import { type Asked, actorOf } from "./actor.ts";
 import {
   type Account,
   type AuthenticateStream,
   authenticatedCaller,
   authenticatedStream,
   eventStreamPath,
+  operatorOf,
   socketPath,
 } from "./auth.ts";
 import { type BodyLimits, defaultBodyLimits, refuseDeclaredTooLarge } from "./body.ts";
@@ -26,6 +28,8 @@ export interface HttpDeps extends HealthDeps, Described, AuthenticateStream {
   refuseBeyondReach?: (account: Account, path: string) => Promise<void>;
   /** The proxies whose X-Forwarded-For counts. */
   trustedProxies?: readonly string[];
+  /** Notes that an operator acts in an account. */
+  noteActed?: (actor: Actor, accountId: string, route: string) => Promise<void>;
   /** What the operator has closed in an account. */
   closureOf?: (accountId: string) => Closure | undefined;
   newRequestId(): string;
@@ -85,6 +89,8 @@ export type Guarded = {
   requestId: string;
 };
 
+export const adminPath = "/v1/admin";
+
 type Nothing = Record<never, never>;
 
 /**
@@ -99,16 +105,31 @@ export function api<const Prefix extends string>(prefix: Prefix, tag: string) {
 
 /** Checks the key before every route that is mounted after it. */
 function guard(deps: HttpDeps) {
-  return new Elysia().derive({ as: "global" }, async ({ request, path, set }): Promise<Guarded> => {
+  return new Elysia().derive({ as: "global" }, async ({ request, path, route, set }): Promise<Guarded> => {
     if (deps.isDraining()) throw unavailable("the service is shutting down", { connection: "close" });
+    const isOfOperators = path === adminPath || path.startsWith(`${adminPath}/`);
+    const operator = isOfOperators ? await operatorOf(request, deps) : undefined;
+    if (operator !== undefined) return guardedOperator(operator, { request, set }, deps);
     const account = await (path === eventStreamPath || path === socketPath
       ? authenticatedStream(request, deps)
       : authenticatedCaller(request, deps));
+    // For all other keys these paths do not exist.
+    if (isOfOperators) throw notFound("route");
     await deps.refuseBeyondReach?.(account, path);
     const actor = actorOf(account, { request, set }, deps.trustedProxies);
+    if (account.kind === "operator") await deps.noteActed?.(actor, account.id, `${request.method} ${route}`);
     return { account, actor, closure: deps.closureOf?.(account.id), requestId: String(set.headers[requestIdHeader]) };
   });
 }
+
+/** The context of an operator's own request, which is in no account. */
+function guardedOperator({ id }: Operator, asked: Asked, { trustedProxies }: HttpDeps): Guarded {
+  const actor = actorOf({ keyId: id, kind: "operator" }, asked, trustedProxies);
+  return { ...none, actor, requestId: String(asked.set.headers[requestIdHeader]) };
+}
+
+/** The operations of operators have no account, and read none. */
+const none = { account: undefined as unknown as Account, closure: undefined };
 
 /** Logs one line for each request at level debug. At other levels it installs no hook. */
 function accessLog(log: Logger) {

@@ -1,5 +1,6 @@
 import type { Caller } from "../../domain/access/access.ts";
-import { Refusal } from "../../domain/errors.ts";
+import { accountHeader, type Operator } from "../../domain/access/operator.ts";
+import { notFound, Refusal } from "../../domain/errors.ts";
 
 /** The caller, as the guard found it. */
 export type Account = Caller;
@@ -19,10 +20,32 @@ export function authenticated(request: Request, authenticate: Authenticate): Pro
 export async function authenticatedCaller(request: Request, ways: AuthenticateCaller): Promise<Account> {
   const authorization = request.headers.get("authorization");
   const bySession = authorization === null ? await ways.authenticateSession?.(request) : undefined;
-  return bySession ?? accountOf(bearerKey(authorization), ways.authenticate);
+  const asAccount = bySession ?? (await actingAccount(request, ways));
+  return asAccount ?? accountOf(bearerKey(authorization), ways.authenticate);
 }
 
-export interface AuthenticateCaller {
+/** The account in which an operator acts, by `X-Inboxd-Account`. That header does nothing beside other keys. */
+async function actingAccount(request: Request, ways: AuthenticateOperator): Promise<Account | undefined> {
+  const accountId = request.headers.get(accountHeader);
+  const operator = accountId === null ? undefined : await operatorOf(request, ways);
+  if (operator === undefined || accountId === null) return undefined;
+  const account = await ways.asAccount?.(operator, accountId);
+  if (account === undefined) throw notFound("account");
+  return account;
+}
+
+/** The operator whose key the request has, if it has one. */
+export async function operatorOf(request: Request, ways: AuthenticateOperator): Promise<Operator | undefined> {
+  return ways.authenticateOperator?.(bearerKey(request.headers.get("authorization")));
+}
+
+export interface AuthenticateOperator {
+  authenticateOperator?: ((key: string) => Promise<Operator | undefined>) | undefined;
+  /** The operator as a caller in an account. Undefined if there is no such account. */
+  asAccount?: ((operator: Operator, accountId: string) => Promise<Account | undefined>) | undefined;
+}
+
+export interface AuthenticateCaller extends AuthenticateOperator {
   authenticate: Authenticate;
   /**
    * Finds the account of the browser session. Undefined if the request has none or may not use it. Throws if the

@@ -18,7 +18,7 @@ export interface Operation<
    * Who may call it. The check follows the look-up of the resource, so that a resource out of the caller's reach is 404.
    * An `open` operation needs no key, and its route must also be mounted as open.
    */
-  access: MayCall;
+  access: MayCall | "operator";
   description: string;
   /** Whether it sends mail, so that it is refused if the account's sending is suspended. */
   sends?: boolean;

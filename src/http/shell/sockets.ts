@@ -1,8 +1,10 @@
 import { Type } from "@sinclair/typebox";
 import type { Logger } from "pino";
 import { refuseWithout } from "../../domain/access/access.ts";
+import type { Actor } from "../../domain/access/actor.ts";
 import { type Closure, refuseSuspended } from "../../domain/access/suspension.ts";
 import { queryJudge } from "../judging/faults.ts";
+import { actorOf } from "./actor.ts";
 import { type Account, type AuthenticateStream, authenticatedStream, socketPath } from "./auth.ts";
 import { problemOf, refusalOf, unavailable } from "./errors.ts";
 import { requestId, requestIdHeader } from "./request-headers.ts";
@@ -38,6 +40,8 @@ export interface SocketDoor {
 
 export interface SocketDoorDeps extends AuthenticateStream {
   isDraining(): boolean;
+  trustedProxies?: readonly string[];
+  noteActed?: (actor: Actor, accountId: string, route: string) => Promise<void>;
   closureOf?: (accountId: string) => Closure | undefined;
   newRequestId(): string;
   log: Logger;
@@ -58,6 +62,14 @@ export function socketDoor(deps: SocketDoorDeps): SocketDoor {
         if (deps.isDraining()) throw unavailable("the service is shutting down", { connection: "close" });
         const account = await authenticatedStream(request, deps);
         refuseWithout("read", account, doing);
+        if (account.kind === "operator") {
+          const set = { headers: { [requestIdHeader]: id } };
+          await deps.noteActed?.(
+            actorOf(account, { request, set }, deps.trustedProxies),
+            account.id,
+            `GET ${socketPath}`,
+          );
+        }
         refuseSuspended(deps.closureOf?.(account.id), { sends: false, showsAccount: false }, "open a socket");
         judgeQuery(new URL(request.url).search);
         deps.log.debug({ ...asked, status: 101 }, "request answered");

@@ -30,7 +30,10 @@ export async function findAccountByName(db: Db, name: string): Promise<Account |
 }
 
 export async function findAccountById(db: Db, id: string): Promise<Account | undefined> {
-  const [account] = await query<Account>(db, sql`select ${accountFields} from accounts a where a.id = ${id}`);
+  const [account] = await query<Account>(
+    db,
+    sql`select ${accountFields} from accounts a where a.id = ${id} and a.deleted_at is null`,
+  );
   return account;
 }
 
@@ -86,7 +89,10 @@ export async function markRetention(db: Db, id: string, days: number | null): Pr
 }
 
 /** Inserts an account. Returns false and writes nothing if its name is taken. */
-export async function insertAccount(db: Db, account: Account): Promise<boolean> {
+export async function insertAccount(
+  db: Db,
+  account: Account & { limits?: Readonly<Record<string, number>> },
+): Promise<boolean> {
   return insertRow(db, accounts, account);
 }
 
@@ -125,13 +131,16 @@ export async function findNewestLivingKey(db: Db, accountId: string): Promise<st
   return key?.id;
 }
 
-/** Lists the keys among these that are not revoked, and whose account is open. */
+/** Lists the keys among these that are not revoked, and whose account is open. The key of an operator has no account. */
 export async function listLivingKeys(db: Db, ids: readonly string[]): Promise<string[]> {
   const living = await query<{ id: string }>(
     db,
     sql`select k.id from api_keys k join accounts a on a.id = k.account_id
         where k.id = any(${arrayOf("text", ids)}) and k.revoked_at is null
-          and a.deleted_at is null and coalesce(a.suspended, 'sending') = 'sending'`,
+          and a.deleted_at is null and coalesce(a.suspended, 'sending') = 'sending'
+        union all
+        select id from operator_keys where id = any(${arrayOf("text", ids)}) and revoked_at is null
+          and (expires_at is null or expires_at > now())`,
   );
   return living.map(({ id }) => id);
 }

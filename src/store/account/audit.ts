@@ -51,6 +51,17 @@ export function auditInsertion(entries: readonly NewAuditEntry[], only: SQL = sq
     from ${recordSet(auditEntries, rows, written)} where ${only}`;
 }
 
+/**
+ * Writes an entry, unless the same actor has one with the same action and target behind `afterId` in the account. Ids sort by time, so the
+ * index of the account finds the latest ones.
+ */
+export async function insertAuditEntryOnce(tx: Db, entry: NewAuditEntry, afterId: string): Promise<void> {
+  const { accountId, action, actor, target } = entry;
+  const already = sql`select from audit_entries e where e.account_id = ${accountId} and e.id > ${afterId} and e.action = ${action}
+    and e.actor_id = ${actor.id} and e.target_id = ${target.id}`;
+  await query(tx, auditInsertion([entry], sql`not exists (${already})`));
+}
+
 const shownFields = selected(auditEntries, "e");
 
 export type AuditEntry = Selected<typeof shownFields>;

@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, test } from "bun:test";
+import { commandLine } from "../../../src/domain/access/actor.ts";
+import { createOperator } from "../../../src/flows/account/operators.ts";
 import { enginesHere } from "../../support/engines.ts";
 import { mailOf } from "../../support/mail.ts";
 import { send } from "../../support/sends.ts";
@@ -15,6 +17,8 @@ for (const engine of enginesHere()) {
     let upload: { id: string };
     let waiting: { id: string };
     let suppression: { id: string };
+    let operatorKey: string;
+    let accountId: string;
     beforeAll(async () => {
       inbox = await world().inbox();
       // Nothing listens there: what is to be told stays in the outbox.
@@ -26,6 +30,9 @@ for (const engine of enginesHere()) {
       await world().deliver(mailOf({ subject: "Hello" }), inbox.address);
       [thread] = (await world().api(`/v1/inboxes/${inbox.id}/threads`)).body.data;
       [event] = (await world().api("/v1/events")).body.data;
+      accountId = (await world().api("/v1/account")).body.id;
+      const operator = { name: "ops", expiresAt: undefined };
+      operatorKey = (await createOperator(world().service.deps, commandLine, operator)).key;
       [waiting] = (await world().api("/v1/outbox")).body.data;
     });
 
@@ -44,13 +51,16 @@ for (const engine of enginesHere()) {
           ["/v1/webhooks", webhook.id],
           ["/v1/outbox", waiting.id],
           ["/v1/suppressions", suppression.id],
+          ["/v1/admin/accounts", accountId],
         ] as const),
       ].map(([start, id]) => [start, id]);
       for (const [path, operations] of Object.entries<Record<string, { security?: unknown[] }>>(paths)) {
         for (const [method, { security }] of Object.entries(operations)) {
           if (security !== undefined) continue;
           const id = ids.find(([start]) => path.includes(start))?.[1] ?? inbox.id;
-          const ask = (path: string) => world().api(`${path}?nobody=1`, { method: method.toUpperCase(), headers });
+          const apiKey = path.startsWith("/v1/admin/") ? operatorKey : world().apiKey;
+          const init = { method: method.toUpperCase(), headers, apiKey };
+          const ask = (path: string) => world().api(`${path}?nobody=1`, init);
           const { status, body } = await ask(path.replace("{id}", id));
           const where = `${method} ${path}`;
           expect([where, status, body.code, body.errors?.[0]]).toEqual([

@@ -73,6 +73,12 @@ const calls: Readonly<Record<string, ClientCall>> = {
   verifyDomain: { name: "domains.verify" },
   rotateDomainKey: { name: "domains.rotateDkim", takes: "body" },
   downloadZoneFile: { name: "domains.zone" },
+  listAccounts: { name: "admin.accounts", takes: "query", isEach: true },
+  createAccount: { name: "admin.createAccount", takes: "body" },
+  getAnyAccount: { name: "admin.getAccount" },
+  changeAnyAccount: { name: "admin.changeAccount", takes: "body" },
+  listAuditEntriesOfAllAccounts: { name: "admin.audit", takes: "query", isEach: true },
+  getSystem: { name: "admin.system" },
   createToken: { name: "tokens.create", takes: "body" },
 };
 

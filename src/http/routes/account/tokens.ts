@@ -58,8 +58,9 @@ const Token = named(
   ),
 );
 
-function tokenRefused(): Refusal {
-  return new Refusal("forbidden", "Cannot create token: a token makes no tokens", {
+function tokenRefused(kind: "token" | "operator"): Refusal {
+  const maker = kind === "token" ? "a token" : "the key of an operator";
+  return new Refusal("forbidden", `Cannot create token: ${maker} makes no tokens`, {
     extra: { required_access: "read" },
   });
 }
@@ -69,7 +70,7 @@ export function tokens(deps: TokenDeps) {
   return api("/v1/tokens", "Tokens").post(
     "",
     async ({ account, body, set }) => {
-      if (account.kind === "token") throw tokenRefused();
+      if (account.kind === "token" || account.kind === "operator") throw tokenRefused(account.kind);
       const { inboxId, ttlSeconds = tokenSeconds.usual } = body;
       if (inboxId !== undefined) await ownedInbox(deps, account.id, inboxId);
       const expiresAt = tokenEnd(deps.now(), ttlSeconds);

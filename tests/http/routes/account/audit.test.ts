@@ -14,6 +14,8 @@ const unaudited: Readonly<Record<string, string>> = {
   deleteUpload: "an upload is part of a send",
   convertMarkdown: "it changes nothing",
   takeRelayNotices: "it is about mail",
+  createAccount: "tests/http/routes/admin has its entry",
+  changeAnyAccount: "tests/http/routes/admin has its entries",
   createToken: "it will leave one",
 };
 

@@ -1,0 +1,40 @@
+import type { CallOptions } from "./call.ts";
+import { type List, listByCursor, listByOffset } from "./pages.ts";
+import type { Body, QueryAt, Requester } from "./resources.ts";
+import type { Schemas } from "./types.ts";
+
+/** All accounts and the service, with the key of an operator. */
+export interface Admin {
+  /** All accounts, newest first. */
+  accounts(
+    query?: QueryAt<"/v1/admin/accounts">,
+    options?: CallOptions,
+  ): List<Schemas["AdminAccount"], Schemas["AdminAccountPage"]>;
+  /** The answer has the first key of the account, which is shown only there. */
+  createAccount(account: Body<"NewAccount">, options?: CallOptions): Promise<Schemas["CreatedAccount"]>;
+  getAccount(id: string, options?: CallOptions): Promise<Schemas["AdminAccount"]>;
+  /** Renames, suspends or limits an account, or changes its plan. */
+  changeAccount(
+    id: string,
+    change: Body<"AdminAccountChange">,
+    options?: CallOptions,
+  ): Promise<Schemas["AdminAccount"]>;
+  /** Who changed what in all accounts and in the service, newest first. */
+  audit(query?: QueryAt<"/v1/admin/audit">, options?: CallOptions): List<Schemas["AuditEntry"], Schemas["AuditPage"]>;
+  /** How much there is to do, and how far the background work is behind. */
+  system(options?: CallOptions): Promise<Schemas["System"]>;
+}
+
+export const admin = (request: Requester): Admin => ({
+  accounts: (query = {}, options) =>
+    listByOffset(
+      (position) => request("GET", "/v1/admin/accounts", { query: { ...query, ...position }, ...options }),
+      query,
+    ),
+  createAccount: (body, options) => request("POST", "/v1/admin/accounts", { body, ...options }),
+  getAccount: (id, options) => request("GET", "/v1/admin/accounts/{id}", { path: { id }, ...options }),
+  changeAccount: (id, body, options) => request("PATCH", "/v1/admin/accounts/{id}", { path: { id }, body, ...options }),
+  audit: (query = {}, options) =>
+    listByCursor((position) => request("GET", "/v1/admin/audit", { query: { ...query, ...position }, ...options })),
+  system: (options) => request("GET", "/v1/admin/system", { ...options }),
+});

@@ -1,0 +1,141 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import { service } from "../../../../src/domain/access/actor.ts";
+import { createOperator, revokeOperator } from "../../../../src/flows/account/operators.ts";
+import { newAccount } from "../../../support/sends.ts";
+import { oneWorldOn } from "../../../support/world-on.ts";
+
+describe("an operator", () => {
+  const world = oneWorldOn("embedded");
+  let key: string;
+  let names = 0;
+  beforeAll(async () => {
+    key = (await newOperator("ops")).key;
+  });
+
+  const newOperator = (name: string, expiresAt?: Date) =>
+    createOperator(world().service.deps, service, { name, expiresAt });
+
+  const ask = (method: string, path: string, body?: unknown, apiKey = key, headers: Record<string, string> = {}) =>
+    world().api(path, { method, body, apiKey, headers });
+
+  async function createAccount(fields: object = {}) {
+    names += 1;
+    const { status, body } = await ask("POST", "/v1/admin/accounts", { name: `tenant ${names}`, ...fields });
+    expect(status).toBe(201);
+    return body;
+  }
+
+  const auditOf = async (accountId: string) =>
+    (await ask("GET", "/v1/admin/audit")).body.data.filter(
+      (entry: { accountId: string }) => entry.accountId === accountId,
+    );
+
+  test("has a key that opens /v1/admin, until it is revoked or expires", async () => {
+    const { clock } = world();
+    const soon = await newOperator("soon", new Date(clock.now().getTime() + 1000));
+    const revoked = await newOperator("revoked");
+    expect(soon.key).toMatch(/^ibo_[0-9A-Za-z]{43}$/);
+    const statusOf = async (apiKey: string) => (await ask("GET", "/v1/admin/system", undefined, apiKey)).status;
+    expect([await statusOf(soon.key), await statusOf(revoked.key)]).toEqual([200, 200]);
+    await revokeOperator(world().service.deps, service, "revoked");
+    clock.pass(1000);
+    expect([await statusOf(soon.key), await statusOf(revoked.key), await statusOf(key)]).toEqual([401, 401, 200]);
+  });
+
+  test.each([
+    ["a key of an account finds nothing at /v1/admin", () => world().apiKey, "/v1/admin/accounts", 404],
+    ["nor at an unknown path of it", () => world().apiKey, "/v1/admin/unknown", 404],
+    ["an unknown key is refused there", () => "ibo_unknown", "/v1/admin/accounts", 401],
+    ["its key opens no other path by itself", () => key, "/v1/inboxes", 401],
+    ["nor a path that is not there", () => key, "/v1/unknown", 401],
+    ["an unknown path of /v1/admin is not found", () => key, "/v1/admin/unknown", 404],
+    ["an unknown account is not found", () => key, "/v1/admin/accounts/acc_unknown", 404],
+  ])("%s", async (_, apiKey, path, status) => {
+    expect((await ask("GET", path, undefined, apiKey())).status).toBe(status);
+  });
+
+  test("creates, lists, finds and changes accounts", async () => {
+    const created = await createAccount({ plan: "enterprise", limits: { sendsPerDay: 7, inboxesPerDay: null } });
+    const { key: accountKey, ...account } = created;
+    expect(account).toMatchObject({
+      plan: "enterprise",
+      limits: { sendsPerDay: 7 },
+      overrides: { sendsPerDay: 7 },
+      suspended: null,
+      inboxCount: 0,
+      deletedAt: null,
+    });
+    expect((await ask("GET", "/v1/account", undefined, accountKey)).body).toMatchObject({ id: account.id });
+    expect((await ask("GET", `/v1/admin/accounts/${account.id}`)).body).toEqual(account);
+    const path = `/v1/admin/accounts/${account.id}`;
+    const changed = await ask("PATCH", path, { name: "renamed", limits: { sendsPerDay: null, inboxesPerDay: 3 } });
+    expect(changed.body).toMatchObject({ name: "renamed", overrides: { inboxesPerDay: 3 } });
+    const listed = async (query: string) => (await ask("GET", `/v1/admin/accounts?${query}`)).body;
+    expect(await listed("q=RENAM")).toEqual({ data: [changed.body], total: 1 });
+    expect((await listed(`q=${account.id}&suspended=true`)).total).toBe(0);
+    await ask("PATCH", path, { suspended: "all", reason: "unpaid" });
+    expect((await listed(`q=${account.id}&suspended=true`)).data).toMatchObject([
+      { suspended: "all", reason: "unpaid" },
+    ]);
+    expect((await ask("PATCH", path, { suspended: null })).body).toMatchObject({ suspended: null, reason: null });
+    const actions = (await auditOf(account.id)).map(
+      ({ action, actor }: { action: string; actor: { type: string } }) => [action, actor.type],
+    );
+    expect(actions).toEqual([
+      ["account.resumed", "operator"],
+      ["account.suspended", "operator"],
+      ["account.changed", "operator"],
+      ["account.created", "operator"],
+    ]);
+  });
+
+  test.each([
+    ["a name that another has", { name: "default" }, 400],
+    ["an unknown limit", { limits: { unknown: 1 } }, 400],
+    ["a limit below 0", { limits: { sendsPerDay: -1 } }, 400],
+    ["an unknown suspension", { suspended: "some" }, 400],
+  ])("gives no account %s", async (_, change, status) => {
+    const { id } = await createAccount();
+    expect((await ask("PATCH", `/v1/admin/accounts/${id}`, change)).status).toBe(status);
+  });
+
+  test("acts in an account as its unbound key, which the audit notes once an hour for each route", async () => {
+    const apiKey = await newAccount(world());
+    const { body: account } = await ask("GET", "/v1/account", undefined, apiKey);
+    const as = { "x-inboxd-account": account.id };
+    const made = await ask("POST", "/v1/inboxes", {}, key, as);
+    expect(made.status).toBe(201);
+    for (const _ of [1, 2]) expect((await ask("GET", "/v1/inboxes", undefined, key, as)).body.total).toBe(1);
+    expect((await ask("GET", "/v1/account", undefined, key, as)).body).toMatchObject({
+      id: account.id,
+      key: { access: "full", inboxId: null },
+    });
+    expect((await ask("POST", "/v1/tokens", {}, key, as)).status).toBe(403);
+    const { body } = await ask("GET", "/v1/audit?actor=operator", undefined, apiKey);
+    const seen = body.data.map(({ action, target }: { action: string; target: { id: string } }) => [action, target.id]);
+    expect(seen).toEqual([
+      ["operator.acted", "POST /v1/tokens"],
+      ["operator.acted", "GET /v1/account"],
+      ["operator.acted", "GET /v1/inboxes"],
+      ["inbox.created", made.body.id],
+      ["operator.acted", "POST /v1/inboxes"],
+    ]);
+    expect(body.data[0].actor.name).toBe("ops");
+    world().clock.pass(3_600_000);
+    await ask("GET", "/v1/inboxes", undefined, key, as);
+    expect((await ask("GET", "/v1/audit?actor=operator", undefined, apiKey)).body.data).toHaveLength(6);
+  });
+
+  test("names an account that is there, and other keys name none", async () => {
+    const other = await createAccount();
+    expect((await ask("GET", "/v1/inboxes", undefined, key, { "x-inboxd-account": "acc_unknown" })).status).toBe(404);
+    const ignored = await ask("GET", "/v1/account", undefined, world().apiKey, { "x-inboxd-account": other.id });
+    expect(ignored.body.name).toBe("default");
+  });
+
+  test("sees the state of the service", async () => {
+    const { body } = await ask("GET", "/v1/admin/system");
+    expect(body).toMatchObject({ engine: "embedded", schemaStep: "0000_schema", domainsFailing: 0 });
+    expect(body.outbox).toBeArray();
+  });
+});
