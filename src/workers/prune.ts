@@ -1,11 +1,13 @@
 import type { Db } from "../database/db.ts";
 import { expiryOfKeys } from "../domain/idempotency.ts";
 import { utcDay } from "../domain/limits.ts";
+import { quarantineMs } from "../flows/account/delete-inbox.ts";
 import type { Deps } from "../flows/deps.ts";
 import { removeDeletedDomains, removeKeysOfDeletedDomains, removeRetiredKeys } from "../store/account/domains.ts";
 import { foldUsageBefore } from "../store/account/usage.ts";
 import { releaseUploads, removeUploadsBefore } from "../store/mail/uploads.ts";
 import { removeExpiredSuppressions } from "../store/send/suppressions.ts";
+import { closeInboxes, findDeletedAccount, removeRowsOfAccount } from "../store/upkeep/deleted-accounts.ts";
 import {
   type PrunedTo,
   pruneStep,
@@ -32,6 +34,8 @@ const stepUploads = 20;
 const mostSteps = 100;
 /** How long usage is kept by inbox. */
 const usageByInboxDays = 62;
+/** How long after its deletion an account is removed. By then, work that was under way in it has ended. */
+const settleMs = 60_000;
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
@@ -59,6 +63,7 @@ export async function prune(deps: PruneDeps, isStopping: () => boolean = () => f
     removeDeletedDomains,
     removingEvents(eventsBefore),
     (tx) => removeAuditEntriesBefore(tx, auditBefore, stepRows),
+    removingAccounts(now),
     (tx) => removeFreeAddresses(tx, now, stepRows),
   ];
   let removed = 0;
@@ -71,6 +76,24 @@ export async function prune(deps: PruneDeps, isStopping: () => boolean = () => f
     }
   }
   return removed + (await eraseInboxes(deps, isStopping));
+}
+
+/** Removes deleted accounts one by one: first their inboxes become deleted ones, then other rows go, then the account. */
+function removingAccounts(now: Date): (tx: Db) => Promise<number> {
+  const before = new Date(now.getTime() - settleMs);
+  const heldUntil = new Date(now.getTime() + quarantineMs);
+  let after = "";
+  return async (tx) => {
+    for (;;) {
+      const accountId = await findDeletedAccount(tx, before, after);
+      if (accountId === undefined) return 0;
+      const removed =
+        (await closeInboxes(tx, { accountId, now, heldUntil, limit: stepRows })) ||
+        (await removeRowsOfAccount(tx, accountId, now, stepRows));
+      if (removed > 0) return removed;
+      after = accountId;
+    }
+  };
 }
 
 /** Removes old events, oldest first. Skips those that must stay (see `removeEventsBefore`). */

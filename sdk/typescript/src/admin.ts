@@ -19,6 +19,8 @@ export interface Admin {
     change: Body<"AdminAccountChange">,
     options?: CallOptions,
   ): Promise<Schemas["AdminAccount"]>;
+  /** `confirm` is the name of the account. It is refused from now on, and removed in steps. */
+  deleteAccount(id: string, query: { confirm: string }, options?: CallOptions): Promise<Schemas["AdminAccount"]>;
   /** Who changed what in all accounts and in the service, newest first. */
   audit(query?: QueryAt<"/v1/admin/audit">, options?: CallOptions): List<Schemas["AuditEntry"], Schemas["AuditPage"]>;
   /** How much there is to do, and how far the background work is behind. */
@@ -34,6 +36,8 @@ export const admin = (request: Requester): Admin => ({
   createAccount: (body, options) => request("POST", "/v1/admin/accounts", { body, ...options }),
   getAccount: (id, options) => request("GET", "/v1/admin/accounts/{id}", { path: { id }, ...options }),
   changeAccount: (id, body, options) => request("PATCH", "/v1/admin/accounts/{id}", { path: { id }, body, ...options }),
+  deleteAccount: (id, query, options) =>
+    request("DELETE", "/v1/admin/accounts/{id}", { path: { id }, query, ...options }),
   audit: (query = {}, options) =>
     listByCursor((position) => request("GET", "/v1/admin/audit", { query: { ...query, ...position }, ...options })),
   system: (options) => request("GET", "/v1/admin/system", { ...options }),

@@ -1062,7 +1062,11 @@ export interface paths {
         get: operations["getAnyAccount"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Delete any account
+         * @description From now on its keys and its mail are refused, and its name is free. Its inboxes and their mail are erased in steps, within about a day; mail that it had sent before still goes out. Nothing brings it back.
+         */
+        delete: operations["deleteAnyAccount"];
         options?: never;
         head?: never;
         /**
@@ -16763,6 +16767,154 @@ export interface operations {
         responses: {
             /** @description An account as its operator sees it */
             200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "acc_01km57gaj0ensrzmay9tpnrkga",
+                     *       "name": "acme",
+                     *       "plan": "developer",
+                     *       "limits": {
+                     *         "sendsPerMinute": 100,
+                     *         "sendsPerDay": 100,
+                     *         "coldRecipientDaily": 100,
+                     *         "inboxesPerDay": 100,
+                     *         "inboxes": 100,
+                     *         "domains": 100,
+                     *         "keys": 100,
+                     *         "storageBytes": 100,
+                     *         "inboxBytes": 100
+                     *       },
+                     *       "overrides": {
+                     *         "sendsPerDay": 100
+                     *       },
+                     *       "suspended": null,
+                     *       "reason": null,
+                     *       "retentionDays": null,
+                     *       "inboxCount": 12,
+                     *       "storageBytes": 1048576,
+                     *       "createdAt": "2026-03-20T08:59:00.000Z",
+                     *       "lastUsedAt": "2026-03-21T10:05:00.000Z",
+                     *       "deletedAt": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdminAccount"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteAnyAccount: {
+        parameters: {
+            query: {
+                /** @description The name of the account */
+                confirm: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the account
+                 * @example acc_01km57gaj0ensrzmay9tpnrkga
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An account as its operator sees it */
+            202: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;

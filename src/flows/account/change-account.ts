@@ -63,7 +63,33 @@ function actionOf(before: AdminAccount, after: AdminAccount): AuditAction {
   return after.suspended === null ? "account.resumed" : "account.suspended";
 }
 
-export async function lockedAccount(tx: Db, id: string): Promise<AdminAccount> {
+/**
+ * Deletes an account: its requests and its mail are refused from now on, and its rows are removed in steps. The name is free at once.
+ * `confirmation` must be the name, because nothing brings the account back.
+ */
+export async function deleteAccount(deps: Deps, actor: Actor, id: string, confirmation: string): Promise<AdminAccount> {
+  const deletedAt = deps.now();
+  return transaction(deps.db.api, async (tx) => {
+    const account = await lockedAccount(tx, id);
+    if (account.name !== confirmation) {
+      throw new Refusal("invalid_query", 'Cannot delete account: "confirm" must be the name of the account', {
+        faults: [{ parameter: "confirm", detail: "must be the name of the account" }],
+      });
+    }
+    const deleted = { ...account, name: `${account.name} (${id})`, deletedAt };
+    await markAccountChanged(tx, deleted);
+    await signalToForget(tx, { kind: "account", id });
+    await audit(tx, deps, deletedAt, {
+      action: "account.deleted",
+      accountId: id,
+      actor,
+      target: { type: "account", id },
+    });
+    return deleted;
+  });
+}
+
+async function lockedAccount(tx: Db, id: string): Promise<AdminAccount> {
   const account = await lockAdminAccount(tx, id);
   if (account === undefined) throw notFound("account");
   return account;

@@ -10,7 +10,7 @@ import type { Deps } from "../deps.ts";
 import { inboxEvent } from "../events/inbox-event.ts";
 
 /** How long the address of a deleted inbox stays reserved, so that old mail cannot reach a new owner. */
-const quarantineMs = 30 * 24 * 3_600_000;
+export const quarantineMs = 30 * 24 * 3_600_000;
 
 /** Deletes an inbox: it disappears at once, and its rows are deleted in the background. */
 export async function deleteInbox(

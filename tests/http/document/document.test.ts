@@ -103,6 +103,7 @@ describe("The document of the service", () => {
       "Admin: createAccount",
       "Admin: getAnyAccount",
       "Admin: changeAnyAccount",
+      "Admin: deleteAnyAccount",
       "Admin: listAuditEntriesOfAllAccounts",
       "Admin: getSystem",
       "Relay: takeRelayNotices",

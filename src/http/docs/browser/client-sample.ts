@@ -77,6 +77,7 @@ const calls: Readonly<Record<string, ClientCall>> = {
   createAccount: { name: "admin.createAccount", takes: "body" },
   getAnyAccount: { name: "admin.getAccount" },
   changeAnyAccount: { name: "admin.changeAccount", takes: "body" },
+  deleteAnyAccount: { name: "admin.deleteAccount", takes: "query" },
   listAuditEntriesOfAllAccounts: { name: "admin.audit", takes: "query", isEach: true },
   getSystem: { name: "admin.system" },
   createToken: { name: "tokens.create", takes: "body" },

@@ -3,7 +3,7 @@ import { suspensions } from "../../../domain/access/suspension.ts";
 import { notFound, type Refusal } from "../../../domain/errors.ts";
 import { isId } from "../../../domain/ids.ts";
 import { type Plan, plans } from "../../../domain/limits.ts";
-import { changeAccount } from "../../../flows/account/change-account.ts";
+import { changeAccount, deleteAccount } from "../../../flows/account/change-account.ts";
 import { createAccount } from "../../../flows/account/manage-accounts.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import {
@@ -230,6 +230,26 @@ export function adminAccounts(deps: Deps) {
         whenRefused,
         body: AdminAccountChange,
         answers: { 200: AdminAccount },
+      }),
+    )
+    .delete(
+      "/:id",
+      async ({ actor, params, query, set }) => {
+        await deleteAccount(deps, actor, params.id, query.confirm);
+        set.status = 202;
+        return shown(await storedAccount(deps, params.id));
+      },
+      operation({
+        summary: "Delete any account",
+        access: "operator",
+        description:
+          "From now on its keys and its mail are refused, and its name is free. Its inboxes and their mail are erased in steps, within about a day; mail that it had sent before still goes out. Nothing brings it back.",
+        path: accountPath,
+        whenRefused,
+        query: Type.Object({
+          confirm: text({ description: "The name of the account", examples: ["acme"] }),
+        }),
+        answers: { 202: AdminAccount },
       }),
     );
 }

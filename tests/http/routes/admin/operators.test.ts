@@ -1,8 +1,31 @@
 import { beforeAll, describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { type Db, query } from "../../../../src/database/db.ts";
 import { service } from "../../../../src/domain/access/actor.ts";
 import { createOperator, revokeOperator } from "../../../../src/flows/account/operators.ts";
+import { prune } from "../../../../src/workers/prune.ts";
+import { mailOf } from "../../../support/mail.ts";
 import { newAccount } from "../../../support/sends.ts";
+import { untilAnswered } from "../../../support/until.ts";
 import { oneWorldOn } from "../../../support/world-on.ts";
+
+/** The tables that have one of these ids in a row. */
+async function tablesNaming(db: Db, ids: readonly string[]): Promise<string[]> {
+  const tables = await query<{ name: string }>(
+    db,
+    sql`select tablename as name from pg_tables where schemaname = 'public' order by tablename`,
+  );
+  const found: string[] = [];
+  for (const { name } of tables) {
+    const isThere = sql.join(
+      ids.map((id) => sql`strpos(t::text, ${id}) > 0`),
+      sql` or `,
+    );
+    const rows = await query(db, sql`select from ${sql.identifier(name)} t where ${isThere} limit 1`);
+    if (rows.length > 0) found.push(name);
+  }
+  return found;
+}
 
 describe("an operator", () => {
   const world = oneWorldOn("embedded");
@@ -97,6 +120,33 @@ describe("an operator", () => {
   ])("gives no account %s", async (_, change, status) => {
     const { id } = await createAccount();
     expect((await ask("PATCH", `/v1/admin/accounts/${id}`, change)).status).toBe(status);
+  });
+
+  test("deletes an account: it is refused at once, its name is free, and its rows go in steps", async () => {
+    const { id, name, key: apiKey } = await createAccount();
+    const inbox = (await ask("POST", "/v1/inboxes", { username: "leaving" }, apiKey)).body;
+    await ask("POST", "/v1/suppressions", { address: "eve@example.net" }, apiKey);
+    await world().deliver(mailOf({ subject: "Kept for a day" }), inbox.address);
+    const path = `/v1/admin/accounts/${id}`;
+    expect((await ask("DELETE", `${path}?confirm=other`)).body.errors).toMatchObject([{ parameter: "confirm" }]);
+    const deleted = await ask("DELETE", `${path}?confirm=${encodeURIComponent(name)}`);
+    expect([deleted.status, deleted.body.deletedAt]).toEqual([202, world().clock.now().toISOString()]);
+    await untilAnswered(async () =>
+      (await ask("GET", "/v1/account", undefined, apiKey)).status === 401 ? true : undefined,
+    );
+    expect(await world().deliver(mailOf({ subject: "Too late" }), inbox.address)).toStartWith("550 5.1.1");
+    expect((await ask("GET", "/v1/inboxes", undefined, key, { "x-inboxd-account": id })).status).toBe(404);
+    expect((await ask("PATCH", path, { name: "back" })).status).toBe(404);
+    expect((await ask("POST", "/v1/admin/accounts", { name })).status).toBe(201);
+
+    const { deps } = world().service;
+    for (const hours of [1, 25]) {
+      world().clock.pass(hours * 3_600_000);
+      while ((await prune({ ...deps, eventRetentionDays: 30 })) > 0);
+    }
+    expect((await ask("GET", path)).status).toBe(404);
+    expect(await tablesNaming(deps.db.api, [id, inbox.id])).toEqual(["addresses", "audit_entries"]);
+    expect((await auditOf(id))[0]).toMatchObject({ action: "inbox.erased" });
   });
 
   test("acts in an account as its unbound key, which the audit notes once an hour for each route", async () => {
