@@ -51,6 +51,7 @@ const followed = [
     "domains",
     "errors",
     "tenants",
+    "operators",
   ].map(guideOf),
 ];
 

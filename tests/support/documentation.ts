@@ -59,7 +59,9 @@ export function inWords(page: string, instead: Readonly<Record<string, string>>)
 }
 
 export function callsServer({ language, text }: Block): boolean {
-  return language === "sh" && /\bcurl |^inboxd (?:account|inbox|key|messages|send|wait|webhook) /m.test(text);
+  return (
+    language === "sh" && /\bcurl |^inboxd (?:account|audit|inbox|key|operator|messages|send|wait|webhook) /m.test(text)
+  );
 }
 
 /**

@@ -9,6 +9,7 @@ import frameworks from "../../../docs/frameworks.md" with { type: "text" };
 import mcp from "../../../docs/mcp.md" with { type: "text" };
 import migrating from "../../../docs/migrating.md" with { type: "text" };
 import operations from "../../../docs/operations.md" with { type: "text" };
+import operators from "../../../docs/operators.md" with { type: "text" };
 import performance from "../../../docs/performance.md" with { type: "text" };
 import quickstart from "../../../docs/quickstart.md" with { type: "text" };
 import receivers from "../../../docs/receivers.md" with { type: "text" };
@@ -69,6 +70,7 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
   ...inGroup("Tasks", {
     testing: { about: "take the code of a sign-up mail in CI, with Playwright or the client", text: testing },
     tenants: { about: "accounts, keys, tokens and your own ids: which is for what", text: tenants },
+    operators: { about: "accounts over HTTP: limits, suspension, audit, removal", text: operators },
     vps: { about: "a server of your own, step by step: DNS, Caddy, certificates, systemd", text: vps },
     relays: { about: "Amazon SES, Postmark and Mailgun, each from nothing to a reported bounce", text: relays },
     receivers: { about: "receive events in Next.js, Express, Hono and FastAPI", text: receivers },
