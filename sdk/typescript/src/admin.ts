@@ -23,6 +23,8 @@ export interface Admin {
   deleteAccount(id: string, query: { confirm: string }, options?: CallOptions): Promise<Schemas["AdminAccount"]>;
   /** Who changed what in all accounts and in the service, newest first. */
   audit(query?: QueryAt<"/v1/admin/audit">, options?: CallOptions): List<Schemas["AuditEntry"], Schemas["AuditPage"]>;
+  /** Their mail by account, or by day. */
+  usage(query?: QueryAt<"/v1/admin/usage">, options?: CallOptions): Promise<Schemas["UsageOfAll"]>;
   /** How much there is to do, and how far the background work is behind. */
   system(options?: CallOptions): Promise<Schemas["System"]>;
 }
@@ -40,5 +42,6 @@ export const admin = (request: Requester): Admin => ({
     request("DELETE", "/v1/admin/accounts/{id}", { path: { id }, query, ...options }),
   audit: (query = {}, options) =>
     listByCursor((position) => request("GET", "/v1/admin/audit", { query: { ...query, ...position }, ...options })),
+  usage: (query = {}, options) => request("GET", "/v1/admin/usage", { query, ...options }),
   system: (options) => request("GET", "/v1/admin/system", { ...options }),
 });

@@ -1116,6 +1116,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get usage of all accounts
+         * @description Counts the mail of all accounts, by account or by day, as `GET /v1/usage` does for one.
+         */
+        get: operations["getUsageOfAllAccounts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/relay-notices": {
         parameters: {
             query?: never;
@@ -6025,6 +6045,87 @@ export interface components {
                  */
                 storageBytes: number;
             };
+        };
+        /** @description The mail of all accounts */
+        UsageOfAll: {
+            /**
+             * @description The first day (UTC)
+             * @example 2026-03-20
+             */
+            from: string;
+            /**
+             * @description The last day (UTC)
+             * @example 2026-03-21
+             */
+            to: string;
+            /** @description All mail up to this instant is counted; null: none yet */
+            countedUntil: string | null;
+            /** @description The sums of all accounts */
+            totals: {
+                /**
+                 * @description How many mails were received
+                 * @example 12
+                 */
+                received: number;
+                /**
+                 * @description The octets of the raw mails received
+                 * @example 48213
+                 */
+                receivedBytes: number;
+                /**
+                 * @description How many mails were accepted for sending
+                 * @example 3
+                 */
+                sent: number;
+                /**
+                 * @description The octets of the bodies and attachments of the mails accepted for sending
+                 * @example 2048
+                 */
+                sentBytes: number;
+                /**
+                 * @description How many inboxes were created
+                 * @example 1
+                 */
+                inboxesCreated: number;
+            };
+            /** @description By day: each day with mail, oldest first. By account: the 1000 accounts with the most mail, the first one with the most */
+            data: {
+                /**
+                 * @description By account: its id
+                 * @example acc_01km57gaj0ensrzmay9tpnrkga
+                 */
+                accountId?: string;
+                /**
+                 * @description By day: the day (UTC)
+                 * @example 2026-03-21
+                 */
+                day?: string;
+                /**
+                 * @description How many mails were received
+                 * @example 12
+                 */
+                received: number;
+                /**
+                 * @description The octets of the raw mails received
+                 * @example 48213
+                 */
+                receivedBytes: number;
+                /**
+                 * @description How many mails were accepted for sending
+                 * @example 3
+                 */
+                sent: number;
+                /**
+                 * @description The octets of the bodies and attachments of the mails accepted for sending
+                 * @example 2048
+                 */
+                sentBytes: number;
+                /**
+                 * @description How many inboxes were created
+                 * @example 1
+                 */
+                inboxesCreated: number;
+            }[];
         };
         /** @description The result of a wait */
         WaitAnswer: {
@@ -17386,6 +17487,148 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["System"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getUsageOfAllAccounts: {
+        parameters: {
+            query?: {
+                /** @description The first day (UTC). Without it: 29 days before `to` */
+                from?: string;
+                /** @description The last day (UTC), at most 366 days in all. Without it: today */
+                to?: string;
+                /** @description One entry for each account, or for each day */
+                group_by?: "account" | "day";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The mail of all accounts */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "from": "2026-03-20",
+                     *       "to": "2026-03-21",
+                     *       "countedUntil": "2026-03-21T10:05:00.000Z",
+                     *       "totals": {
+                     *         "received": 12,
+                     *         "receivedBytes": 48213,
+                     *         "sent": 3,
+                     *         "sentBytes": 2048,
+                     *         "inboxesCreated": 1
+                     *       },
+                     *       "data": [
+                     *         {
+                     *           "accountId": "acc_01km57gaj0ensrzmay9tpnrkga",
+                     *           "day": "2026-03-21",
+                     *           "received": 12,
+                     *           "receivedBytes": 48213,
+                     *           "sent": 3,
+                     *           "sentBytes": 2048,
+                     *           "inboxesCreated": 1
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UsageOfAll"];
                 };
             };
             /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */

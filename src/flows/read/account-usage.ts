@@ -1,9 +1,11 @@
 import {
   type AskedUsage,
   type CurrentUsage,
+  findCountedUntil,
   findCurrentUsage,
   listUsageByDay,
   listUsageByInbox,
+  listUsageOfAll,
   type UsageCounts,
 } from "../../store/account/usage.ts";
 import type { Deps } from "../deps.ts";
@@ -26,6 +28,14 @@ export async function accountUsage({ db }: Pick<Deps, "db">, asked: AskedUsage, 
   const { countedUntil, ...now } = current;
   const used = by === "day" ? await byDay(db.api, asked) : await byInbox(db.api, asked);
   return { countedUntil, ...used, current: now };
+}
+
+/** The usage of all accounts by day, or of those with the most mail. */
+export async function usageOfAll({ db }: Pick<Deps, "db">, asked: { from: string; to: string; by: "day" | "account" }) {
+  const rows = await listUsageOfAll(db.api, { ...asked, limit: mostInboxesShown });
+  const [totals = { ...none, key: null }, ...found] = rows;
+  const data = found.map((row) => ({ [asked.by === "day" ? "day" : "accountId"]: row.key ?? "", ...countsOf(row) }));
+  return { countedUntil: await findCountedUntil(db.api), totals: countsOf(totals), data };
 }
 
 async function byDay(db: Deps["db"]["api"], asked: AskedUsage): Promise<Pick<Usage, "totals" | "data">> {

@@ -243,6 +243,29 @@ export async function listUsageByInbox(
   );
 }
 
+/**
+ * Sums the usage of all accounts together, and then by day, oldest first, or by account, the one with the most mail first. The first row has
+ * no key.
+ */
+export async function listUsageOfAll(
+  db: Db,
+  { from, to, by, limit }: { from: string; to: string; by: "day" | "account"; limit: number },
+): Promise<(UsageCounts & { key: string | null })[]> {
+  const key = by === "day" ? sql`u.day` : sql`u.account_id`;
+  const order = by === "day" ? sql`u.day` : sql`sum(received + sent) desc, u.account_id`;
+  return query(
+    db,
+    sql`select ${key}::text as key, ${countsSummed} from usage_days u where u.day between ${from}::date and ${to}::date
+        group by grouping sets ((${key}), ()) order by grouping(${key}) desc, ${order} limit ${limit + 1}`,
+  );
+}
+
+/** Finds the instant up to which the usage of all accounts is counted. Undefined before the first count. */
+export async function findCountedUntil(db: Db): Promise<Date | undefined> {
+  const [counted] = await query<{ until: Date | null }>(db, sql`select counted_until as until from usage_counting`);
+  return counted?.until ?? undefined;
+}
+
 function isAsked({ accountId, inboxIds, from, to }: AskedUsage): SQL {
   const asked = inboxIds === undefined ? sql`` : sql`and inbox_id = any(${arrayOf("text", inboxIds)})`;
   return sql`account_id = ${accountId} and day between ${from}::date and ${to}::date ${asked}`;

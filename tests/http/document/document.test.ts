@@ -106,6 +106,7 @@ describe("The document of the service", () => {
       "Admin: deleteAnyAccount",
       "Admin: listAuditEntriesOfAllAccounts",
       "Admin: getSystem",
+      "Admin: getUsageOfAllAccounts",
       "Relay: takeRelayNotices",
       "Health: readDocumentation",
       "Health: checkHealth",

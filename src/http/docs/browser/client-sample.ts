@@ -79,6 +79,7 @@ const calls: Readonly<Record<string, ClientCall>> = {
   changeAnyAccount: { name: "admin.changeAccount", takes: "body" },
   deleteAnyAccount: { name: "admin.deleteAccount", takes: "query" },
   listAuditEntriesOfAllAccounts: { name: "admin.audit", takes: "query", isEach: true },
+  getUsageOfAllAccounts: { name: "admin.usage", takes: "query" },
   getSystem: { name: "admin.system" },
   createToken: { name: "tokens.create", takes: "body" },
 };

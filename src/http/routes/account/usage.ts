@@ -1,4 +1,4 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { Type } from "@sinclair/typebox";
 import { reachedInboxes } from "../../../flows/account/token-reach.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { accountUsage, countDays, dayAt, daysBefore, mostInboxesShown } from "../../../flows/read/account-usage.ts";
@@ -15,9 +15,9 @@ import { ownedInbox } from "./inboxes.ts";
 /** The days that are counted if the query names none, and the most that it may name. */
 const days = { usual: 30, most: 366 };
 
-const day = (description: string, example: string) => Type.String({ description, examples: [example] });
+export const day = (description: string, example: string) => Type.String({ description, examples: [example] });
 
-const counts = {
+export const counts = {
   received: Type.Integer({ minimum: 0, description: "How many mails were received", examples: [12] }),
   receivedBytes: Type.Integer({ minimum: 0, description: "The octets of the raw mails received", examples: [48213] }),
   sent: Type.Integer({ minimum: 0, description: "How many mails were accepted for sending", examples: [3] }),
@@ -78,13 +78,18 @@ function dayParameter(description: string, example: string) {
   });
 }
 
-const UsageQuery = Type.Object({
+/** The query parameters of the first and the last day. */
+export const dayRange = {
   from: Type.Optional(
     dayParameter(`The first day (UTC). Without it: ${days.usual - 1} days before \`to\``, "2026-03-20"),
   ),
   to: Type.Optional(
     dayParameter(`The last day (UTC), at most ${days.most} days in all. Without it: today`, "2026-03-21"),
   ),
+};
+
+const UsageQuery = Type.Object({
+  ...dayRange,
   group_by: Type.Optional(
     oneOf(["day", "inbox"], {
       default: "day",
@@ -121,7 +126,7 @@ export function usage(deps: Deps) {
   );
 }
 
-function rangeOf(query: Static<typeof UsageQuery>, now: Date): { from: string; to: string } {
+export function rangeOf(query: { from?: string; to?: string }, now: Date): { from: string; to: string } {
   const to = query.to ?? dayAt(now);
   const from = query.from ?? daysBefore(to, days.usual - 1);
   const count = countDays(from, to);

@@ -1,12 +1,15 @@
 import { Type } from "@sinclair/typebox";
 import type { Deps } from "../../../flows/deps.ts";
+import { mostInboxesShown, usageOfAll } from "../../../flows/read/account-usage.ts";
 import { systemState } from "../../../flows/read/system-state.ts";
 import { outboxKinds } from "../../../store/outbox/items.ts";
+import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import { adminPath, api } from "../../shell/app.ts";
-import { oneOf } from "../../shell/models.ts";
+import { instant, nullable, oneOf } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
 import { AuditPage, AuditQuery, shownAudit } from "../account/audit.ts";
+import { counts, day, dayRange, rangeOf } from "../account/usage.ts";
 
 const seconds = (description: string) => Type.Integer({ minimum: 0, description, examples: [0] });
 
@@ -36,6 +39,36 @@ const System = named(
   ),
 );
 
+const UsageOfAll = named(
+  "UsageOfAll",
+  Type.Object(
+    {
+      from: day("The first day (UTC)", "2026-03-20"),
+      to: day("The last day (UTC)", "2026-03-21"),
+      countedUntil: nullable(instant(), { description: "All mail up to this instant is counted; null: none yet" }),
+      totals: Type.Object(counts, { description: "The sums of all accounts" }),
+      data: Type.Array(
+        Type.Object({
+          accountId: Type.Optional(Type.String({ description: "By account: its id", examples: [examples.accountId] })),
+          day: Type.Optional(day("By day: the day (UTC)", "2026-03-21")),
+          ...counts,
+        }),
+        {
+          description: `By day: each day with mail, oldest first. By account: the ${mostInboxesShown} accounts with the most mail, the first one with the most`,
+        },
+      ),
+    },
+    { description: "The mail of all accounts" },
+  ),
+);
+
+const UsageQuery = Type.Object({
+  ...dayRange,
+  group_by: Type.Optional(
+    oneOf(["account", "day"], { default: "account", description: "One entry for each account, or for each day" }),
+  ),
+});
+
 /** The audit of all accounts, and the state of the service, for operators. */
 export function adminService(deps: Deps & { version: string }) {
   return api(adminPath, "Admin")
@@ -48,6 +81,21 @@ export function adminService(deps: Deps & { version: string }) {
         description: "Who changed what, in all accounts and in the service, newest first.",
         query: AuditQuery,
         answers: { 200: AuditPage },
+      }),
+    )
+    .get(
+      "/usage",
+      async ({ query }) => {
+        const range = rangeOf(query, deps.now());
+        const { countedUntil, ...used } = await usageOfAll(deps, { ...range, by: query.group_by ?? "account" });
+        return { ...range, countedUntil: countedUntil?.toISOString() ?? null, ...used };
+      },
+      operation({
+        summary: "Get usage of all accounts",
+        access: "operator",
+        description: "Counts the mail of all accounts, by account or by day, as `GET /v1/usage` does for one.",
+        query: UsageQuery,
+        answers: { 200: UsageOfAll },
       }),
     )
     .get(

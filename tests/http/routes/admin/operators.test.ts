@@ -13,7 +13,8 @@ import { oneWorldOn } from "../../../support/world-on.ts";
 async function tablesNaming(db: Db, ids: readonly string[]): Promise<string[]> {
   const tables = await query<{ name: string }>(
     db,
-    sql`select tablename as name from pg_tables where schemaname = 'public' order by tablename`,
+    // The counter of usage notes how far it has come, by the last id.
+    sql`select tablename as name from pg_tables where schemaname = 'public' and tablename <> 'usage_counting' order by tablename`,
   );
   const found: string[] = [];
   for (const { name } of tables) {
@@ -181,6 +182,24 @@ describe("an operator", () => {
     expect((await ask("GET", "/v1/inboxes", undefined, key, { "x-inboxd-account": "acc_unknown" })).status).toBe(404);
     const ignored = await ask("GET", "/v1/account", undefined, world().apiKey, { "x-inboxd-account": other.id });
     expect(ignored.body.name).toBe("default");
+  });
+
+  test("sees the mail of all accounts, by account and by day", async () => {
+    const made = [await createAccount(), await createAccount()];
+    for (const [index, { key: apiKey }] of made.entries()) {
+      const { address } = (await ask("POST", "/v1/inboxes", {}, apiKey)).body;
+      for (let count = 0; count <= index; count += 1) await world().deliver(mailOf({ subject: `${count}` }), address);
+    }
+    const received = (data: { accountId: string; received: number }[]) =>
+      made.map(({ id }) => data.find(({ accountId }) => accountId === id)?.received);
+    const byAccount = await untilAnswered(async () => {
+      const { body } = await ask("GET", "/v1/admin/usage");
+      return Bun.deepEquals(received(body.data), [1, 2]) ? body : undefined;
+    });
+    const byDay = (await ask("GET", "/v1/admin/usage?group_by=day")).body;
+    expect(byDay.totals).toEqual(byAccount.totals);
+    const sum = (data: { received: number }[]) => data.reduce((all, each) => all + each.received, 0);
+    expect([sum(byAccount.data), sum(byDay.data)]).toEqual([byDay.totals.received, byDay.totals.received]);
   });
 
   test("sees the state of the service", async () => {
