@@ -7,9 +7,9 @@ export const actorTypes = ["key", "operator", "cli", "service"] as const;
 export interface Actor {
   type: (typeof actorTypes)[number];
   /** The id of the key, or of the operator's key. */
-  id: string | null;
+  readonly id: string | null;
   /** The address of the client; null if the request came by no network. */
-  ip: string | null;
+  readonly ip: string | null;
   requestId: string | null;
 }
 

@@ -55,6 +55,9 @@ describe("the audit", () => {
     });
 
     const steps: [operation: string, actions: string[], target: string | undefined, act: () => Promise<Answer>][] = [
+      // Before those that make waiting events ready.
+      ["retryOutboxItem", ["outbox.retried"], items[0].id, () => ask("POST", `/v1/outbox/${items[0].id}/retry`)],
+      ["cancelOutboxItem", ["outbox.canceled"], items[1].id, () => ask("DELETE", `/v1/outbox/${items[1].id}`)],
       ["createInbox", ["inbox.created"], undefined, () => ask("POST", "/v1/inboxes", {})],
       ["changeInbox", ["inbox.changed"], inbox.id, () => ask("PATCH", `/v1/inboxes/${inbox.id}`, { externalId: "a" })],
       ["changeAccount", ["retention.changed"], undefined, () => ask("PATCH", "/v1/account", { retentionDays: 90 })],
@@ -83,8 +86,6 @@ describe("the audit", () => {
         event.event_id,
         () => ask("POST", `/v1/events/${event.event_id}/redeliver`, {}),
       ],
-      ["retryOutboxItem", ["outbox.retried"], items[0].id, () => ask("POST", `/v1/outbox/${items[0].id}/retry`)],
-      ["cancelOutboxItem", ["outbox.canceled"], items[1].id, () => ask("DELETE", `/v1/outbox/${items[1].id}`)],
       [
         "cancelMessage",
         ["outbox.canceled"],
