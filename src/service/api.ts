@@ -25,6 +25,7 @@ import { stats } from "../http/routes/account/stats.ts";
 import { tokens } from "../http/routes/account/tokens.ts";
 import { usage } from "../http/routes/account/usage.ts";
 import { adminAccounts } from "../http/routes/admin/accounts.ts";
+import { adminDomains } from "../http/routes/admin/domains.ts";
 import { adminService } from "../http/routes/admin/service.ts";
 import { eventKinds } from "../http/routes/events/event-shapes.ts";
 import { events } from "../http/routes/events/events.ts";
@@ -215,6 +216,7 @@ async function appOf(
         stats(deps),
         audit(deps),
         adminAccounts(deps),
+        adminDomains(ownDomains),
         adminService({ ...deps, version }),
         usage(deps),
         ...suppressions({ ...deps, bounceSuppressionDays: config.bounceSuppressionDays }),

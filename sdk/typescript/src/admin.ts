@@ -21,6 +21,12 @@ export interface Admin {
   ): Promise<Schemas["AdminAccount"]>;
   /** `confirm` is the name of the account. It is refused from now on, and removed in steps. */
   deleteAccount(id: string, query: { confirm: string }, options?: CallOptions): Promise<Schemas["AdminAccount"]>;
+  /** The domains that all accounts may use, newest first. */
+  domains(query?: QueryAt<"/v1/admin/domains">, options?: CallOptions): List<Schemas["Domain"], Schemas["DomainPage"]>;
+  addDomain(domain: Body<"NewSharedDomain">, options?: CallOptions): Promise<Schemas["Domain"]>;
+  getDomain(id: string, options?: CallOptions): Promise<Schemas["Domain"]>;
+  verifyDomain(id: string, options?: CallOptions): Promise<Schemas["Domain"]>;
+  deleteDomain(id: string, options?: CallOptions): Promise<void>;
   /** Who changed what in all accounts and in the service, newest first. */
   audit(query?: QueryAt<"/v1/admin/audit">, options?: CallOptions): List<Schemas["AuditEntry"], Schemas["AuditPage"]>;
   /** Their mail by account, or by day. */
@@ -40,6 +46,15 @@ export const admin = (request: Requester): Admin => ({
   changeAccount: (id, body, options) => request("PATCH", "/v1/admin/accounts/{id}", { path: { id }, body, ...options }),
   deleteAccount: (id, query, options) =>
     request("DELETE", "/v1/admin/accounts/{id}", { path: { id }, query, ...options }),
+  domains: (query = {}, options) =>
+    listByOffset(
+      (position) => request("GET", "/v1/admin/domains", { query: { ...query, ...position }, ...options }),
+      query,
+    ),
+  addDomain: (body, options) => request("POST", "/v1/admin/domains", { body, ...options }),
+  getDomain: (id, options) => request("GET", "/v1/admin/domains/{id}", { path: { id }, ...options }),
+  verifyDomain: (id, options) => request("POST", "/v1/admin/domains/{id}/verify", { path: { id }, ...options }),
+  deleteDomain: (id, options) => request("DELETE", "/v1/admin/domains/{id}", { path: { id }, ...options }),
   audit: (query = {}, options) =>
     listByCursor((position) => request("GET", "/v1/admin/audit", { query: { ...query, ...position }, ...options })),
   usage: (query = {}, options) => request("GET", "/v1/admin/usage", { query, ...options }),

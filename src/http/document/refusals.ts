@@ -170,6 +170,7 @@ function firstField(schema: TSchema | undefined): string {
 function resourceOf(path: string): Resource {
   if (path.startsWith("/v1/outbox")) return "outbox_item";
   if (path.startsWith("/v1/admin/accounts/")) return "account";
+  if (path.startsWith("/v1/admin/domains/")) return "domain";
   const [, resource] =
     /^\/v1\/(inbox|thread|message|attachment|upload|event|webhook|suppression|domain)e?s\b/.exec(path) ?? [];
   return (resource as Resource | undefined) ?? "route";

@@ -19,6 +19,8 @@ for (const engine of enginesHere()) {
     let suppression: { id: string };
     let operatorKey: string;
     let accountId: string;
+    let domain: { id: string };
+    let shared: { id: string };
     beforeAll(async () => {
       inbox = await world().inbox();
       // Nothing listens there: what is to be told stays in the outbox.
@@ -33,6 +35,9 @@ for (const engine of enginesHere()) {
       accountId = (await world().api("/v1/account")).body.id;
       const operator = { name: "ops", expiresAt: undefined };
       operatorKey = (await createOperator(world().service.deps, commandLine, operator)).key;
+      const added = (name: string) => ({ method: "POST", body: { domain: name } });
+      ({ body: domain } = await world().api("/v1/domains", added("own.test")));
+      ({ body: shared } = await world().api("/v1/admin/domains", { ...added("shared.test"), apiKey: operatorKey }));
       [waiting] = (await world().api("/v1/outbox")).body.data;
     });
 
@@ -52,6 +57,8 @@ for (const engine of enginesHere()) {
           ["/v1/outbox", waiting.id],
           ["/v1/suppressions", suppression.id],
           ["/v1/admin/accounts", accountId],
+          ["/v1/admin/domains", shared.id],
+          ["/v1/domains", domain.id],
         ] as const),
       ].map(([start, id]) => [start, id]);
       for (const [path, operations] of Object.entries<Record<string, { security?: unknown[] }>>(paths)) {

@@ -15,14 +15,20 @@ const unaudited: Readonly<Record<string, string>> = {
   convertMarkdown: "it changes nothing",
   takeRelayNotices: "it is about mail",
   createAccount: "tests/http/routes/admin has its entry",
+  addSharedDomain: "tests/http/routes/admin has its entry",
+  verifyDomain: "it changes nothing but by what the DNS says, of which events tell",
+  verifySharedDomain: "as verifyDomain",
+  deleteSharedDomain: "tests/http/routes/admin has its entry",
   deleteAnyAccount: "tests/http/routes/admin has its entry",
   changeAnyAccount: "tests/http/routes/admin has its entries",
   createToken: "it will leave one",
 };
 
 describe("the audit", () => {
-  // Nothing listens at the relay and at the webhooks, so mail and events stay in the outbox.
-  const world = oneWorldOn("embedded", { env: { OUTBOUND: "smtp://127.0.0.1:1", ALLOW_PRIVATE_WEBHOOKS: "1" } });
+  // Nothing listens at the relay, the webhooks and the name server, so mail and events stay in the outbox.
+  const world = oneWorldOn("embedded", {
+    env: { OUTBOUND: "smtp://127.0.0.1:1", ALLOW_PRIVATE_WEBHOOKS: "1", DNS_SERVERS: "127.0.0.1:1" },
+  });
   const nowhere = "http://127.0.0.1:18113/secret-path";
 
   async function ask(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
@@ -48,6 +54,7 @@ describe("the audit", () => {
     const { body: mail } = await send(world(), inbox.id);
     const { body: upload } = await ask("POST", "/v1/uploads?filename=a.txt", "words");
     const { body: suppression } = await ask("POST", "/v1/suppressions", { address: "eve@example.net" });
+    const { body: domain } = await ask("POST", "/v1/domains", { domain: "own.example.org" });
     const items = await untilAnswered(async () => {
       const { data } = (await world().api("/v1/outbox?state=waiting")).body;
       const isMail = ({ kind }: { kind: string }) => kind === "relay";
@@ -55,6 +62,15 @@ describe("the audit", () => {
     });
 
     const steps: [operation: string, actions: string[], target: string | undefined, act: () => Promise<Answer>][] = [
+      ["addDomain", ["domain.added"], undefined, () => ask("POST", "/v1/domains", { domain: "new.example.org" })],
+      [
+        "changeDomain",
+        ["domain.changed"],
+        domain.id,
+        () => ask("PATCH", `/v1/domains/${domain.id}`, { subdomains: true }),
+      ],
+      ["rotateDomainKey", ["domain.key_rotated"], domain.id, () => ask("POST", `/v1/domains/${domain.id}/rotate-dkim`)],
+      ["deleteDomain", ["domain.removed"], domain.id, () => ask("DELETE", `/v1/domains/${domain.id}`)],
       // Before those that make waiting events ready.
       ["retryOutboxItem", ["outbox.retried"], items[0].id, () => ask("POST", `/v1/outbox/${items[0].id}/retry`)],
       ["cancelOutboxItem", ["outbox.canceled"], items[1].id, () => ask("DELETE", `/v1/outbox/${items[1].id}`)],

@@ -202,6 +202,26 @@ describe("an operator", () => {
     expect([sum(byAccount.data), sum(byDay.data)]).toEqual([byDay.totals.received, byDay.totals.received]);
   });
 
+  test("adds and removes a domain that all accounts may use", async () => {
+    const added = await ask("POST", "/v1/admin/domains", { domain: "shared.test", shared: true });
+    expect([added.status, added.body]).toMatchObject([201, { domain: "shared.test", shared: true, status: "pending" }]);
+    expect(added.body.records.length).toBeGreaterThan(2);
+    const path = `/v1/admin/domains/${added.body.id}`;
+    expect((await ask("GET", path)).body.id).toBe(added.body.id);
+    expect((await ask("GET", "/v1/admin/domains")).body).toMatchObject({ data: [{ id: added.body.id }], total: 1 });
+    const seen = await ask("GET", "/v1/domains", undefined, world().apiKey);
+    expect(seen.body.data).toMatchObject([{ shared: true, records: [] }]);
+    const claimed = await ask("POST", "/v1/domains", { domain: "shared.test" }, world().apiKey);
+    expect(claimed.body.code).toBe("domain_reserved");
+    expect((await ask("DELETE", path)).status).toBe(204);
+    expect((await ask("GET", path)).status).toBe(404);
+    const { data } = (await ask("GET", `/v1/admin/audit?target=${added.body.id}`)).body;
+    expect(data.map(({ action, accountId }: { action: string; accountId: null }) => [action, accountId])).toEqual([
+      ["domain.removed", null],
+      ["domain.added", null],
+    ]);
+  });
+
   test("sees the state of the service", async () => {
     const { body } = await ask("GET", "/v1/admin/system");
     expect(body).toMatchObject({ engine: "embedded", schemaStep: "0000_schema", domainsFailing: 0 });
