@@ -17,6 +17,7 @@ import { httpApp } from "../src/http/shell/app.ts";
 import { serveHttp } from "../src/http/shell/server.ts";
 import { realWorld } from "../src/service/time-and-chance.ts";
 import { migrate } from "../src/store/migrate.ts";
+import { noLimits } from "../tests/support/limits.ts";
 import { localServer } from "../tests/support/local-server.ts";
 import { plainSealing } from "../tests/support/plain-sealing.ts";
 import { benchKey } from "./support/service.ts";
@@ -33,14 +34,7 @@ const deps = {
   mailDomain: "inbox.localhost",
   recipientsMax: 50,
   isDirect: false,
-  limits: perPlan(() => ({
-    sendsPerMinute: 0,
-    sendsPerDay: 0,
-    coldRecipientDaily: 0,
-    inboxesPerDay: 0,
-    loopEchoes: 0,
-    domains: 0,
-  })),
+  limits: perPlan(() => noLimits),
   nudge: () => undefined,
   changes: localChanges(),
 };

@@ -9,6 +9,7 @@
  * writes a row into the log for each. Then ours once more with a million finished deliveries in the log, and the time
  * from commit to the first byte at an idle receiver. The ratios hold on any machine; the figures don't.
  */
+
 import { tmpdir } from "node:os";
 import { sql } from "drizzle-orm";
 import { Logger, makeWorkerUtils, run } from "graphile-worker";
@@ -23,6 +24,7 @@ import { webhookHeaders, webhookSigner } from "../src/standards/signature.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { webhookClient } from "../src/webhook/client.ts";
 import { startWorkers, type WorkerDeps } from "../src/workers/scheduler.ts";
+import { noLimits } from "../tests/support/limits.ts";
 import { plainSealing } from "../tests/support/plain-sealing.ts";
 import { type BenchDatabase, onEngine, startDatabase } from "./support/database.ts";
 import { percentile } from "./support/load.ts";
@@ -315,14 +317,7 @@ async function workerDeps(db: Database): Promise<WorkerDeps> {
     mailDomain: "inbox.localhost",
     recipientsMax: 50,
     isDirect: false,
-    limits: perPlan(() => ({
-      sendsPerMinute: 0,
-      sendsPerDay: 0,
-      coldRecipientDaily: 0,
-      inboxesPerDay: 0,
-      loopEchoes: 0,
-      domains: 0,
-    })),
+    limits: perPlan(() => noLimits),
     nudge: () => undefined,
     changes: localChanges(),
     relay: {

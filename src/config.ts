@@ -141,8 +141,8 @@ export function readConfig(env: Environment, isTerminal = false): Config {
   const outbound: Outbound = checked("OUTBOUND", secret("OUTBOUND"), parsedOutbound) ?? { kind: "sandbox" };
   const allowPrivateWebhooks =
     choice("ALLOW_PRIVATE_WEBHOOKS", ["0", "1"], outbound.kind === "sandbox" ? "1" : "0") === "1";
-  const limit = (name: string, fallback: number) =>
-    checked(name, text(name), (value) => parsePlanLimit(value, fallback)) ?? perPlan(() => fallback);
+  const limit = (name: string, fallback: number, mostDigits?: number) =>
+    checked(name, text(name), (value) => parsePlanLimit(value, fallback, mostDigits)) ?? perPlan(() => fallback);
 
   const longSecret = (name: string) =>
     checked(name, secret(name), (value) => (value.length >= 32 ? { value } : "must have at least 32 characters"));
@@ -201,7 +201,11 @@ export function readConfig(env: Environment, isTerminal = false): Config {
       coldRecipientDaily: limit("COLD_RECIPIENT_DAILY", 20),
       inboxesPerDay: limit("INBOXES_PER_DAY", 100),
       loopEchoes: limit("LOOP_ECHOES", 3),
+      inboxes: limit("INBOXES_PER_ACCOUNT", 0),
       domains: limit("DOMAINS_PER_ACCOUNT", 20),
+      keys: limit("KEYS_PER_ACCOUNT", 10_000),
+      storageBytes: limit("ACCOUNT_BYTES", 0, 15),
+      inboxBytes: limit("INBOX_BYTES", 0, 15),
     }),
     recipientsMax: integer("RECIPIENTS_MAX", 50, 1, 1000),
     sendWaitMs: integer("SEND_WAIT_MS", 2000, 0, 30_000),
@@ -250,6 +254,10 @@ function limitsOf(byName: Record<LimitName, Readonly<Record<Plan, number>>>): Pl
     coldRecipientDaily: byName.coldRecipientDaily[plan],
     inboxesPerDay: byName.inboxesPerDay[plan],
     loopEchoes: byName.loopEchoes[plan],
+    inboxes: byName.inboxes[plan],
     domains: byName.domains[plan],
+    keys: byName.keys[plan],
+    storageBytes: byName.storageBytes[plan],
+    inboxBytes: byName.inboxBytes[plan],
   }));
 }

@@ -18,7 +18,11 @@ test("no setting is required", () => {
     coldRecipientDaily: 20,
     inboxesPerDay: 100,
     loopEchoes: 3,
+    inboxes: 0,
     domains: 20,
+    keys: 10_000,
+    storageBytes: 0,
+    inboxBytes: 0,
   });
   expect(allowPrivateWebhooks).toBe(true);
 });
@@ -64,6 +68,8 @@ const wrong: readonly [name: string, value: string, end: string][] = [
   ["SENDS_PER_DAY", "gold=3", "must be a whole number, or one for a plan such as enterprise=100"],
   ["COLD_RECIPIENT_DAILY", "20,", "must be a whole number, or one for a plan such as enterprise=100"],
   ["INBOXES_PER_DAY", "-1", "must be a whole number, or one for a plan such as enterprise=100"],
+  ["KEYS_PER_ACCOUNT", "1000000000", "must be a whole number, or one for a plan such as enterprise=100"],
+  ["ACCOUNT_BYTES", "1e9", "must be a whole number, or one for a plan such as enterprise=100"],
   ["SEND_WAIT_MS", "30001", "must be a whole number from 0 to 30000"],
   ["RETURN_PATH", "none", "must be one of verp, inbox"],
   ["ASK_DELIVERED", "yes", "must be one of 0, 1"],

@@ -52,6 +52,7 @@ const followed = [
     "errors",
     "tenants",
     "operators",
+    "usage",
   ].map(guideOf),
 ];
 

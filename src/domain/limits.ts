@@ -10,12 +10,27 @@ export interface Limits {
   coldRecipientDaily: number;
   inboxesPerDay: number;
   loopEchoes: number;
-  /** Own domains of an account. */
+  /** The next five are quotas: they do not pass with time. */
+  inboxes: number;
   domains: number;
+  keys: number;
+  storageBytes: number;
+  inboxBytes: number;
 }
 
 export type LimitName = keyof Limits;
 export type PlanLimits = Readonly<Record<Plan, Limits>>;
+
+/** An account, as far as its limits are concerned. */
+export interface Limited {
+  plan: Plan;
+  /** The limits that the operator has set for this account alone. */
+  limits?: Partial<Limits> | undefined;
+}
+
+export function limitsOf(ofPlans: PlanLimits, { plan, limits }: Limited): Limits {
+  return { ...ofPlans[plan], ...limits };
+}
 
 export function perPlan<Value>(of: (plan: Plan) => Value): Record<Plan, Value> {
   return { free: of("free"), developer: of("developer"), enterprise: of("enterprise") };
@@ -25,30 +40,22 @@ export function perPlan<Value>(of: (plan: Plan) => Value): Record<Plan, Value> {
  * Parses `10` for every plan, `enterprise=100` for one of them, or both: `10,enterprise=100`. Returns the limit of each plan, or a fault as
  * the end of a sentence that begins with the name of the setting.
  */
-export function parsePlanLimit(text: string, fallback: number): { value: Record<Plan, number> } | string {
+export function parsePlanLimit(
+  text: string,
+  fallback: number,
+  mostDigits = 9,
+): { value: Record<Plan, number> } | string {
   let general = fallback;
   const own = new Map<string, number>();
   for (const part of text.split(",")) {
-    const [, plan, digits] = /^\s*(?:([a-z]+)\s*=\s*)?(\d{1,9})\s*$/.exec(part) ?? [];
+    const [, plan, digits] = /^\s*(?:([a-z]+)\s*=\s*)?(\d{1,15})\s*$/.exec(part) ?? [];
     const isPlan = plan === undefined || plans.some((known) => known === plan);
-    if (digits === undefined || !isPlan) return "must be a whole number, or one for a plan such as enterprise=100";
+    if (digits === undefined || digits.length > mostDigits || !isPlan)
+      return "must be a whole number, or one for a plan such as enterprise=100";
     if (plan === undefined) general = Number(digits);
     else own.set(plan, Number(digits));
   }
   return { value: perPlan((plan) => own.get(plan) ?? general) };
-}
-
-/** A limit on how much an account may have. It does not pass with time, so the refusal has no `Retry-After`. */
-export interface Quota {
-  resource: "domains";
-  limit: number;
-  used: number;
-}
-
-export function quotaExceeded(doing: string, { resource, limit, used }: Quota): Refusal {
-  return new Refusal("quota_exceeded", `Cannot ${doing}: the account has its maximum of ${limit} ${resource}`, {
-    extra: { resource, limit, used },
-  });
 }
 
 export const burstWindowMs = 60_000;
@@ -117,6 +124,29 @@ export interface InboxUsage {
 export function refuseOverInboxLimit({ day, today }: InboxUsage, limits: Limits, now: Date): void {
   if (!reached(today, limits.inboxesPerDay)) return;
   throw overLimit("inbox_creation_limit", "inboxes a day", limits.inboxesPerDay, today, endOfUtcDay(day), now);
+}
+
+const quotas = {
+  inboxes: "inboxes",
+  domains: "domains",
+  keys: "keys",
+  storageBytes: "bytes of mail of an account",
+  inboxBytes: "bytes of mail of an inbox",
+} satisfies Partial<Record<LimitName, string>>;
+
+export type Quota = keyof typeof quotas;
+
+/** Refuses a request that would use more of a quota than there is. `adds` is what the request itself would use. */
+export function refuseOverQuota(
+  quota: Quota,
+  { used, adds = 1, limits, doing }: { used: number; adds?: number; limits: Limits; doing: string },
+): void {
+  const limit = limits[quota];
+  if (limit === 0 || used + adds <= limit) return;
+  const resource = quota === "storageBytes" || quota === "inboxBytes" ? "storage_bytes" : quota;
+  throw new Refusal("quota_exceeded", `Cannot ${doing}: the limit of ${limit} ${quotas[quota]} is reached`, {
+    extra: { resource, limit, used },
+  });
 }
 
 /** Limits on requests that make the service call a server of somebody else. They are the same for all plans. */

@@ -42,6 +42,7 @@ export const remedies: Readonly<Record<string, string>> = {
     "Tell the user, and repeat the same call then. Do not try other inboxes to get around the limit.",
   cold_outreach_limit: "This recipient has not answered. Stop writing to them until they do.",
   inbox_creation_limit: "Use an existing inbox (list_inboxes), or wait until then.",
+  quota_exceeded: "The account has used its quota: tell the user. Time alone does not help.",
   no_recipient: "The message has no other address to reply to: give the recipient.",
   answered_meanwhile:
     "Another call or person has answered; read_thread shows the answer. To reply all the same, set even_if_answered: true.",

@@ -25,6 +25,7 @@ import { failedReasons } from "../domain/domains/domain-states.ts";
 import { domainStatuses } from "../domain/domains/readiness.ts";
 import type { SeenRecord } from "../domain/domains/seen-record.ts";
 import { type EventData, type EventType, eventTypes } from "../domain/events/event-types.ts";
+import type { Limits } from "../domain/limits.ts";
 import type { CustomHeader } from "../domain/message.ts";
 import type { StoredFailure } from "../domain/outcome.ts";
 import type { FoundRecipient, MailClient } from "../domain/receive/inbound-mail.ts";
@@ -64,7 +65,7 @@ export const accounts = pgTable(
     inboxesMadeOn: date({ mode: "string" }),
     inboxesMade: integer().notNull().default(0),
     /** The limits that the operator has set for this account alone. A missing one is the plan's. */
-    limits: jsonb().$type<Readonly<Record<string, number>>>().notNull().default({}),
+    limits: jsonb().$type<Readonly<Partial<Limits>>>().notNull().default({}),
     /** What the operator has closed: sends, everything, or everything for the time of a move. Null for nothing. */
     suspended: text({ enum: ["sending", "all", "moving"] }),
     /** The operator's reason for the suspension. */

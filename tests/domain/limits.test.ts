@@ -6,16 +6,22 @@ import {
   dayInForce,
   endOfUtcDay,
   type Limits,
+  limitsOf,
   parsePlanLimit,
+  perPlan,
+  type Quota,
   rateLimitFields,
   refuseOverInboxLimit,
   refuseOverLimit,
+  refuseOverQuota,
   type SendUsage,
   utcDay,
 } from "../../src/domain/limits.ts";
+import { noLimits } from "../support/limits.ts";
 
 const now = new Date("2026-03-21T10:05:00.500Z");
 const limits: Limits = {
+  ...noLimits,
   sendsPerMinute: 10,
   sendsPerDay: 200,
   coldRecipientDaily: 20,
@@ -173,4 +179,20 @@ describe("the day that is in force", () => {
 
 test("a send leaves the window after 60 seconds, and one from the future is not in it", () => {
   expect(burstWindow(now)).toEqual({ after: secondsAgo(60), upTo: secondsAgo(-1) });
+});
+
+test.each<[what: string, Quota, used: number, adds: number, reason: string | undefined]>([
+  ["the last one", "inboxes", 2, 1, undefined],
+  ["one too many", "inboxes", 3, 1, "Cannot try: the limit of 3 inboxes is reached"],
+  ["what just fits", "inboxBytes", 900, 100, undefined],
+  ["what does not fit", "inboxBytes", 900, 101, "Cannot try: the limit of 1000 bytes of mail of an inbox is reached"],
+  ["a quota that is off", "storageBytes", 1e15, 1, undefined],
+])("a quota takes or refuses %s", (_, quota, used, adds, reason) => {
+  const own = limitsOf(
+    perPlan(() => limits),
+    { plan: "free", limits: { inboxes: 3, inboxBytes: 1000 } },
+  );
+  const asked = () => refuseOverQuota(quota, { used, adds, limits: own, doing: "try" });
+  if (reason === undefined) return expect(asked).not.toThrow();
+  expect(asked).toThrow(reason);
 });

@@ -26,6 +26,7 @@ import { webhookClient } from "../../src/webhook/client.ts";
 import { startWorkers, type WorkerDeps, type Workers } from "../../src/workers/scheduler.ts";
 import { envelopeTo } from "./arrivals.ts";
 import { type Clock, settable } from "./clock.ts";
+import { noLimits } from "./limits.ts";
 import { plainSealing } from "./plain-sealing.ts";
 
 export interface OutboxWorldOptions {
@@ -49,14 +50,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     sealing: plainSealing,
     log: logger,
     mailDomain: "inbox.localhost",
-    limits: perPlan(() => ({
-      sendsPerMinute: 0,
-      sendsPerDay: 0,
-      coldRecipientDaily: 0,
-      inboxesPerDay: 0,
-      loopEchoes: 0,
-      domains: 0,
-    })),
+    limits: perPlan(() => noLimits),
     recipientsMax: 50,
     isDirect: false,
     nudge: (kind) => workers?.nudge(kind),

@@ -1766,13 +1766,13 @@ export interface components {
              */
             inboxes: number;
             /**
-             * @description Domains; 0: no limit
-             * @example 0
+             * @description Own domains; 0: no limit
+             * @example 20
              */
             domains: number;
             /**
              * @description Keys that are not revoked; 0: no limit
-             * @example 0
+             * @example 10000
              */
             keys: number;
             /**
@@ -6844,7 +6844,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_key_reused`: the key was used for another request; `domain_not_verified`: the domain is not verified, or has failed */
+            /** @description `idempotency_key_reused`: the key was used for another request; `domain_not_verified`: the domain is not verified, or has failed; `quota_exceeded`: the account, or the inbox, has its maximum */
             422: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -7467,7 +7467,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_key_reused`: the key was used for another request; `recipient_suppressed`: the address is suppressed: it bounced, complained, unsubscribed, or you added it; `domain_not_verified`: the domain is not verified, or has failed; `no_recipient`: the answered message has no other address to reply to */
+            /** @description `idempotency_key_reused`: the key was used for another request; `recipient_suppressed`: the address is suppressed: it bounced, complained, unsubscribed, or you added it; `domain_not_verified`: the domain is not verified, or has failed; `quota_exceeded`: the account, or the inbox, has its maximum; `no_recipient`: the answered message has no other address to reply to */
             422: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -15795,8 +15795,8 @@ export interface operations {
                      *         "coldRecipientDaily": 20,
                      *         "inboxesPerDay": 100,
                      *         "inboxes": 0,
-                     *         "domains": 0,
-                     *         "keys": 0,
+                     *         "domains": 20,
+                     *         "keys": 10000,
                      *         "storageBytes": 0,
                      *         "inboxBytes": 0,
                      *         "mailBytes": 26214400
@@ -15939,8 +15939,8 @@ export interface operations {
                      *         "coldRecipientDaily": 20,
                      *         "inboxesPerDay": 100,
                      *         "inboxes": 0,
-                     *         "domains": 0,
-                     *         "keys": 0,
+                     *         "domains": 20,
+                     *         "keys": 10000,
                      *         "storageBytes": 0,
                      *         "inboxBytes": 0,
                      *         "mailBytes": 26214400

@@ -1,5 +1,5 @@
 import { Refusal } from "../errors.ts";
-import type { Plan } from "../limits.ts";
+import type { Limited } from "../limits.ts";
 
 /**
  * What a key may do within its reach. `full`: everything. `agent`: reads, sends, marks, waits and streams. `send`: sends
@@ -23,10 +23,9 @@ export function isWholeAccount({ inboxId, externalId }: Reach): boolean {
 }
 
 /** A caller of the API: a key, or a token or a session of a key. */
-export interface Caller {
+export interface Caller extends Readonly<Limited> {
   /** The id of the account. */
   readonly id: string;
-  readonly plan: Plan;
   /** The key itself, or the key that made the token or the session. */
   readonly keyId: string;
   readonly kind: "key" | "token" | "session" | "operator";
@@ -37,8 +36,8 @@ export interface Caller {
 }
 
 /** A key that may do everything in the whole account. */
-export function wholeAccount({ id, plan }: Pick<Caller, "id" | "plan">, keyId: string): Caller {
-  return { id, plan, keyId, kind: "key", access: "full", reach: { accountId: id } };
+export function wholeAccount({ id, plan, limits = {} }: Pick<Caller, "id" | "plan" | "limits">, keyId: string): Caller {
+  return { id, plan, limits, keyId, kind: "key", access: "full", reach: { accountId: id } };
 }
 
 /**

@@ -3,7 +3,7 @@ import { type MessageFacts, recordMessage, type ThreadState } from "../conversat
 import { domainNotVerified, isProven } from "../domains/readiness.ts";
 import { notFound, Refusal } from "../errors.ts";
 import { type KeyUse, reusedIdempotencyKey } from "../idempotency.ts";
-import { type PlanLimits, refuseOverLimit, type SendUsage } from "../limits.ts";
+import { type Limits, limitsOf, type PlanLimits, refuseOverLimit, refuseOverQuota, type SendUsage } from "../limits.ts";
 import { previewOf } from "../preview.ts";
 import { type AcceptedSend, type AcceptedSends, acceptedSend, joinedRows, sizeOfSend } from "./accepted-sends.ts";
 import { refuseLost } from "./attachments.ts";
@@ -112,6 +112,9 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
     thread && quotedMessage(state, request, thread, { replied: replied?.replied, recipients, ownAddresses });
   const content = mailContent(send, replied && { ...replied, quoted }, judging);
   refuseTooLarge(send, { at, from, recipients, content }, judging.mailLimit);
+  const limits = limitsOf(judging.limits, request.account);
+  const sizeBytes = sizeOfSend(send, content);
+  refuseOverQuotas(standing.sender, sizeBytes, limits);
   const known = state.suppressed.get(send.key.label) ?? [];
   const suppressed = suppressedRecipients(
     recipients.map(({ address }) => address),
@@ -119,14 +122,12 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   );
   const reached = suppressed.size === 0 ? recipients : recipients.filter(({ address }) => !suppressed.has(address));
   const cold = coldAmong(state, request.inboxId, reached);
-  const limits = judging.limits[request.account.plan];
   refuseOverLimit(standing.usage, { count: reached.length, cold, areSeveral: recipients.length > 1 }, limits, at);
   if (thread !== undefined && request.ignoreLoop !== true) {
     const recent = state.recentMessages.get(thread.id) ?? [];
     for (const { address } of reached) refuseLoop({ to: address, recent, ownAddresses }, limits.loopEchoes, at);
   }
 
-  const sizeBytes = sizeOfSend(send, content);
   const recorded = recordMessage(standing.sender, thread, send.newThreadId, {
     id: send.messageId,
     direction: "outbound",
@@ -147,6 +148,11 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   const message = sentMessage(accepted);
   const destinations = accepted.outboxItems.length;
   return { result: { kind: "accepted", message, usage, newerInbound, destinations }, accepted };
+}
+
+function refuseOverQuotas(sender: Sender, adds: number, limits: Limits): void {
+  refuseOverQuota("inboxBytes", { used: sender.storageBytes, adds, limits, doing: "send" });
+  refuseOverQuota("storageBytes", { used: sender.accountStorageBytes, adds, limits, doing: "send" });
 }
 
 /** The cold recipients of a send, who have not answered the inbox yet. Empty if cold recipients are not limited. */

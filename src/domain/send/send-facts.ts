@@ -66,6 +66,8 @@ export interface RecipientOfInbox extends Recipient {
 export interface Sender extends InboxTotals {
   /** The version of the inbox. It changes with every change of the inbox, its threads or its messages. */
   revision: number;
+  /** The bytes that the mail of the whole account takes. */
+  accountStorageBytes: number;
   inWindow: number;
   oldestInWindowAt: Date | null;
   /** The own or shared domain of its address; null or absent for MAIL_DOMAIN. */

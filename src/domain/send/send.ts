@@ -1,12 +1,12 @@
 import type { Refusal } from "../errors.ts";
-import type { Plan, SendUsage } from "../limits.ts";
+import type { Limited, SendUsage } from "../limits.ts";
 import type { FilesOfSend, Forward } from "./files-of-send.ts";
 import type { RecipientOutcome } from "./recipients/recipient-outcome.ts";
 import type { AskedMail } from "./send-fingerprint.ts";
 
 /** A validated request to send. Its addresses are in the form that goes on the wire. */
 export interface SendRequest extends AskedMail {
-  account: { id: string; plan: Plan };
+  account: { id: string } & Limited;
   inboxId: string;
   idempotencyKey: string;
   /** All attachments of the mail: those of `attachments` and those of the forwarded message. */

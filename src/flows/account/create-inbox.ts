@@ -3,7 +3,7 @@ import type { Actor } from "../../domain/access/actor.ts";
 import { domainNotVerified, isProven } from "../../domain/domains/readiness.ts";
 import { Refusal } from "../../domain/errors.ts";
 import { fingerprintOf, type KeyUse } from "../../domain/idempotency.ts";
-import { dayInForce, type Plan, refuseOverInboxLimit } from "../../domain/limits.ts";
+import { dayInForce, type Limited, limitsOf, refuseOverInboxLimit, refuseOverQuota } from "../../domain/limits.ts";
 import { parseLocalPart, parseUsername, randomUsername } from "../../domain/username.ts";
 import { asciiDomain } from "../../standards/address.ts";
 import { lockAccount, markInboxMade } from "../../store/account/accounts.ts";
@@ -16,7 +16,7 @@ import { inboxEvent } from "../events/inbox-event.ts";
 import { takeKey } from "../key-use.ts";
 
 export interface NewInbox {
-  account: { id: string; plan: Plan };
+  account: { id: string } & Limited;
   actor: Actor;
   externalId: string | undefined;
   username: string | undefined;
@@ -56,7 +56,9 @@ export async function createInbox(deps: Deps, request: NewInbox): Promise<Create
     const today = made?.inboxesMadeOn === day ? made.inboxesMade : 0;
     const domainId = host === undefined ? null : await domainFor(tx, account.id, host);
     const username = await takeName(tx, names, { id, domainId }, createdAt);
-    refuseOverInboxLimit({ day, today }, deps.limits[account.plan], createdAt);
+    const limits = limitsOf(deps.limits, account);
+    refuseOverQuota("inboxes", { used: made?.inboxCount ?? 0, limits, doing: "create inbox" });
+    refuseOverInboxLimit({ day, today }, limits, createdAt);
     const inbox: Inbox = {
       id,
       accountId: account.id,

@@ -52,7 +52,7 @@ export async function createAccount(
 ): Promise<{ account: Account; apiKey: string }> {
   const name = checkedName("create account", request.name);
   const createdAt = deps.now();
-  const account: Account = { id: deps.newId("acc", createdAt), name, plan: request.plan, createdAt };
+  const account: Account = { id: deps.newId("acc", createdAt), name, plan: request.plan, createdAt, limits: {} };
   return transaction(deps.db.api, async (tx) => {
     if (!(await insertAccount(tx, { ...account, limits: withoutNulls(request.limits ?? {}) })))
       throw new Refusal("validation_error", `Cannot create account: the name "${name}" is taken`);
@@ -125,7 +125,13 @@ export async function seedFirstAccount(deps: Deps, seeds: Seeds): Promise<FirstS
   return transaction(deps.db.api, async (tx) => {
     await lockFirstStart(tx);
     const found = await findFirstAccount(tx);
-    const account = found ?? { id: deps.newId("acc", createdAt), name: "default", plan: seeds.plan, createdAt };
+    const account = found ?? {
+      id: deps.newId("acc", createdAt),
+      name: "default",
+      plan: seeds.plan,
+      createdAt,
+      limits: {},
+    };
     if (found === undefined) {
       await insertAccount(tx, account);
       await auditCreated(deps, tx, account, service);

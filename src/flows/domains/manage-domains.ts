@@ -3,7 +3,7 @@ import type { Actor } from "../../domain/access/actor.ts";
 import { parseDomainName, reserved } from "../../domain/domains/domain-name.ts";
 import { checkSoonAfter, nextState, startedAgain } from "../../domain/domains/domain-states.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
-import { type Plan, quotaExceeded } from "../../domain/limits.ts";
+import { type Limited, limitsOf, type Plan, refuseOverQuota } from "../../domain/limits.ts";
 import { lockAccount } from "../../store/account/accounts.ts";
 import {
   type CountedDomain,
@@ -49,6 +49,8 @@ export type ShownDomain = CountedDomain & { keys: readonly DomainKey[] };
 export interface NewDomain extends DomainActing {
   /** The plan of the account; undefined for a shared domain. */
   plan: Plan | undefined;
+  /** The limits of this account alone. */
+  limits?: Limited["limits"];
   name: string;
   returnPath: string | undefined;
   subdomains: boolean | undefined;
@@ -100,11 +102,10 @@ export async function addDomain(
     if (owner !== null && plan !== undefined) {
       // Concurrent requests of the account wait here, so that each counts the domains of those before it.
       await lockAccount(tx, owner);
-      const limit = deps.limits[plan].domains;
+      const limits = limitsOf(deps.limits, { plan, limits: request.limits });
       const used = await countDomains(tx, owner);
-      if (limit > 0 && used >= limit && (await findDomainByName(tx, owner, name)) === undefined) {
-        throw quotaExceeded("add domain", { resource: "domains", limit, used });
-      }
+      if ((await findDomainByName(tx, owner, name)) === undefined)
+        refuseOverQuota("domains", { used, limits, doing: "add domain" });
     }
     if (!(await insertDomain(tx, domain))) return false;
     await insertDomainKey(tx, key);

@@ -1,5 +1,5 @@
 import type { Db } from "../../database/db.ts";
-import { utcDay } from "../../domain/limits.ts";
+import { limitsOf, utcDay } from "../../domain/limits.ts";
 import { sourcesNamed } from "../../domain/send/attachments.ts";
 import { addresseesOfSend } from "../../domain/send/recipients/recipients-of-send.ts";
 import type { AskedSend, SendRequest } from "../../domain/send/send.ts";
@@ -94,7 +94,7 @@ function hasOneNamed(request: SendRequest): boolean {
 
 function askedFact(deps: Deps, { request, key }: AskedSend): AskedFact {
   const { account, inboxId, recipients } = request;
-  const { coldRecipientDaily, sendsPerMinute } = deps.limits[account.plan];
+  const { coldRecipientDaily, sendsPerMinute } = limitsOf(deps.limits, account);
   const [only] = recipients.length === 1 ? recipients : [];
   const isLimited = coldRecipientDaily > 0 && only !== undefined && isStranger(only.address, deps);
   return {
@@ -124,7 +124,7 @@ async function answeredFacts(
   );
   const quoting = sends.filter(({ request }) => request.threadId !== undefined && request.includeQuote);
   const mayLoop = ({ account, ignoreLoop }: SendRequest) =>
-    ignoreLoop !== true && deps.limits[account.plan].loopEchoes > 0;
+    ignoreLoop !== true && limitsOf(deps.limits, account).loopEchoes > 0;
   const isRenamed = deps.isRenamed === true;
   const asked = different(requests.flatMap((request) => askedReply(request) ?? []));
   const wholeThreads = named.map(({ threadId }) => ({ threadId, upToMessageId: null }));
@@ -165,7 +165,7 @@ function strangersAmong(
 ): { inboxId: string; address: string }[] {
   const pairs = new Map<string, { inboxId: string; address: string }>();
   for (const [index, { inboxId, account }] of requests.entries()) {
-    if (deps.limits[account.plan].coldRecipientDaily === 0) continue;
+    if (limitsOf(deps.limits, account).coldRecipientDaily === 0) continue;
     for (const address of addressees[index] ?? []) {
       if (!isStranger(address, deps)) continue;
       const lower = address.toLowerCase();

@@ -1,5 +1,5 @@
 import type { Db } from "../../database/db.ts";
-import { burstWindow, type Plan, type SendUsage, utcDay } from "../../domain/limits.ts";
+import { burstWindow, type Limited, limitsOf, type SendUsage, utcDay } from "../../domain/limits.ts";
 import { type Sender, type SendFact, usageOf } from "../../domain/send/send-facts.ts";
 import { type AskedFact, listSendFacts, listSendsDatedLater } from "../../store/send/send-facts.ts";
 import type { Deps } from "../deps.ts";
@@ -7,11 +7,11 @@ import type { Deps } from "../deps.ts";
 /** Reads how much of its limits an inbox has used. This is only for display: no send is judged by it. Undefined if the inbox is deleted. */
 export async function sendUsage(
   { db, limits, now }: Pick<Deps, "db" | "limits" | "now">,
-  account: { id: string; plan: Plan },
+  account: { id: string } & Limited,
   inboxId: string,
 ): Promise<SendUsage | undefined> {
   const at = now();
-  const windowUpTo = limits[account.plan].sendsPerMinute;
+  const windowUpTo = limitsOf(limits, account).sendsPerMinute;
   const asked = { accountId: account.id, key: "", inboxId, recipient: null, address: null, windowUpTo };
   const [fact] = await sendFacts(db.api, [asked], at);
   return fact && usageOf(fact.sender, at);

@@ -21,6 +21,7 @@ import streams from "../../../docs/streams.md" with { type: "text" };
 import tenants from "../../../docs/tenants.md" with { type: "text" };
 import testing from "../../../docs/testing.md" with { type: "text" };
 import threads from "../../../docs/threads.md" with { type: "text" };
+import usage from "../../../docs/usage.md" with { type: "text" };
 import vps from "../../../docs/vps.md" with { type: "text" };
 import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 import { decisions } from "./decisions.ts";
@@ -71,6 +72,7 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
     testing: { about: "take the code of a sign-up mail in CI, with Playwright or the client", text: testing },
     tenants: { about: "accounts, keys, tokens and your own ids: which is for what", text: tenants },
     operators: { about: "accounts over HTTP: limits, suspension, audit, removal", text: operators },
+    usage: { about: "what an account has used by day or inbox, and its quotas", text: usage },
     vps: { about: "a server of your own, step by step: DNS, Caddy, certificates, systemd", text: vps },
     relays: { about: "Amazon SES, Postmark and Mailgun, each from nothing to a reported bounce", text: relays },
     receivers: { about: "receive events in Next.js, Express, Hono and FastAPI", text: receivers },

@@ -127,7 +127,7 @@ function exampleDetails(code: Reason, of: AnyOperation): RefusalDetails {
     case "feature_requires_paid_plan":
       return { extra: { feature: of.summary === "Add domain" ? "own_domains" : "external_reply_to" } };
     case "quota_exceeded":
-      return { extra: { resource: "domains", limit: 20, used: 20 } };
+      return { extra: { resource: "storage_bytes", limit: 1_000_000, used: 999_210 } };
     case "domain_in_use":
       return { extra: { inboxes: 3 } };
     case "webhook_limit_reached":
@@ -223,7 +223,7 @@ const meanings: Record<Reason, string> = {
   invalid_domain: "mail cannot have this domain",
   domain_reserved: "the domain belongs to the service",
   domain_in_use: "the domain has inboxes",
-  quota_exceeded: "the account has its maximum",
+  quota_exceeded: "the account, or the inbox, has its maximum",
   webhook_limit_reached: "the account has its maximum of webhook endpoints",
   no_recipient: "the answered message has no other address to reply to",
   recipient_suppressed: "the address is suppressed: it bounced, complained, unsubscribed, or you added it",

@@ -7,7 +7,7 @@ import { itemCount } from "../outbox/listed-items.ts";
 import { insertNewRows, insertRow, recordSet } from "../rows.ts";
 import { accounts, apiKeys } from "../schema.ts";
 
-const accountFields = selected(accounts, "a", ["id", "name", "plan", "createdAt"]);
+const accountFields = selected(accounts, "a", ["id", "name", "plan", "createdAt", "limits"]);
 
 export type Account = Selected<typeof accountFields>;
 

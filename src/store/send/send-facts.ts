@@ -50,14 +50,15 @@ export async function listSendFacts(
   const rows = await query<FactRow>(
     db,
     sql`with sender as materialized (
-          select i.*, used.*, ${domainOfInbox} as domain from unnest(${arrayOf("text", [...windows.keys()])}, ${arrayOf("int4", [...windows.values()])}) as asked (inbox_id, up_to)
+          select i.*, used.*, ${domainOfInbox} as domain, (select storage_bytes from accounts where id = i.account_id) as account_storage_bytes
+          from unnest(${arrayOf("text", [...windows.keys()])}, ${arrayOf("int4", [...windows.values()])}) as asked (inbox_id, up_to)
           cross join lateral (select * from inboxes where id = asked.inbox_id and deleted_at is null limit 1) i
           cross join lateral (select count(*) as in_window, min(created_at) as oldest from (
             select created_at from messages where inbox_id = asked.inbox_id and direction = 'outbound'
               and created_at > ${window.after} and created_at <= ${window.upTo}
               order by created_at desc limit asked.up_to) newest) used
         )
-        select ${senderFields}, sender.revision, sender.domain,
+        select ${senderFields}, sender.revision, sender.domain, sender.account_storage_bytes as "accountStorageBytes",
           sender.in_window as "inWindow", sender.oldest as "oldestInWindowAt",
           used.fingerprint, used.subject_id as "subjectId", used.created_at as "usedAt",
           case when asked.recipient is not null then exists (select from correspondents c

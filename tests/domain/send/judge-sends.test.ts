@@ -6,19 +6,13 @@ import { type Judging, judgeSend, judgeSends } from "../../../src/domain/send/ju
 import type { Send, SendRequest, SendResult, SentMessage } from "../../../src/domain/send/send.ts";
 import type { RepliedMessage, Sender, SendFact, SendFacts } from "../../../src/domain/send/send-facts.ts";
 import { sendingState } from "../../../src/domain/send/sending-state.ts";
+import { noLimits } from "../../support/limits.ts";
 
 const at = new Date("2026-03-21T10:05:00.000Z");
 const secondsAgo = (seconds: number) => new Date(at.getTime() - seconds * 1000);
 const hoursAgo = (hours: number) => secondsAgo(hours * 3600);
 
-const limits: Limits = {
-  sendsPerMinute: 3,
-  sendsPerDay: 5,
-  coldRecipientDaily: 2,
-  inboxesPerDay: 0,
-  loopEchoes: 2,
-  domains: 0,
-};
+const limits: Limits = { ...noLimits, sendsPerMinute: 3, sendsPerDay: 5, coldRecipientDaily: 2, loopEchoes: 2 };
 const judging: Judging = {
   at,
   mailDomain: "mail.test",
@@ -78,6 +72,7 @@ const inbox: Sender = {
   threadCount: 1,
   unreadCount: 1,
   storageBytes: 0,
+  accountStorageBytes: 0,
   lastMessageAt: hoursAgo(1),
   lastMessageId: "a0",
   inWindow: 0,
@@ -518,6 +513,21 @@ test("a mail counts the octets of its bodies and attachments", () => {
   const { messages, senders } = judged([asked], { sender: { storageBytes: 5 } });
   expect(messages[0]?.sizeBytes).toBe(7 + 14 + 1000 + 24);
   expect(senders[0]?.storageBytes).toBe(5 + 1045);
+});
+
+test.each([
+  ["the last bytes of the inbox", { storageBytes: 991 }, undefined],
+  ["the last bytes of the account", { accountStorageBytes: 4991 }, undefined],
+  ["too many for the inbox", { storageBytes: 992 }, { limit: 1000, used: 992 }],
+  ["too many for the account", { accountStorageBytes: 4992 }, { limit: 5000, used: 4992 }],
+])("a send may take %s", (_, sender, refused) => {
+  const account = { id: "account", plan: "free" as const, limits: { inboxBytes: 1000, storageBytes: 5000 } };
+  const { results } = judged([send("a", { account })], { sender });
+  const [result] = results;
+  if (refused === undefined) return expect(result?.kind).toBe("accepted");
+  expect(result).toMatchObject({
+    refusal: { reason: "quota_exceeded", details: { extra: { resource: "storage_bytes", ...refused } } },
+  });
 });
 
 test("a first mail starts a thread, and is promised to the relay under its recipient's domain", () => {

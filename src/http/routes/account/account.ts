@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { accesses } from "../../../domain/access/access.ts";
 import { suspensions } from "../../../domain/access/suspension.ts";
-import { plans } from "../../../domain/limits.ts";
+import { limitsOf, plans } from "../../../domain/limits.ts";
 import type { Outbound } from "../../../domain/outbound.ts";
 import { changeRetention } from "../../../flows/account/change-retention.ts";
 import type { Deps } from "../../../flows/deps.ts";
@@ -33,8 +33,8 @@ const Limits = named(
       coldRecipientDaily: most("Sends of an inbox in a UTC day to one recipient who has not answered it yet", 20),
       inboxesPerDay: most("Inboxes made in a UTC day", 100),
       inboxes: most("Inboxes", 0),
-      domains: most("Domains", 0),
-      keys: most("Keys that are not revoked", 0),
+      domains: most("Own domains", 20),
+      keys: most("Keys that are not revoked", 10_000),
       storageBytes: most("Bytes that all mail of the account takes", 0),
       inboxBytes: most("Bytes that the mail of one inbox takes", 0),
       mailBytes: Type.Integer({
@@ -171,23 +171,12 @@ async function shownAccount(deps: AccountDeps, caller: Caller) {
     seesOutbox: caller.access === "full",
   });
   if (found === undefined) throw new Error("Cannot show account: it is gone");
-  const { sendsPerMinute, sendsPerDay, coldRecipientDaily, inboxesPerDay, domains } = deps.limits[found.plan];
+  const { loopEchoes: _, ...limits } = limitsOf(deps.limits, found);
   return {
     id: found.id,
     name: found.name,
     plan: found.plan,
-    limits: {
-      sendsPerMinute,
-      sendsPerDay,
-      coldRecipientDaily,
-      inboxesPerDay,
-      inboxes: 0,
-      domains,
-      keys: 0,
-      storageBytes: 0,
-      inboxBytes: 0,
-      mailBytes: deps.sendMaxBytes,
-    },
+    limits: { ...limits, mailBytes: deps.sendMaxBytes },
     suspended: found.suspended,
     retentionDays: found.retentionDays,
     mailDomain: deps.mailDomain,

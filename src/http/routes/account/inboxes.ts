@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { notFound } from "../../../domain/errors.ts";
 import { isId } from "../../../domain/ids.ts";
-import type { Plan } from "../../../domain/limits.ts";
 import { changeInbox } from "../../../flows/account/change-inbox.ts";
 import { createInbox } from "../../../flows/account/create-inbox.ts";
 import { deleteInbox } from "../../../flows/account/delete-inbox.ts";
@@ -169,7 +168,7 @@ export function inboxes(deps: Deps) {
       "",
       async ({ account, actor, body, request, set }) => {
         const { inbox, replayed } = await createInbox(deps, {
-          account: { id: account.id, plan: account.plan as Plan },
+          account,
           actor,
           externalId: body.externalId,
           username: body.username ?? body.mailboxName,
@@ -207,6 +206,7 @@ export function inboxes(deps: Deps) {
           "idempotency_in_progress",
           "idempotency_key_reused",
           "domain_not_verified",
+          "quota_exceeded",
           "inbox_creation_limit",
         ],
       }),

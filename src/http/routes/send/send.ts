@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { notFound, type Refusal } from "../../../domain/errors.ts";
 import { missingIdempotencyKey } from "../../../domain/idempotency.ts";
-import { type Plan, rateLimitFields, type SendUsage } from "../../../domain/limits.ts";
+import { type Limited, limitsOf, rateLimitFields, type SendUsage } from "../../../domain/limits.ts";
 import type { SendResult, SentMessage } from "../../../domain/send/send.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { sendUsage } from "../../../flows/send/send-usage.ts";
@@ -73,8 +73,8 @@ export function send(deps: SendDeps) {
   const rules = { mailDomain: deps.mailDomain, max: deps.recipientsMax };
 
   /** Adds the headers with the remaining limits of the inbox to an answer (contract §5.3). */
-  function addLimits(set: Answering, plan: Plan, usage: SendUsage): void {
-    for (const [name, value] of Object.entries(rateLimitFields(usage, deps.limits[plan], deps.now()))) {
+  function addLimits(set: Answering, account: Limited, usage: SendUsage): void {
+    for (const [name, value] of Object.entries(rateLimitFields(usage, limitsOf(deps.limits, account), deps.now()))) {
       set.headers[name.toLowerCase()] = value;
     }
   }
@@ -87,7 +87,7 @@ export function send(deps: SendDeps) {
     const inboxId = params.id ?? "";
     const usage = known ?? (await sendUsage(deps, account, inboxId));
     if (usage === undefined) owners.forget(inboxId);
-    else addLimits(set, account.plan, usage);
+    else addLimits(set, account, usage);
     return usage === undefined ? notFound("inbox") : refusal;
   }
 
@@ -105,7 +105,7 @@ export function send(deps: SendDeps) {
         const asked = { account, inboxId: params.id, idempotencyKey, ...mail };
         const result = await forms.send(asked, attachments, request);
         if (result.kind === "refused") throw await refused({ account, params, set }, result.refusal, result.usage);
-        addLimits(set, account.plan, result.usage);
+        addLimits(set, account, result.usage);
         if (result.kind === "replayed") {
           set.headers["idempotent-replayed"] = "true";
           return toSent(result.message);
@@ -154,6 +154,7 @@ export function send(deps: SendDeps) {
           "answered_meanwhile",
           "domain_not_verified",
           "loop_detected",
+          "quota_exceeded",
           "no_recipient",
           "invalid_form",
           "upload_limit",

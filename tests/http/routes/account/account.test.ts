@@ -25,7 +25,7 @@ describe("The account", () => {
         inboxesPerDay: 100,
         inboxes: 0,
         domains: 20,
-        keys: 0,
+        keys: 10_000,
         storageBytes: 0,
         inboxBytes: 0,
         mailBytes: 26_214_400,
