@@ -21,6 +21,7 @@ import { eventCommands } from "./commands/read/events.ts";
 import { inboxCommands } from "./commands/read/inboxes.ts";
 import { messageCommands } from "./commands/read/messages.ts";
 import { threadCommands } from "./commands/read/threads.ts";
+import { usageCommand } from "./commands/read/usage.ts";
 import { waitCommand } from "./commands/read/wait.ts";
 import { sendCommand } from "./commands/send.ts";
 import { serveCommand } from "./commands/serve.ts";
@@ -45,7 +46,7 @@ const groups: readonly [heading: string, commands: readonly Register[]][] = [
     "Accounts, keys and domains:",
     [accountCommands, tokenCommand, consoleCommand, operatorCommands, auditCommand, domainCommands],
   ],
-  ["Mail:", [inboxCommands, sendCommand, messageCommands, waitCommand, threadCommands, triggerCommand]],
+  ["Mail:", [inboxCommands, sendCommand, messageCommands, waitCommand, threadCommands, usageCommand, triggerCommand]],
   ["Events:", [eventCommands, tailCommand, listenCommand, webhookCommands]],
   ["Outgoing mail:", [outboxCommands, suppressionCommands]],
   ["Data:", [portableCommands]],

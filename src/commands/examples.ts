@@ -74,6 +74,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "inbox create": ["inboxd inbox create bob --external-id user-7", "inboxd inbox create --json"],
   "inbox list": ["inboxd inbox list", "inboxd inbox list --limit 100 --offset 100"],
   "inbox get": ["inboxd inbox get ada"],
+  "inbox export": ["inboxd inbox export ada", "inboxd inbox export ada ada.mbox --format mbox"],
   "inbox delete": ["inboxd inbox delete bob"],
   messages: [
     "inboxd messages ada --q invoice --limit 10",
@@ -85,6 +86,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "inboxd attachment msg_01jpw7z1x2e9a8r5k3m0t6vqhd invoice.pdf -",
   ],
   wait: ["inboxd wait ada --from jane@example.com", "inboxd wait ada --subject invoice --timeout 300 --json"],
+  usage: ["inboxd usage", "inboxd usage --from 2026-03-01 --to 2026-03-31 --by inbox"],
   threads: ["inboxd threads ada --unread"],
   thread: ["inboxd thread thr_01jpw7z1x2e9a8r5k3m0t6vqhe"],
   mark: ["inboxd mark thr_01jpw7z1x2e9a8r5k3m0t6vqhe --up-to msg_01jpw7z1x2e9a8r5k3m0t6vqhd"],

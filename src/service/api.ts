@@ -35,6 +35,7 @@ import { webhook } from "../http/routes/events/webhook.ts";
 import { webhooks as webhookEndpoints } from "../http/routes/events/webhooks.ts";
 import { guides } from "../http/routes/guides.ts";
 import { attachments } from "../http/routes/mail/attachments.ts";
+import { inboxExport } from "../http/routes/mail/export.ts";
 import { messagePage } from "../http/routes/mail/message-page.ts";
 import { messages } from "../http/routes/mail/messages.ts";
 import { reports } from "../http/routes/mail/reports.ts";
@@ -203,6 +204,7 @@ async function appOf(
         uploads(filing),
         messages(reading),
         messagePage(reading),
+        inboxExport({ ...deps, mayTakeLong: long.mayTakeLong }),
         cancel(reading),
         outbox(deps),
         reports(reading),

@@ -118,6 +118,7 @@ export function caller(options: InboxdOptions, { random, pause }: Machine): Call
  */
 const files: { readonly [Path in FilePath]: true } = {
   "/v1/attachments/{message_id}/{filename}": true,
+  "/v1/inboxes/{id}/export": true,
   "/v1/messages/{id}/raw": true,
   "/v1/messages/{id}/reports/{report_id}/raw": true,
 };
@@ -131,6 +132,7 @@ const texts: { readonly [Path in TextPath]: true } = {
 /** The content of a response of 2xx. Throws a `SyntaxError` if it should be JSON and is not, such as the page of a proxy. */
 async function contentOf(path: string, response: Response): Promise<unknown> {
   if (response.status === 204) return undefined;
+  if (path === "/v1/inboxes/{id}/export") return response.body;
   if (Object.hasOwn(files, path)) return new Uint8Array(await response.arrayBuffer());
   if (Object.hasOwn(texts, path)) return response.text();
   const type = response.headers.get("content-type") ?? "no type";

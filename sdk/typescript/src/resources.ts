@@ -41,6 +41,12 @@ export interface Inboxes {
   /** The inbox with this address or username; undefined if the account has none. */
   find(address: string, options?: CallOptions): Promise<Schemas["Inbox"] | undefined>;
   delete(id: string, options?: CallOptions): Promise<void>;
+  /** All mail of the inbox as a stream of bytes. It is not whole if it ends with an error. */
+  export(
+    id: string,
+    query?: QueryAt<"/v1/inboxes/{id}/export">,
+    options?: CallOptions,
+  ): Promise<ReadableStream<Uint8Array<ArrayBuffer>>>;
 }
 
 export const inboxes = (request: Requester): Inboxes => ({
@@ -54,6 +60,8 @@ export const inboxes = (request: Requester): Inboxes => ({
     return data[0];
   },
   delete: (id, options) => request("DELETE", "/v1/inboxes/{id}", { path: { id }, ...options }),
+  export: async (id, query = {}, options) =>
+    (await request("GET", "/v1/inboxes/{id}/export", { path: { id }, query, ...options })) as never,
 });
 
 /** A mail to send. Its files may be bytes, and of any size that the service takes. */

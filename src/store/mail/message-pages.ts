@@ -1,8 +1,9 @@
 import { type SQL, sql } from "drizzle-orm";
 import { type Db, query, shownInstant, statement } from "../../database/db.ts";
+import type { ThreadState } from "../../domain/conversation.ts";
 import type { RecipientOutcome } from "../../domain/send/recipients/recipient-outcome.ts";
-import { type Selected, selected } from "../columns.ts";
-import { inboxes, messages } from "../schema.ts";
+import { asJson, type Selected, selected } from "../columns.ts";
+import { inboxes, messages, threads } from "../schema.ts";
 import { recipientsOf } from "../send/recipients.ts";
 import { type ListedAttachment, listedAttachment } from "./attachments.ts";
 import { listedBodies } from "./bodies.ts";
@@ -314,4 +315,31 @@ export async function findMessage(db: Db, accountId: string, id: string): Promis
         where m.id = ${id} and i.account_id = ${accountId} and i.deleted_at is null`,
   );
   return shownRows(rows)[0];
+}
+
+/** A message for an export. An inbound one has no bodies, since its raw source has them. The first one of a thread has the thread. */
+export type ExportedMessage = StoredMessage & { thread: ExportedThread | null };
+
+export type ExportedThread = Pick<ThreadState, "id" | "subject" | "isRead" | "messageCount">;
+
+const exportedFields = fieldsWith(
+  sql`case when m.direction = 'outbound' then m.body_text else '' end as "bodyText",
+      case when m.direction = 'outbound' then m.body_html end as "bodyHtml"`,
+  sql`a.message_id = m.id`,
+);
+
+/** Lists the first messages of an inbox with numbers above `afterSeq`, up to `upToSeq`, in order. `position` is their number. */
+export async function listMessagesToExport(
+  db: Db,
+  { inboxId, afterSeq, upToSeq, limit }: { inboxId: string; afterSeq: number; upToSeq: number; limit: number },
+): Promise<ExportedMessage[]> {
+  const rows = await query<ExportedMessage>(
+    db,
+    sql`select m.seq as position, ${exportedFields}, ${ofSource},
+          case when not exists (select from messages earlier where earlier.thread_id = m.thread_id and earlier.seq < m.seq)
+            then (select ${asJson(threads, "t", ["id", "subject", "isRead", "messageCount"])} from threads t where t.id = m.thread_id)
+          end as thread
+        from messages m where m.inbox_id = ${inboxId} and m.seq > ${afterSeq} and m.seq <= ${upToSeq} order by m.seq limit ${limit}`,
+  );
+  return shownRows(rows);
 }

@@ -41,6 +41,7 @@ describe("The document of the service", () => {
       "Inboxes: getInbox",
       "Inboxes: changeInbox",
       "Inboxes: deleteInbox",
+      "Inboxes: exportInbox",
       "Sending: sendEmail",
       "Sending: convertMarkdown",
       "Sending: cancelMessage",

@@ -16,6 +16,7 @@ const calls: Readonly<Record<string, ClientCall>> = {
   getInbox: { name: "inboxes.get" },
   changeInbox: { name: "inboxes.change", takes: "body" },
   deleteInbox: { name: "inboxes.delete" },
+  exportInbox: { name: "inboxes.export", takes: "query" },
   listMessages: { name: "messages.list", takes: "query", isEach: true },
   searchMessages: { name: "messages.search", takes: "query", isEach: true },
   sendEmail: { name: "messages.send", takes: "body" },
