@@ -149,6 +149,17 @@ export function refuseOverQuota(
   });
 }
 
+/** The bytes of mail that an inbox may still take; undefined without a quota, and 0 or less for a full inbox. */
+export function roomForMail(
+  { inboxBytes, storageBytes }: Limits,
+  used: { storageBytes: number; accountStorageBytes: number },
+): number | undefined {
+  const ofInbox = inboxBytes === 0 ? Number.POSITIVE_INFINITY : inboxBytes - used.storageBytes;
+  const ofAccount = storageBytes === 0 ? Number.POSITIVE_INFINITY : storageBytes - used.accountStorageBytes;
+  const room = Math.min(ofInbox, ofAccount);
+  return room === Number.POSITIVE_INFINITY ? undefined : room;
+}
+
 /** Limits on requests that make the service call a server of somebody else. They are the same for all plans. */
 export const requestLimits = {
   redeliver: { most: 60, windowMs: burstWindowMs, doing: "redeliver event", what: "redeliveries a minute" },

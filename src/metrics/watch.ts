@@ -247,6 +247,7 @@ const refusedReasons: Record<RefusedReason, true> = {
   other_domain: true,
   bad_recipient: true,
   suspended: true,
+  full: true,
   refused_recipients: true,
   too_many_recipients: true,
   unavailable: true,

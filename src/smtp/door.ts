@@ -27,6 +27,8 @@ export type RecipientDecision =
   | { kind: "unknown" }
   /** The account of the inbox is suspended: 450 4.2.1, and the sending server tries again later. */
   | { kind: "suspended" }
+  /** The inbox or its account has used its quota of bytes: 452 4.2.2, and the sending server tries again later. */
+  | { kind: "full" }
   /** Not our domain: 550 5.7.1. */
   | { kind: "other_domain" }
   /** The service cannot decide now: 451 4.3.0, and the sending server tries again later. */
@@ -77,6 +79,7 @@ export type RefusedReason =
   | "connections_per_address"
   | "unknown_recipient"
   | "suspended"
+  | "full"
   | "other_domain"
   | "bad_recipient"
   | "refused_recipients"

@@ -48,6 +48,7 @@ const inMemory = sizeGate(24 << 20);
 async function inboxOf(door: DoorDeps["door"], toAddr: string): Promise<FoundRecipient | RelayOutcome> {
   const found = await door.recipient(toAddr);
   if (found.kind === "accept") return { toAddr, inboxId: found.inboxId };
+  if (found.kind === "full") return full;
   return found.kind === "suspended" ? suspended : nobody;
 }
 
@@ -63,6 +64,11 @@ const nobody: RelayOutcome = {
 const suspended: RelayOutcome = {
   kind: "retry",
   failure: { code: 450, enhancedCode: "4.2.1", message: "450 4.2.1 The mailbox takes no mail for now" },
+  maybeAccepted: false,
+};
+const full: RelayOutcome = {
+  kind: "retry",
+  failure: { code: 452, enhancedCode: "4.2.2", message: "452 4.2.2 The mailbox is full" },
   maybeAccepted: false,
 };
 const notNow: RelayOutcome = {

@@ -1,11 +1,12 @@
 import { DatabaseUnavailable } from "../../database/db.ts";
 import { type Closure, refusesMail } from "../../domain/access/suspension.ts";
+import { limitsOf, roomForMail } from "../../domain/limits.ts";
 import type { ParsedMail } from "../../domain/message.ts";
 import { type InboundMail, type MailOutcome, senderInLine } from "../../domain/receive/inbound-mail.ts";
 import type { QueueEntry } from "../../mail/read/process-pool.ts";
 import { passingMemory } from "../../primitives/memory.ts";
 import { isRole, recipientAtHost, recipientOf } from "../../standards/address.ts";
-import { findInboxByUsername, type InboxIdentity } from "../../store/account/inboxes.ts";
+import { findInboxByUsername, type InboxIdentity, type ReceivingInbox } from "../../store/account/inboxes.ts";
 import type { Deps } from "../deps.ts";
 import type { OwnHosts } from "../own-hosts.ts";
 import { sizeGate } from "../size-gate.ts";
@@ -43,38 +44,66 @@ export type RecipientFound =
   | { kind: "return_path"; messageId: string }
   | { kind: "unknown" }
   | { kind: "suspended" }
+  | { kind: "full" }
   | { kind: "other_domain" };
 
 /** How long the inbox of a username is remembered. A deleted inbox does no harm: mail is stored only in inboxes that exist. */
 const rememberedMs = 30_000;
 const mostRemembered = 50_000;
+/** How long an inbox with a quota is remembered: so long it may take mail in another process or miss that room was made. */
+const withQuotaMs = 2_000;
 
 /** The most bytes of large mails that are stored at the same time. */
 const largeBytesAtOnce = 24 << 20;
 
 /** The inbox of an address, as it is remembered. */
-type Remembered = Pick<InboxIdentity, "id" | "accountId" | "domainId">;
+interface Remembered extends Pick<InboxIdentity, "id" | "accountId" | "domainId"> {
+  /** The bytes that it may still take; undefined without a quota. */
+  room: Room | undefined;
+}
 
-function rememberedOf({ id, accountId, domainId }: Remembered): Remembered {
-  return { id, accountId, domainId };
+interface Room {
+  left: number;
 }
 
 export function mailDoor(deps: AcceptDeps): MailDoor {
   const remembered = passingMemory<string, Remembered>(mostRemembered);
+  /** The rooms of the remembered inboxes with a quota, by inbox. */
+  const rooms = passingMemory<string, Room>(mostRemembered);
   const gate = sizeGate(largeBytesAtOnce);
 
   /**
    * Finds the inbox of a username at a domain; null for MAIL_DOMAIN. It remembers inboxes, but not unknown usernames, because their inbox may
-   * be created a moment later. The inbox of an earlier holder of the domain gets no mail.
+   * be created a moment later. For the same reason it does not remember full inboxes. The inbox of an earlier holder of the domain gets no
+   * mail.
    */
   async function inboxOf(username: string, domainId: string | null): Promise<Remembered | undefined> {
     const nowMs = deps.now().getTime();
     const known = remembered.get(username, nowMs);
-    if (known?.domainId === domainId) return known;
-    const inbox = await findInboxByUsername(deps.db.mail, username);
-    if (inbox === undefined) remembered.delete(username);
-    else remembered.set(username, rememberedOf(inbox), nowMs + rememberedMs);
+    if (known?.domainId === domainId && !isFull(known)) return known;
+    const read = await findInboxByUsername(deps.db.mail, username);
+    const inbox = read && withRoom(read);
+    if (inbox === undefined || isFull(inbox)) remembered.delete(username);
+    else {
+      const untilMs = nowMs + (inbox.room === undefined ? rememberedMs : withQuotaMs);
+      remembered.set(username, inbox, untilMs);
+      if (inbox.room !== undefined) rooms.set(inbox.id, inbox.room, untilMs);
+    }
     return inbox?.domainId === domainId ? inbox : undefined;
+  }
+
+  function withRoom({ id, accountId, domainId, ...read }: ReceivingInbox): Remembered {
+    const left = roomForMail(limitsOf(deps.limits, read), read);
+    return { id, accountId, domainId, room: left === undefined ? undefined : { left } };
+  }
+
+  /** Takes the size of a mail from the rooms of its inboxes. */
+  function takeRoom({ envelope, raw }: InboundMail<Addressee>): void {
+    const nowMs = deps.now().getTime();
+    for (const recipient of envelope.recipients) {
+      const room = "inboxId" in recipient ? rooms.get(recipient.inboxId, nowMs) : undefined;
+      if (room !== undefined) room.left -= raw.length;
+    }
   }
 
   /** Finds the recipient at another domain than MAIL_DOMAIN. Mail to a role without an inbox is for the operator. */
@@ -99,7 +128,8 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
   function found(inbox: Remembered | undefined): RecipientFound {
     const closure = inbox && deps.closureOf?.(inbox.accountId);
     if (inbox === undefined || closure === "deleted") return { kind: "unknown" };
-    return refusesMail(closure) ? { kind: "suspended" } : { kind: "accept", inboxId: inbox.id };
+    if (refusesMail(closure)) return { kind: "suspended" };
+    return isFull(inbox) ? { kind: "full" } : { kind: "accept", inboxId: inbox.id };
   }
 
   const returning = { ...deps, store: storeParsed };
@@ -121,6 +151,7 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
       );
     },
     async accept(inbound) {
+      takeRoom(inbound);
       try {
         if (!isForInboxes(inbound)) return await gated(inbound, () => acceptReturned(returning, inbound));
         const mail = await deps.parse(inbound.raw, { sender: senderInLine(inbound.envelope) });
@@ -156,6 +187,10 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
     deps.log.info({ ...aboutMail(received), outcome }, "mail received");
     return outcome;
   }
+}
+
+function isFull({ room }: Remembered): boolean {
+  return room !== undefined && room.left <= 0;
 }
 
 /** Whether the mail is for inboxes only, and not for a return path. */

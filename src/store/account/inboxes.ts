@@ -4,7 +4,7 @@ import type { InboxTotals } from "../../domain/conversation.ts";
 import { withParents } from "../../domain/domains/domain-name.ts";
 import { assigned, type Selected, selected } from "../columns.ts";
 import { insertRows, recordSet } from "../rows.ts";
-import { inboxes } from "../schema.ts";
+import { accounts, inboxes } from "../schema.ts";
 import { inboxTotals, totalsOf } from "./inbox-totals.ts";
 
 const identity = ["id", "accountId", "username", "domainId", "externalId", "createdAt"] as const;
@@ -26,14 +26,23 @@ const inboxOfAccount = statement<Inbox>(
       where i.id = ${sql.placeholder("id")} and i.account_id = ${sql.placeholder("accountId")} and i.deleted_at is null`,
 );
 
+const ofAccount = selected(accounts, "account", ["plan", "limits"]);
+
+/** An inbox with what decides whether it has room for mail. */
+export interface ReceivingInbox extends InboxIdentity, Selected<typeof ofAccount> {
+  storageBytes: number;
+  accountStorageBytes: number;
+}
+
 /** Finds the inbox that receives mail for a username. */
-export async function findInboxByUsername(db: Db, username: string): Promise<InboxIdentity | undefined> {
+export async function findInboxByUsername(db: Db, username: string): Promise<ReceivingInbox | undefined> {
   const [inbox] = await inboxOfUsername(db, { username });
   return inbox;
 }
 
-const inboxOfUsername = statement<InboxIdentity>(
-  sql`select ${identityFields} from addresses a join inboxes i on i.id = a.inbox_id
+const inboxOfUsername = statement<ReceivingInbox>(
+  sql`select ${identityFields}, i.storage_bytes as "storageBytes", ${ofAccount}, account.storage_bytes as "accountStorageBytes"
+      from addresses a join inboxes i on i.id = a.inbox_id join accounts account on account.id = i.account_id
       where a.username = ${sql.placeholder("username")} and i.deleted_at is null`,
 );
 
