@@ -100,6 +100,12 @@ async function selfTest(): Promise<number> {
       evidence: /a source has not as many shares as there are who hold it/,
     },
     {
+      name: "counts a mail twice",
+      file: "counted-twice.ts",
+      faults: [],
+      evidence: /the usage of an inbox is not its mail/,
+    },
+    {
       name: "lets two agents answer one mail",
       file: "both-answer.ts",
       faults: [],

@@ -94,6 +94,27 @@ const rules: readonly [invariant: string, what: string, statement: string][] = [
      having count(t.id) <> i.thread_count or count(*) filter (where not t.is_read) <> i.unread_count`,
   ],
   [
+    "torn",
+    "an inbox has other bytes than its messages",
+    `select i.id, i.storage_bytes, sum(m.size_bytes) from inboxes i left join messages m on m.inbox_id = i.id group by i.id
+     having coalesce(sum(m.size_bytes), 0) <> i.storage_bytes`,
+  ],
+  [
+    "usage",
+    "the usage of an inbox is not its mail",
+    `select i.id, u.received, i.inbound_count, u.sent, i.message_count - i.inbound_count as outbound, u.bytes, i.storage_bytes, u.made
+     from inboxes i left join (select inbox_id, sum(received) as received, sum(sent) as sent, sum(received_bytes + sent_bytes) as bytes,
+       sum(inboxes_created) as made from usage_days group by inbox_id) u on u.inbox_id = i.id
+     where (u.received, u.sent, u.made) is distinct from (i.inbound_count, i.message_count - i.inbound_count, 1)
+       or (i.removed_count = 0 and u.bytes <> i.storage_bytes)`,
+  ],
+  [
+    "usage",
+    "an account has other bytes than its inboxes",
+    `select a.id, a.storage_bytes, sum(i.storage_bytes) from accounts a left join inboxes i on i.account_id = a.id and i.deleted_at is null
+     group by a.id having coalesce(sum(i.storage_bytes), 0) <> a.storage_bytes`,
+  ],
+  [
     "I4",
     "a key has no message",
     "select k.key from idempotency_keys k left join messages m on m.id = k.subject_id where k.operation = 'send' and m.id is null",

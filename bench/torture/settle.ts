@@ -19,7 +19,28 @@ export async function settle(world: World, { settleMs }: Settling): Promise<void
   }
   const living = world.ledger.endpoints.filter(({ isDead }) => !isDead);
   await untilNothingIsDue(world, living, endMs);
+  await untilUsageIsCounted(world, Date.now() + longestCountingMs);
   await readAll(world);
+}
+
+/** Longer than a lease on counting and the pass over all inboxes, which finds what was committed late. */
+const longestCountingMs = 75_000;
+
+/** Waits until the usage of each account has all its mail. */
+async function untilUsageIsCounted(world: World, endMs: number): Promise<void> {
+  for (const account of world.accounts) {
+    while (Date.now() < endMs) {
+      const { body } = await ask(world, account, "GET", "/usage").catch(() => ({ body: undefined }));
+      const { totals, current } = (body ?? {}) as Partial<ShownUsage>;
+      if (totals !== undefined && totals.received + totals.sent >= (current?.messages ?? 0)) break;
+      await Bun.sleep(300);
+    }
+  }
+}
+
+interface ShownUsage {
+  totals: { received: number; sent: number };
+  current: { messages: number };
 }
 
 /** Follows the log of events, counts what endpoints want and do not have, and records where mails are. */
