@@ -108,6 +108,8 @@ for (const engine of enginesHere()) {
       expect(await stored()).toBe(1);
       expect((await days()).at(-1)).toEqual(["2026-03-21", 3, 4, 0, 0, 0]);
       expect(await findCurrentUsage(under.db.api, asked)).toMatchObject({ inboxes: 1, messages: 1, storageBytes: 1 });
+      await query(under.db.api, sql`update inboxes set removed_count = 1, revision = revision + 1 where id = 'inb_a'`);
+      expect(await findCurrentUsage(under.db.api, asked)).toMatchObject({ inboxes: 1, messages: 0 });
     });
 
     test("adds old days of inboxes up to days of the account", async () => {
