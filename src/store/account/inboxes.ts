@@ -147,12 +147,12 @@ export async function markInboxChanged(
   { externalId, retentionDays }: InboxChange,
 ): Promise<Inbox | undefined> {
   const changes = [
-    externalId === undefined ? sql`` : sql`external_id = ${externalId},`,
-    retentionDays === undefined ? sql`` : sql`retention_days = ${retentionDays},`,
+    externalId === undefined ? sql`` : sql`, external_id = ${externalId}`,
+    retentionDays === undefined ? sql`` : sql`, retention_days = ${retentionDays}`,
   ];
   const [changed] = await query<Inbox>(
     db,
-    sql`update inboxes i set ${sql.join(changes, sql` `)} revision = revision + 1
+    sql`update inboxes i set revision = revision + 1 ${sql.join(changes, sql` `)}
         where i.id = ${id} and i.account_id = ${accountId} and i.deleted_at is null returning ${inboxFields}`,
   );
   return changed;
