@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { Refusal } from "../../../domain/errors.ts";
 import { auditEntriesOf } from "../../../flows/audit.ts";
+import { collectStreamed } from "../../../flows/collect-garbage.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { exportedInbox, inboxFormats } from "../../../flows/move/export-inbox.ts";
 import { inboxAddress } from "../../../standards/address.ts";
@@ -140,6 +141,7 @@ async function nextPiece(pieces: AsyncGenerator<Uint8Array>): Promise<IteratorRe
     parts.push(value);
     length += value.length;
   }
+  collectStreamed(length);
   return length === 0 ? { done: true, value: undefined } : { done: false, value: Buffer.concat(parts, length) };
 }
 
