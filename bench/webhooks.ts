@@ -19,6 +19,7 @@ import { webhookScheduleSeconds } from "../src/domain/backoff.ts";
 import { idMaker } from "../src/domain/ids.ts";
 import { perPlan } from "../src/domain/limits.ts";
 import { localChanges } from "../src/flows/changes.ts";
+import { ownHosts } from "../src/flows/own-hosts.ts";
 import { attachmentLinks } from "../src/flows/read/attachment-links.ts";
 import { webhookHeaders, webhookSigner } from "../src/standards/signature.ts";
 import { migrate } from "../src/store/migrate.ts";
@@ -326,7 +327,8 @@ async function workerDeps(db: Database): Promise<WorkerDeps> {
       describe: () => "none",
       serverOf: () => "none",
     },
-    signMail: undefined,
+    signMail: async () => undefined,
+    hosts: ownHosts({ db, now: () => new Date() }, false),
     door: { recipient: async () => ({ kind: "unknown" }), accept: async () => "gone" },
     receiveUnparsed: async () => "unavailable",
     spoolDirectory: tmpdir(),

@@ -5,14 +5,19 @@ import type { RecordType, RecordValues } from "../dns/records.ts";
 import type { CustomHeader } from "../domain/message.ts";
 import { noticeMarks } from "../domain/reports/notice-source.ts";
 import { keepsWhenAsked } from "../domain/send/wire-name.ts";
+import type { Deps } from "../flows/deps.ts";
 import type { UploadLimits } from "../flows/send/write-files.ts";
 import { type DkimSigner, dkimSigner } from "../mail/write/dkim.ts";
+import { privateKeyPem } from "../mail/write/dkim-key.ts";
+import { boundedMemory } from "../primitives/memory.ts";
 import { directRelay } from "../relay/direct.ts";
 import type { MailResolver } from "../relay/mx.ts";
 import { type Relay, smtpRelay, withinTime } from "../relay/relay.ts";
 import { sandboxRelay } from "../relay/sandbox.ts";
+import { rowOfDomainKey } from "../store/account/sealed-secrets.ts";
 import { version } from "../version.ts";
 import { type WebhookClient, webhookClient } from "../webhook/client.ts";
+import type { RelayEmailDeps } from "../workers/relay-email.ts";
 import type { Simulator } from "../workers/simulator.ts";
 import type { Opening } from "./opening.ts";
 import type { TimeAndChance } from "./time-and-chance.ts";
@@ -43,6 +48,29 @@ export function openRelay({ config, deps, opened }: Opening, simulator: Simulato
 export async function signerOf({ dkim, mailDomain }: Config): Promise<DkimSigner | undefined> {
   return dkim && dkimSigner({ domain: mailDomain, ...dkim });
 }
+
+/**
+ * Makes the function that finds the signer of a mail: that of its own domain, or of MAIL_DOMAIN. It remembers the signers of own domains,
+ * because reading a key takes longer than signing.
+ */
+export async function mailSigners(
+  config: Config,
+  { sealing }: Pick<Deps, "sealing">,
+): Promise<RelayEmailDeps["signMail"]> {
+  const ofService = await signerOf(config);
+  const known = boundedMemory<string, Promise<DkimSigner>>(mostSigners);
+  return async (key) => {
+    if (key === undefined) return ofService;
+    const row = rowOfDomainKey(key);
+    const signer =
+      known.get(row) ?? dkimSigner({ ...key, privateKeyPem: privateKeyPem(sealing.open(key.privateKey, row)) });
+    known.set(row, signer);
+    return signer;
+  };
+}
+
+/** The most signers to have in memory. One takes a few kilobytes. */
+const mostSigners = 2_000;
 
 /** The header fields that only the relay reads and removes. Direct delivery has none, because nobody would remove them. */
 export function relayHeadersOf({ outbound, relayNotices }: Config): (messageId: string) => readonly CustomHeader[] {

@@ -10,7 +10,7 @@ import { startWorkers, type Workers } from "../workers/scheduler.ts";
 import { reportSimulator } from "../workers/simulator.ts";
 import type { Opening } from "./opening.ts";
 import type { Receiving } from "./receiving.ts";
-import { openRelay, relayHeadersOf, signerOf } from "./sending.ts";
+import { mailSigners, openRelay, relayHeadersOf } from "./sending.ts";
 
 interface WorkedWith {
   receiving: Receiving;
@@ -31,8 +31,9 @@ export async function openWorkers(
   const workers = await startWorkers({
     ...deps,
     relay: watch.relay(relay),
-    signMail: await signerOf(config),
+    signMail: await mailSigners(config, deps),
     door,
+    hosts: receiving.hosts,
     suspended: closed.suspended,
     spoolDirectory: config.dataDir,
     envelopeFrom: receiving.envelopeFrom,

@@ -1,18 +1,22 @@
 import { type Db, transaction } from "../database/db.ts";
 import { nextRelayAttemptAt } from "../domain/backoff.ts";
+import { isProven, returnPathHost } from "../domain/domains/readiness.ts";
 import type { CustomHeader, OutgoingMail } from "../domain/message.ts";
 import { type Failure, failureFor, failureLine, type RelayOutcome, type StoredFailure } from "../domain/outcome.ts";
 import type { BounceType } from "../domain/reports/report.ts";
+import type { EnvelopeFrom } from "../domain/reports/return-path.ts";
 import { destinationOfSubject, domainOf } from "../domain/send/recipients/destinations.ts";
 import { endOfBounceSuppression, suppressedFailure, suppressedForm } from "../domain/send/suppressed.ts";
 import { type OtherName, otherName, type RelayNaming, wireNameOf } from "../domain/send/wire-name.ts";
 import type { Deps } from "../flows/deps.ts";
+import type { OwnHosts } from "../flows/own-hosts.ts";
 import { outgoingMail } from "../flows/send/outgoing-mail.ts";
 import { type ReadyMailDeps, readyMail } from "../flows/send/ready-mail.ts";
 import type { DkimSigner } from "../mail/write/dkim.ts";
 import { needsSmtpUtf8 } from "../mail/write/header.ts";
 import { HostBusy, type Relay } from "../relay/relay.ts";
 import type { ReportWish } from "../relay/relayed-mail.ts";
+import { type DomainOfMessage, listDomainsOfMessages } from "../store/account/domains.ts";
 import { listOutgoingAttachments, type MailedAttachment } from "../store/mail/attachments.ts";
 import type { Claim, Claimed, ClaimedItem } from "../store/outbox/claims.ts";
 import { kinds } from "../store/outbox/kinds.ts";
@@ -34,10 +38,11 @@ import { relayLanes } from "./outbox/relay-lanes.ts";
 
 export interface RelayEmailDeps extends Deps, ReadyMailDeps, DoorDeps {
   relay: Relay;
-  /** Undefined: mail goes out unsigned. */
-  signMail: DkimSigner | undefined;
+  /** Finds the signer of an own domain by its key, or without one that of MAIL_DOMAIN. Undefined: such mail goes out unsigned. */
+  signMail: (key: SigningKey | undefined) => Promise<DkimSigner | undefined>;
+  hosts: Pick<OwnHosts, "find" | "recall">;
   /** The envelope sender of a message. Reports about the message are sent to that address. */
-  envelopeFrom: (messageId: string, from: string) => Promise<string>;
+  envelopeFrom: EnvelopeFrom;
   /** The accounts whose mail waits without an attempt. */
   suspended?: () => ReadonlySet<string>;
   /** Whether reports are requested for successful deliveries too, and not only for failures and delays. */
@@ -60,11 +65,25 @@ export interface RelayEmailDeps extends Deps, ReadyMailDeps, DoorDeps {
   bounceSuppressionDays?: number;
 }
 
+/** The key that signs the mail of an own domain, sealed in the row of this selector. */
+export interface SigningKey {
+  domainId: string;
+  /** The name of the domain. */
+  domain: string;
+  selector: string;
+  privateKey: string;
+}
+
 /** A claimed row: one destination of a message. `message` is undefined if the message was deleted. */
 export type RelayItem = ClaimedItem & {
   message: RelayedMessage | undefined;
   attachments: readonly MailedAttachment[];
+  /** The own domain of its sender; undefined for MAIL_DOMAIN. */
+  domain: DomainOfMessage | undefined;
 };
+
+/** How long mail from a domain waits that has to prove itself again. The domain is verified or fails within 72 hours. */
+const pauseMs = 5 * 60_000;
 
 /** A settlement, with the account and the inbox whose listeners are notified. */
 type ConcerningSettlement = RelaySettlement & Pick<ClaimedItem, "accountId" | "inboxId">;
@@ -88,48 +107,74 @@ export function relayEmailJob(
     item: RelayItem,
     signal: AbortSignal,
   ): Promise<{ settlement: ConcerningSettlement; leaving: Leaving }> {
-    const { message } = item;
+    const { message, domain } = item;
     const waiting = waitingOf(item);
     if (message === undefined || waiting.length === 0) {
       return { settlement: nothingToDo(deps, item), leaving: "unknown" };
     }
-    let outcomes: Map<RelayedRecipient, RelayOutcome>;
+    if (domain?.status === "pending") {
+      const reason = { againInMs: pauseMs, message: `Cannot relay: the domain ${domain.name} is not verified` };
+      return { settlement: { ...nothingToDo(deps, item), ...untried(deps, reason) }, leaving: "unknown" };
+    }
+    let offered: Offered;
     try {
-      outcomes = await offer(item, message, waiting, signal);
+      offered = await offer(item, message, waiting, signal);
     } catch (error) {
       if (!(error instanceof HostBusy)) throw error;
       return { settlement: { ...nothingToDo(deps, item), ...untried(deps, error) }, leaving: "unknown" };
     }
+    const { outcomes, leaving } = offered;
     const settlement = settlementOf(item, message, outcomes, signal.aborted);
     if (outcomes.size > 0) log(deps, item, outcomes, settlement);
     return {
       settlement: { ...settlement, outcomes: [...settlement.outcomes, ...heldBack(deps, item, waiting)] },
-      leaving: signal.aborted ? "unknown" : leavingOfAll([...outcomes.values()]),
+      leaving: signal.aborted ? "unknown" : leaving,
     };
   }
 
+  /** Whether mail to this domain goes by our own door. */
+  async function isHere(domain: string): Promise<boolean> {
+    return isOwn(domain) || (await deps.hosts.find(domain))?.isLocal === true;
+  }
+
   /**
-   * Hands the mail to our own door for recipients at our domain, and to the relay for others. Suppressed recipients are left out and have
-   * no outcome.
+   * Hands the mail to our own door for recipients at our domains, and to the relay for others. Suppressed recipients are left out and have
+   * no outcome. All others fail if the domain of the sender has failed.
    */
   async function offer(
-    { accountId, attachments }: RelayItem,
+    { accountId, attachments, domain }: RelayItem,
     message: RelayedMessage,
     waiting: readonly RelayedRecipient[],
     signal: AbortSignal,
-  ): Promise<Map<RelayedRecipient, RelayOutcome>> {
+  ): Promise<Offered> {
     const mail = outgoingMail(message, attachments);
     const open = waiting.filter(({ suppressedBy }) => suppressedBy === null);
-    const here = open.filter(({ address }) => isOwn(domainOf(address)));
-    const outside = open.filter((recipient) => !here.includes(recipient));
+    const key = domain && keyOf(domain);
+    if (domain !== undefined && key === undefined) {
+      const gone = noLongerSends(domain);
+      return { outcomes: new Map(open.map((recipient) => [recipient, gone])), leaving: "unknown" };
+    }
+    const areHere = await Promise.all(open.map(({ address }) => isHere(domainOf(address))));
+    const here = open.filter((_, index) => areHere[index]);
+    const outside = open.filter((_, index) => !areHere[index]);
     const addressesOf = (recipients: readonly RelayedRecipient[]) => recipients.map(({ address }) => address);
     const taken = here.length === 0 ? [] : await deliverHere(deps, mail, addressesOf(here));
     const sent =
       outside.length === 0
         ? []
-        : await relayed(deps, { id: message.id, accountId, mail }, addressesOf(outside), signal);
+        : await relayed(
+            deps,
+            { id: message.id, accountId, mail, key, returnPathHost: domain && returnPathHost(domain) },
+            addressesOf(outside),
+            signal,
+          );
     const outcomes = [...taken, ...sent];
-    return new Map([...here, ...outside].map((recipient, index) => [recipient, outcomeAt(outcomes, index)]));
+    // Our own door shows nothing about the server of a lane that other mail leaves by.
+    const isAtHome = outside.length === 0 && here.every(({ address }) => isOwn(domainOf(address)));
+    return {
+      outcomes: new Map([...here, ...outside].map((recipient, index) => [recipient, outcomeAt(outcomes, index)])),
+      leaving: leavingOfAll(isAtHome ? taken : sent),
+    };
   }
 
   function settlementOf(
@@ -168,11 +213,12 @@ export function relayEmailJob(
     kind: kinds.relay,
     leaseMs: relayLeaseMs,
     lanes: relayLanes({
-      serverOf: (lane) => (isOwn(lane) ? ownDomain : relay.serverOf(`postmaster@${lane}`)),
+      serverOf: (lane) =>
+        isOwn(lane) || deps.hosts.recall(lane)?.isLocal ? ownDomain : relay.serverOf(`postmaster@${lane}`),
       onRecovery,
       ...(deps.suspended && { suspended: deps.suspended }),
     }),
-    claim: (claim) => claimWithMessages(db.work, claim, deps.now()),
+    claim: (claim) => claimWithMessages(db.work, claim, deps.now(), isOwn),
     attempt,
     failed(item) {
       const { message } = item;
@@ -186,7 +232,12 @@ export function relayEmailJob(
   };
 }
 
-async function claimWithMessages(db: Db, claim: Claim, at: Date): Promise<Claimed<RelayItem>> {
+async function claimWithMessages(
+  db: Db,
+  claim: Claim,
+  at: Date,
+  isOwn: (domain: string) => boolean,
+): Promise<Claimed<RelayItem>> {
   const { items, ...claimed } = await claimReady(db, claim);
   if (items.length === 0) return { items: [], ...claimed };
   try {
@@ -198,10 +249,21 @@ async function claimWithMessages(db: Db, claim: Claim, at: Date): Promise<Claime
       db,
       withFiles.map(({ id }) => id),
     );
+    const fromElsewhere = [...messages.values()].filter(({ fromAddr }) => !isOwn(domainOf(fromAddr)));
+    const domains = await listDomainsOfMessages(
+      db,
+      fromElsewhere.map(({ id }) => id),
+    );
+    const domainOfMessage = new Map(domains.map((domain) => [domain.messageId, domain]));
     const filesOf = Map.groupBy(files, ({ messageId }) => messageId);
     const withMessage = (item: ClaimedItem): RelayItem => {
       const id = messageIdOf(item.subjectId);
-      return { ...item, message: messages.get(id), attachments: filesOf.get(id) ?? [] };
+      return {
+        ...item,
+        message: messages.get(id),
+        attachments: filesOf.get(id) ?? [],
+        domain: domainOfMessage.get(id),
+      };
     };
     return { items: items.map(withMessage), ...claimed };
   } catch (error) {
@@ -233,19 +295,48 @@ async function settle(deps: RelayEmailDeps, settlements: readonly ConcerningSett
   return inForce;
 }
 
+/** The result of an attempt, and what it shows about the server of its lane. */
+interface Offered {
+  outcomes: Map<RelayedRecipient, RelayOutcome>;
+  leaving: Leaving;
+}
+
+/** The key for the mail of a domain; undefined if the domain sends no mail any more. */
+function keyOf({ id: domainId, name: domain, status, selector, privateKey }: DomainOfMessage): SigningKey | undefined {
+  if (!isProven(status) || selector === null || privateKey === null) return undefined;
+  return { domainId, domain, selector, privateKey };
+}
+
+function noLongerSends({ name, status }: DomainOfMessage): RelayOutcome {
+  const why = isProven(status) ? "is deleted" : "is not verified any more";
+  return {
+    kind: "failed",
+    failure: { code: null, enhancedCode: null, message: `Cannot relay: the domain ${name} ${why}` },
+  };
+}
+
+interface Relaying {
+  id: string;
+  accountId: string;
+  mail: OutgoingMail;
+  key: SigningKey | undefined;
+  returnPathHost: string | undefined;
+}
+
 /** Sends a mail to several addresses. Returns their outcomes in order. */
 async function relayed(
   deps: RelayEmailDeps,
-  { id, accountId, mail }: { id: string; accountId: string; mail: OutgoingMail },
+  { id, accountId, mail, key, returnPathHost }: Relaying,
   to: readonly string[],
   signal: AbortSignal,
 ): Promise<RelayOutcome[]> {
   for (const address of to) deps.relay.checkRoom?.(address, accountId);
-  const body = await readyMail(deps, deps.db.work, { ...mail, relayHeaders: deps.relayHeaders?.(id) }, deps.signMail);
+  const signer = await deps.signMail(key);
+  const body = await readyMail(deps, deps.db.work, { ...mail, relayHeaders: deps.relayHeaders?.(id) }, signer);
   try {
     const envelope = {
       accountId,
-      envelopeFrom: await deps.envelopeFrom(id, mail.from.address),
+      envelopeFrom: await deps.envelopeFrom(id, mail.from.address, returnPathHost),
       recipients: to.map((address) => ({ address, orcpt: address })),
       dsn: reportWish(id, deps.askDelivered),
     };
@@ -262,10 +353,10 @@ function reportWish(messageId: string, askDelivered: boolean): ReportWish {
 }
 
 /**
- * Puts off a mail that was not tried, because all connections to its host are in use. The mail waits in the outbox, because waiting in this
+ * Puts off a mail that was not tried, because all connections to its host are in use, or because its domain is not verified. The mail waits in the outbox, because waiting in this
  * process would take a slot.
  */
-function untried({ now }: Pick<Deps, "now">, { againInMs, message }: HostBusy) {
+function untried({ now }: Pick<Deps, "now">, { againInMs, message }: Pick<HostBusy, "againInMs" | "message">) {
   return { isUntried: true, dueAt: new Date(now().getTime() + againInMs), lastError: message };
 }
 

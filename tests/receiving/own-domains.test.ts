@@ -1,20 +1,27 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
+import { dkimVerify } from "mailauth/lib/dkim/verify";
 import { query, transaction } from "../../src/database/db.ts";
 import { createAccount } from "../../src/flows/account/manage-accounts.ts";
 import { signalToForget } from "../../src/store/channels.ts";
 import { insertOwnDomain } from "../support/own-domain.ts";
 import { greeted } from "../support/raw-smtp.ts";
+import { type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
 import { untilAnswered } from "../support/until.ts";
 import { startWorld, type World } from "../support/world.ts";
 
+let relay: ScriptedSmtp;
 let world: World;
 /** The account of the world, and another one, with the plans and keys that requests need. */
 let ours: string;
 let theirs: { id: string; key: string };
 
 beforeAll(async () => {
-  world = await startWorld({ env: { OPERATOR_INBOX: "operator" } });
+  relay = await scriptedSmtp({
+    answer: (command) => (command.startsWith("RCPT TO:<later@") ? "451 4.2.0 Later" : undefined),
+  });
+  const outbound = `smtp://127.0.0.1:${relay.port}?tls=off`;
+  world = await startWorld({ env: { OPERATOR_INBOX: "operator", OUTBOUND: outbound, SENDS_PER_MINUTE: "0" } });
   const { db } = world.service.deps;
   ours = (await world.api("/v1/account")).body.id;
   const { account, apiKey } = await createAccount(world.service.deps, { name: "theirs", plan: "developer" });
@@ -27,7 +34,10 @@ beforeAll(async () => {
   await insert("shared.example", { accountId: null });
   await insert("theirs.example", { accountId: theirs.id });
 }, 30_000);
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(async () => {
+  await relay.close();
+  await world[Symbol.asyncDispose]();
+});
 
 function create(body: object, apiKey = world.apiKey, headers = {}) {
   return world.api("/v1/inboxes", { method: "POST", body, apiKey, headers });
@@ -216,6 +226,157 @@ describe("mail to a domain", () => {
     expect((await create({ username: "ada", domain: "moving.example" }, theirs.key)).body.code).toBe("address_taken");
   });
 });
+
+describe("a mail that goes out from a domain", () => {
+  let domain: Awaited<ReturnType<typeof insertOwnDomain>>;
+  let inbox: { id: string; address: string };
+
+  beforeAll(async () => {
+    const { db } = world.service.deps;
+    domain = await insertOwnDomain(db.api, { accountId: ours, name: "out.example", subdomains: true });
+    inbox = (await create({ username: "ada", domain: "out.example" })).body;
+    await insertOwnDomain(db.api, { accountId: ours, name: "bare.example", recordsSeen: [] });
+    await insertOwnDomain(db.api, { accountId: theirs.id, name: "open.example" });
+    await create({ username: "grace", domain: "open.example" }, theirs.key);
+    await create({ username: "grace", domain: "bare.example" });
+    forgetAll();
+  });
+
+  /** Sends a mail, and returns it as the relay got it, with what a checker finds in its signatures. */
+  async function relayed(from: string, to = "jane@elsewhere.example") {
+    const before = relay.mails.length;
+    const { body } = await send(from, { to });
+    const [mail] = relay.mails.slice(before);
+    if (mail === undefined) throw new Error(`Not relayed: ${JSON.stringify(body)}`);
+    const asked: string[] = [];
+    const { results } = await dkimVerify(mail.raw, {
+      resolver: async (name: string) => {
+        asked.push(name);
+        return [[`v=DKIM1; k=rsa; p=${domain.publicKey}`]];
+      },
+    });
+    return { mail, asked, signatures: results.map(({ signingDomain, status }) => [signingDomain, status.result]) };
+  }
+
+  const recipientsSince = (before: number) =>
+    relay.commands.slice(before).flatMap((command) => /^RCPT TO:<([^>]+)>/.exec(command)?.[1] ?? []);
+
+  test("is signed by it, and its return path is at it", async () => {
+    const { mail, asked, signatures } = await relayed(inbox.id);
+    expect(signatures).toEqual([["out.example", "pass"]]);
+    expect(asked).toEqual([`${domain.selector}._domainkey.out.example`]);
+    expect(mail.from).toMatch(/^bounce\+[0-9a-z]{26}-[0-9a-z]{12}@bounces\.out\.example$/);
+  });
+
+  test("is signed by the domain above if its address is below", async () => {
+    const { body: below } = await create({ username: "ada", domain: "deep.out.example" });
+    const { mail, signatures } = await relayed(below.id);
+    expect(signatures).toEqual([["out.example", "pass"]]);
+    expect(mail.from).toEndWith("@bounces.out.example");
+    expect(mail.raw.toString()).toMatch(/^Message-ID: <msg_[0-9a-z]{26}@deep\.out\.example>/im);
+  });
+
+  test("has a return path at MAIL_DOMAIN if the domain has no record for one", async () => {
+    const { body } = await world.api("/v1/inboxes?address=grace@bare.example");
+    const { mail, signatures } = await relayed(body.data[0].id);
+    expect(signatures).toEqual([["bare.example", "pass"]]);
+    expect(mail.from).toEndWith("@inbox.localhost");
+  });
+
+  test("is not signed by it if it is from MAIL_DOMAIN", async () => {
+    const { mail, signatures } = await relayed((await world.inbox()).id);
+    expect(signatures).toEqual([[undefined, "none"]]);
+    expect(mail.from).toEndWith("@inbox.localhost");
+  });
+
+  test("is told of the bounce that comes to its return path", async () => {
+    const { mail } = await relayed(inbox.id, "gone@elsewhere.example");
+    const bounce = deliveryStatus(mail.from, "gone@elsewhere.example");
+    expect(await world.deliver(bounce, mail.from, "")).toStartWith("250");
+    const { body } = await world.api(`/v1/inboxes/${inbox.id}/messages?direction=outbound&limit=1`);
+    expect(body.data[0].delivery).toMatchObject({ state: "bounced", proof: "return_path" });
+  });
+
+  test("goes by our own door where everybody's mail comes to us, and else by the relay", async () => {
+    const before = relay.commands.length;
+    expect((await send(inbox.id, { to: ["grace@open.example", "grace@bare.example"] })).body.status).toBe("sent");
+    expect(recipientsSince(before)).toEqual(["grace@bare.example"]);
+    const { body } = await world.api("/v1/inboxes?address=grace@open.example", { apiKey: theirs.key });
+    const { body: page } = await world.api(`/v1/inboxes/${body.data[0].id}/messages`, { apiKey: theirs.key });
+    expect(page.data).toMatchObject([{ fromAddr: "ada@out.example", toAddr: "grace@open.example" }]);
+  });
+
+  test("leaves the inbox itself out of a reply to all", async () => {
+    const raw = [
+      "From: jane@elsewhere.example",
+      "To: ada@out.example, bob@elsewhere.example",
+      "Message-ID: <all@elsewhere.example>",
+      "Subject: All",
+      "",
+      "Hi",
+    ].join("\r\n");
+    expect(await world.deliver(raw, "ada@out.example")).toStartWith("250");
+    const { body: threads } = await world.api(`/v1/inboxes/${inbox.id}/threads?limit=1`);
+    const before = relay.commands.length;
+    const { status } = await send(inbox.id, { threadId: threads.data[0].id, replyAll: true });
+    expect(status).toBe(200);
+    expect(recipientsSince(before)).toEqual(["jane@elsewhere.example", "bob@elsewhere.example"]);
+  });
+
+  test("waits while its domain has to prove itself again, and fails when the domain has failed", async () => {
+    const { body: waiting } = await send(inbox.id, { to: "later@elsewhere.example" });
+    expect(waiting.status).toBe("pending");
+    const { deps } = world.service;
+    const attemptAgain = () => {
+      world.clock.pass(3_600_000);
+      deps.nudge("relay");
+    };
+    await markDomain(domain.id, { status: "pending" });
+    const tries = relay.commands.length;
+    attemptAgain();
+    await untilAnswered(async () => {
+      const { body } = await world.api("/v1/outbox");
+      return body.data.find(({ lastError }: { lastError: string | null }) => lastError?.includes("not verified"));
+    });
+    await markDomain(domain.id, { status: "failed" });
+    attemptAgain();
+    const failed = await untilAnswered(async () => {
+      const { body } = await world.api(`/v1/messages/${waiting.messageId}`);
+      return body.status === "failed" ? body : undefined;
+    });
+    expect(failed.failure.message).toBe("Cannot relay: the domain out.example is not verified any more");
+    expect(relay.commands).toHaveLength(tries);
+  });
+});
+
+/** A delivery status notification of another server (RFC 3464). */
+function deliveryStatus(returnPath: string, recipient: string): string {
+  return [
+    "From: mailer-daemon@elsewhere.example",
+    `To: ${returnPath}`,
+    "Subject: Undelivered",
+    `Message-ID: <bounce-${++mails}@elsewhere.example>`,
+    "MIME-Version: 1.0",
+    'Content-Type: multipart/report; report-type=delivery-status; boundary="b"',
+    "",
+    "--b",
+    "Content-Type: text/plain",
+    "",
+    "No such user",
+    "--b",
+    "Content-Type: message/delivery-status",
+    "",
+    "Reporting-MTA: dns; elsewhere.example",
+    "",
+    `Final-Recipient: rfc822; ${recipient}`,
+    "Action: failed",
+    "Status: 5.1.1",
+    "Diagnostic-Code: smtp; 550 5.1.1 No such user",
+    "",
+    "--b--",
+    "",
+  ].join("\r\n");
+}
 
 /** The reply to a RCPT alone, without a mail. */
 async function askedFor(address: string): Promise<string> {

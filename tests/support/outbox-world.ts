@@ -13,6 +13,7 @@ import { createAccount } from "../../src/flows/account/manage-accounts.ts";
 import { localChanges } from "../../src/flows/changes.ts";
 import type { Deps } from "../../src/flows/deps.ts";
 import { newDefaultEndpoint } from "../../src/flows/events/manage-webhook.ts";
+import { ownHosts } from "../../src/flows/own-hosts.ts";
 import { attachmentLinks } from "../../src/flows/read/attachment-links.ts";
 import { mailReceiver } from "../../src/flows/receive/receive-email.ts";
 import { emailSender } from "../../src/flows/send/send-email.ts";
@@ -56,7 +57,8 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     nudge: (kind) => workers?.nudge(kind),
     changes: localChanges(),
     relay,
-    signMail: undefined,
+    signMail: async () => undefined,
+    hosts: ownHosts({ db, now: clock.now }, false),
     door: { recipient: async () => ({ kind: "unknown" }), accept: async () => "gone" },
     receiveUnparsed: async () => "unavailable",
     spoolDirectory: tmpdir(),

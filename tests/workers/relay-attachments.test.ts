@@ -56,8 +56,8 @@ for (const engine of enginesHere()) {
       ["large, by way of a file", large],
       ["small, in memory", small],
     ])("is relayed whole and signed, with the same bytes at each attempt: %s", async (_what, files) => {
-      const signMail = await dkimSigner({ domain: "inbox.localhost", selector: "s1", privateKeyPem });
-      const { world } = await sent(files, "jane@example.com", { deps: { signMail } });
+      const signer = await dkimSigner({ domain: "inbox.localhost", selector: "s1", privateKeyPem });
+      const { world } = await sent(files, "jane@example.com", { deps: { signMail: async () => signer } });
       world.relay.answer = () => nobodyAnswers;
       await world.start();
       const first = await world.relay.mail(1);

@@ -6,8 +6,8 @@ import { base32, instantOfId, isId } from "../ids.ts";
  * comes from somebody who has seen the envelope. No inbox can have the name `bounce` (username.ts).
  */
 export interface ReturnPaths {
-  /** `bounce+<message>-<mac>@domain`: 46 octets before the `@`. */
-  make(messageId: string): Promise<string>;
+  /** `bounce+<message>-<mac>@host`: 46 octets before the `@`. Without a host it is at MAIL_DOMAIN. */
+  make(messageId: string, host?: string): Promise<string>;
   /** The id of the message whose return path has this local part. Undefined if the signature in it is not ours. */
   read(localPart: string): Promise<string | undefined>;
 }
@@ -21,8 +21,8 @@ export function returnPaths(key: CryptoKey, mailDomain: string): ReturnPaths {
   }
 
   return {
-    async make(messageId) {
-      return `${returnPathUser}+${messageId.slice(4)}-${await macOf(messageId)}@${mailDomain}`;
+    async make(messageId, host = mailDomain) {
+      return `${returnPathUser}+${messageId.slice(4)}-${await macOf(messageId)}@${host}`;
     },
     async read(localPart) {
       // Some servers change the case of the address.
@@ -34,14 +34,14 @@ export function returnPaths(key: CryptoKey, mailDomain: string): ReturnPaths {
   };
 }
 
-/** Makes the envelope sender of a message. `from` is the address of its inbox. */
-export type EnvelopeFrom = (messageId: string, from: string) => Promise<string>;
+/** Makes the envelope sender of a message. `from` is the address of its inbox, `host` the one for return paths of its own domain. */
+export type EnvelopeFrom = (messageId: string, from: string, host?: string) => Promise<string>;
 
 export const returnPathKinds = ["verp", "inbox"] as const;
 
 /** The envelope senders: a return path of each message, or with `inbox` the address of its inbox. */
 export function envelopeSenders(kind: (typeof returnPathKinds)[number], paths: ReturnPaths): EnvelopeFrom {
-  return async (messageId, from) => (kind === "verp" ? paths.make(messageId) : from);
+  return async (messageId, from, host) => (kind === "verp" ? paths.make(messageId, host) : from);
 }
 
 /** An address of the form of a return path that belongs to no message. */

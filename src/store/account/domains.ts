@@ -1,7 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
 import { withParents } from "../../domain/domains/domain-name.ts";
-import { assigned, selected } from "../columns.ts";
+import { assigned, type Selected, selected } from "../columns.ts";
 import { insertRow, insertRows, recordSet } from "../rows.ts";
 import { domainKeys, domains } from "../schema.ts";
 
@@ -88,6 +88,30 @@ export async function findSigningDomain(db: Db, id: string): Promise<SigningDoma
         join domain_keys k on k.domain_id = d.id and k.state = 'active' where d.id = ${id}`,
   );
   return domain;
+}
+
+/**
+ * The domain of a message that goes out, with the key that signs it, sealed under `rowOfDomainKey`. Both are null if the keys are destroyed:
+ * a deleted domain keeps them as long as accepted mail waits.
+ */
+export type DomainOfMessage = Selected<typeof fieldsOfMessage> &
+  Pick<Domain, "status"> & { messageId: string; selector: string | null; privateKey: string | null };
+
+const fieldsOfMessage = selected(domains, "d", ["id", "name", "returnPath", "recordsSeen"]);
+
+/** Lists the domains of messages. Those from MAIL_DOMAIN have none. */
+export async function listDomainsOfMessages(db: Db, messageIds: readonly string[]): Promise<DomainOfMessage[]> {
+  if (messageIds.length === 0) return [];
+  return query<DomainOfMessage>(
+    db,
+    sql`select ${fieldsOfMessage}, ${statusFor(sql`split_part(i.username, '@', 2)`)} as status, asked.id as "messageId",
+          k.selector, k.private_key as "privateKey"
+        from unnest(${arrayOf("text", messageIds)}) as asked (id)
+        cross join lateral (select inbox_id from messages where id = asked.id limit 1) m
+        cross join lateral (select username, domain_id from inboxes where id = m.inbox_id limit 1) i
+        join domains d on d.id = i.domain_id
+        left join domain_keys k on k.domain_id = d.id and k.state = 'active'`,
+  );
 }
 
 /**
