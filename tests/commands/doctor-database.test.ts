@@ -7,6 +7,7 @@ import {
   checkClock,
   checkConnections,
   checkDatabase,
+  checkDomains,
   checkDurability,
   checkLog,
   checkSchema,
@@ -18,6 +19,7 @@ import { lockDirectory } from "../../src/database/directory-lock.ts";
 import { migrate, migrations } from "../../src/store/migrate.ts";
 import type { DatabaseFacts } from "../../src/store/upkeep/diagnosis.ts";
 import { breaksPostgres } from "../support/engines.ts";
+import { insertOwnDomain } from "../support/own-domain.ts";
 import { startPostgres } from "../support/postgres.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "ibx-doctor-db-"));
@@ -42,6 +44,7 @@ const right: DatabaseFacts = {
   unknownSteps: [],
   webhookUrls: [],
   serviceId: undefined,
+  domains: { proven: 0, failing: [], elsewhere: [] },
 };
 
 type Check = (facts: DatabaseFacts) => Finding;
@@ -82,6 +85,12 @@ test.each(cases)("%s", (_what, check, differs, level, says) => {
   expect(finding.todo === undefined).toBe(level === "ok");
 });
 
+test("domains whose mail comes here are counted, and without domains there is nothing to say", () => {
+  expect(checkDomains(right)).toEqual([]);
+  const [finding] = checkDomains({ ...right, domains: { proven: 3, failing: [], elsewhere: [] } });
+  expect(finding).toEqual({ check: "domains", level: "ok", seen: "3 verified, and their mail comes here" });
+});
+
 const nobody = () => Promise.reject(new Error("nobody is there"));
 
 describe("The embedded database", () => {
@@ -117,9 +126,31 @@ describe("The embedded database", () => {
     }
     const db = await openDatabase({ dataDir });
     await migrate(db);
+    const one = { accountId: "acc_1", recordsSeen: [] };
+    await insertOwnDomain(db.api, { ...one, name: "failing.example", status: "failing" });
+    const { id } = await insertOwnDomain(db.api, { ...one, name: "elsewhere.example" });
+    await insertOwnDomain(db.api, { ...one, name: "without-inboxes.example" });
+    await query(
+      db.api,
+      sql`insert into inboxes (id, account_id, username, created_at, domain_id) values ('1', 'acc_1', 'a@elsewhere.example', now(), ${id})`,
+    );
     await db.close();
     const { findings } = await checkDatabase(question);
-    expect(findings.at(-1)).toEqual({ check: "database schema", level: "ok", seen: "up to date" });
+    expect(findings.slice(2)).toEqual([
+      { check: "database schema", level: "ok", seen: "up to date" },
+      {
+        check: "domains",
+        level: "warn",
+        seen: "their DKIM records are gone, and they will fail: failing.example",
+        todo: expect.stringContaining("GET /v1/domains"),
+      },
+      {
+        check: "domains",
+        level: "warn",
+        seen: "mail to their inboxes goes to another server by MX: elsewhere.example",
+        todo: expect.stringContaining("MX records"),
+      },
+    ]);
   }, 60_000);
 
   test("gives a warning if the process that has opened it does not answer", async () => {

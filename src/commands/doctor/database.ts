@@ -65,7 +65,7 @@ function judged(facts: DatabaseFacts, engine: "postgres" | "embedded"): Database
   if (engine === "postgres") checks.push(checkClock, checkConnections, checkLog);
   const { webhookUrls, serviceId } = facts;
   return {
-    findings: checks.map((check) => check(facts)),
+    findings: [...checks.map((check) => check(facts)), ...checkDomains(facts)],
     webhookUrls,
     identity: serviceId === undefined ? "not started yet" : { id: serviceId },
   };
@@ -148,6 +148,22 @@ export function checkLog({ logLagSeconds }: DatabaseFacts): Finding {
 }
 
 const mostLagSeconds = 5;
+
+/** Reports the own domains that fail, and those whose mail goes to another server, by their last checks. Without domains it is silent. */
+export function checkDomains({ domains: { proven, failing, elsewhere } }: DatabaseFacts): Finding[] {
+  const { ok, warn } = findingsOf("domains");
+  if (proven === 0) return [];
+  const found: Finding[] = [];
+  if (failing.length > 0) {
+    const todo = "Publish their DKIM records again: GET /v1/domains shows them, and until when";
+    found.push(warn(`their DKIM records are gone, and they will fail: ${failing.join(", ")}`, todo));
+  }
+  if (elsewhere.length > 0) {
+    const todo = "Publish their MX records, or ignore this for domains that only send";
+    found.push(warn(`mail to their inboxes goes to another server by MX: ${elsewhere.join(", ")}`, todo));
+  }
+  return found.length > 0 ? found : [ok(`${proven} verified, and their mail comes here`)];
+}
 
 function missing(found: "none" | "lost", dataDir: string): Finding {
   const { ok, fail } = findingsOf("database");

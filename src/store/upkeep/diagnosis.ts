@@ -32,6 +32,16 @@ export interface DatabaseFacts {
   serviceId: string | undefined;
   /** The age of the oldest event that the log does not show yet, because an older transaction still runs; 0 if there is none. */
   logLagSeconds: number;
+  domains: DomainsFound;
+}
+
+/** The own domains as their last checks found them. */
+export interface DomainsFound {
+  proven: number;
+  /** The names of the first failing domains. */
+  failing: string[];
+  /** The names of the first proven domains with inboxes whose MX record does not lead here. */
+  elsewhere: string[];
 }
 
 export const oldestPostgres = 15;
@@ -62,7 +72,7 @@ export async function diagnoseEmbedded(dataDir: string, now: () => Date): Promis
   }
 }
 
-type AskedApart = "askedAt" | "stepsToDo" | "unknownSteps" | "webhookUrls" | "serviceId" | "logLagSeconds";
+type AskedApart = "askedAt" | "stepsToDo" | "unknownSteps" | "webhookUrls" | "serviceId" | "logLagSeconds" | "domains";
 
 async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
   // The connection is opened first, so that the time for it does not count when the clock is read.
@@ -100,8 +110,28 @@ async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
     webhookUrls: urls.map(({ url }) => url),
     serviceId: service?.value,
     logLagSeconds: doneTags.length < known.length ? 0 : await findLogLagSeconds(db),
+    domains: (await isThere(db, "domains")) ? await findDomains(db) : { proven: 0, failing: [], elsewhere: [] },
   };
 }
+
+async function findDomains(db: Db): Promise<DomainsFound> {
+  const [found] = await query<DomainsFound>(
+    db,
+    sql`with proven as (
+          select name, status = 'failing' as failing, exists (
+            select from inboxes i where i.domain_id = domains.id and i.deleted_at is null
+          ) and not records_seen @> jsonb_build_array(jsonb_build_object('purpose', 'mx', 'name', name, 'status', 'valid')) as elsewhere
+          from domains where status in ('verified', 'failing') and deleted_at is null)
+        select count(*) as proven,
+          array(select name from proven where failing order by name limit ${mostDomains}) as failing,
+          array(select name from proven where elsewhere order by name limit ${mostDomains}) as elsewhere
+        from proven`,
+  );
+  return found ?? { proven: 0, failing: [], elsewhere: [] };
+}
+
+/** The most domains to name in one finding. */
+const mostDomains = 10;
 
 /** The most webhook URLs to check. They are enough to see whether the network allows requests to webhooks. */
 const mostWebhooks = 10;
