@@ -82,9 +82,6 @@ export type RelayItem = ClaimedItem & {
   domain: DomainOfMessage | undefined;
 };
 
-/** How long mail from a domain waits that has to prove itself again. The domain is verified or fails within 72 hours. */
-const pauseMs = 5 * 60_000;
-
 /** A settlement, with the account and the inbox whose listeners are notified. */
 type ConcerningSettlement = RelaySettlement & Pick<ClaimedItem, "accountId" | "inboxId">;
 
@@ -107,14 +104,10 @@ export function relayEmailJob(
     item: RelayItem,
     signal: AbortSignal,
   ): Promise<{ settlement: ConcerningSettlement; leaving: Leaving }> {
-    const { message, domain } = item;
+    const { message } = item;
     const waiting = waitingOf(item);
     if (message === undefined || waiting.length === 0) {
       return { settlement: nothingToDo(deps, item), leaving: "unknown" };
-    }
-    if (domain?.status === "pending") {
-      const reason = { againInMs: pauseMs, message: `Cannot relay: the domain ${domain.name} is not verified` };
-      return { settlement: { ...nothingToDo(deps, item), ...untried(deps, reason) }, leaving: "unknown" };
     }
     let offered: Offered;
     try {
@@ -353,10 +346,10 @@ function reportWish(messageId: string, askDelivered: boolean): ReportWish {
 }
 
 /**
- * Puts off a mail that was not tried, because all connections to its host are in use, or because its domain is not verified. The mail waits in the outbox, because waiting in this
+ * Puts off a mail that was not tried, because all connections to its host are in use. The mail waits in the outbox, because waiting in this
  * process would take a slot.
  */
-function untried({ now }: Pick<Deps, "now">, { againInMs, message }: Pick<HostBusy, "againInMs" | "message">) {
+function untried({ now }: Pick<Deps, "now">, { againInMs, message }: HostBusy) {
   return { isUntried: true, dueAt: new Date(now().getTime() + againInMs), lastError: message };
 }
 
