@@ -53,15 +53,9 @@ export async function lockDomain(tx: Db, id: string): Promise<Domain | undefined
 }
 
 /**
- * Finds the proven domain that has the addresses at this host. Only the nearest proven name counts: the host itself, or a name above it that
- * takes names below it.
+ * Finds the proven domain with the nearest name: the host itself, or one above it. Only this one can have addresses at the host, if it takes
+ * names below it.
  */
-export async function findHolderOfHost(db: Db, host: string): Promise<Domain | undefined> {
-  const nearest = await findNearestHolder(db, host);
-  return nearest?.name === host || nearest?.subdomains ? nearest : undefined;
-}
-
-/** Finds the proven domain with the nearest name: the host itself, or one above it. */
 export async function findNearestHolder(db: Db, host: string): Promise<Domain | undefined> {
   const [nearest] = await query<Domain>(
     db,
@@ -75,19 +69,6 @@ export async function findNearestHolder(db: Db, host: string): Promise<Domain | 
 export async function listProvenNames(db: Db, most: number): Promise<ReadonlySet<string>> {
   const names = await query<{ name: string }>(db, sql`select name from domains d where ${isHolder} limit ${most}`);
   return new Set(names.map(({ name }) => name));
-}
-
-/** A domain with the selector and the private key by which its mail is signed. The key is sealed under `rowOfDomainKey`. */
-export type SigningDomain = Domain & Pick<DomainKey, "selector" | "privateKey">;
-
-/** Finds a domain with its active key. A deleted one is found too as long as it has a key, because accepted mail still goes out. */
-export async function findSigningDomain(db: Db, id: string): Promise<SigningDomain | undefined> {
-  const [domain] = await query<SigningDomain>(
-    db,
-    sql`select ${domainFields}, k.selector, k.private_key as "privateKey" from domains d
-        join domain_keys k on k.domain_id = d.id and k.state = 'active' where d.id = ${id}`,
-  );
-  return domain;
 }
 
 /**
