@@ -1,7 +1,12 @@
 import { withParents } from "../domain/domains/domain-name.ts";
 import { isReceiving } from "../domain/domains/readiness.ts";
 import { passingMemory } from "../primitives/memory.ts";
-import { type Domain, findNearestHolder, listProvenNames } from "../store/account/domains.ts";
+import {
+  findNearestHolder,
+  listProvenDomains,
+  type ProvenDomain,
+  type ProvenDomains,
+} from "../store/account/domains.ts";
 import type { Deps } from "./deps.ts";
 
 /** A host of a proven domain: the domain itself, a name below it that may have inboxes, or the host of its return paths. */
@@ -22,62 +27,88 @@ export interface OwnHosts {
   forget(): void;
 }
 
-/** How long a host is remembered, as the inbox of an address is. A changed domain is forgotten by a signal, and this is for a lost one. */
-const rememberedMs = 30_000;
-/** How long the names of domains are remembered, and with them which hosts are foreign. */
-const foreignMs = 5_000;
-const mostOwn = 20_000;
-const mostForeign = 10_000;
-/** The most names of domains to have in memory, about 2 MB. Reading 20,000 takes 20 ms, at most once in 5 seconds. */
-export const mostNames = 20_000;
+/** How long the proven domains are remembered. A changed domain is forgotten by a signal, and this is for a lost one. */
+const rememberedMs = 5_000;
+/** The most domains to have in memory, about 5 MB. Reading 10,000 takes 40 ms. */
+const mostDomainsInMemory = 10_000;
+/** Beyond that number of domains, hosts are remembered one by one: own ones as long as the inboxes of addresses are. */
+const ownMs = 30_000;
+const mostHosts = 10_000;
 
 /**
- * Remembers the names of all proven domains, so that mail to random foreign domains costs no statement each. If there are too many names,
- * each unknown host is looked up, and foreign ones are remembered too.
+ * Remembers all proven domains, so that neither mail for many of them nor mail to random foreign hosts costs a statement each. If there are
+ * too many, each host is looked up, and remembered whether it is own or foreign.
  */
-export function ownHosts({ db, now }: Pick<Deps, "db" | "now">, isSandbox: boolean): OwnHosts {
-  const own = passingMemory<string, OwnHost>(mostOwn);
-  const foreign = passingMemory<string, true>(mostForeign);
-  let names: { read: Promise<ReadonlySet<string>>; untilMs: number } | undefined;
+export function ownHosts(
+  { db, now }: Pick<Deps, "db" | "now">,
+  isSandbox: boolean,
+  mostDomains = mostDomainsInMemory,
+): OwnHosts {
+  const hosts = passingMemory<string, OwnHost | "foreign">(mostHosts);
+  let domains: { read: Promise<ProvenDomains>; untilMs: number } | undefined;
+  let lastRead: ProvenDomains | undefined;
   let changes = 0;
 
-  function provenNames(nowMs: number): Promise<ReadonlySet<string>> {
-    if (names !== undefined && nowMs < names.untilMs) return names.read;
-    const read = listProvenNames(db.mail, mostNames);
-    const reading = { read, untilMs: nowMs + foreignMs };
-    names = reading;
-    read.catch(() => {
-      if (names === reading) names = undefined;
-    });
+  function provenDomains(nowMs: number): Promise<ProvenDomains> {
+    if (domains !== undefined && nowMs < domains.untilMs) return domains.read;
+    const read = listProvenDomains(db.mail, mostDomains);
+    const reading = { read, untilMs: nowMs + rememberedMs };
+    domains = reading;
+    read.then(
+      (found) => {
+        if (domains === reading) lastRead = found;
+      },
+      () => {
+        if (domains === reading) domains = undefined;
+      },
+    );
     return read;
+  }
+
+  function remembered(host: string): OwnHost | undefined {
+    const known = hosts.get(host, now().getTime());
+    return known === "foreign" ? undefined : known;
+  }
+
+  async function lookedUp(host: string, nowMs: number): Promise<OwnHost | undefined> {
+    if (hosts.get(host, nowMs) !== undefined) return remembered(host);
+    const changesBefore = changes;
+    const found = hostOf(host, await findNearestHolder(db.mail, host), isSandbox);
+    // A change during the read may have made its result old.
+    if (changes === changesBefore)
+      hosts.set(host, found ?? "foreign", nowMs + (found === undefined ? rememberedMs : ownMs));
+    return found;
   }
 
   return {
     async find(host) {
       const nowMs = now().getTime();
-      const known = own.get(host, nowMs);
-      if (known !== undefined || foreign.get(host, nowMs)) return known;
-      const proven = await provenNames(nowMs);
-      if (proven.size < mostNames && !withParents(host).some((name) => proven.has(name))) return undefined;
-      const changesBefore = changes;
-      const found = hostOf(host, await findNearestHolder(db.mail, host), isSandbox);
-      // A change during the read may have made its result old.
-      if (changes !== changesBefore) return found;
-      if (found === undefined) foreign.set(host, true, nowMs + foreignMs);
-      else own.set(host, found, nowMs + rememberedMs);
-      return found;
+      const all = await provenDomains(nowMs);
+      return all.size < mostDomains ? hostOf(host, nearestIn(all, host), isSandbox) : lookedUp(host, nowMs);
     },
-    recall: (host) => own.get(host, now().getTime()),
+    recall: (host) =>
+      lastRead !== undefined && lastRead.size < mostDomains
+        ? hostOf(host, nearestIn(lastRead, host), isSandbox)
+        : remembered(host),
     forget() {
       changes += 1;
-      names = undefined;
-      own.clear();
-      foreign.clear();
+      domains = undefined;
+      lastRead = undefined;
+      hosts.clear();
     },
   };
 }
 
-function hostOf(host: string, nearest: Domain | undefined, isSandbox: boolean): OwnHost | undefined {
+/** The domain with the nearest name: the host itself, or one above it. */
+function nearestIn(all: ProvenDomains, host: string): ProvenDomain | undefined {
+  for (const name of withParents(host)) {
+    const domain = all.get(name);
+    if (domain !== undefined) return domain;
+  }
+  return undefined;
+}
+
+function hostOf(host: string, nearest: ProvenDomain | undefined, isSandbox: boolean): OwnHost | undefined {
   if (nearest === undefined) return undefined;
   const { id: domainId, name, returnPath, subdomains } = nearest;
   if (host === `${returnPath}.${name}`) return { domainId, hasReturnPaths: true, isLocal: false };

@@ -3,6 +3,7 @@ import { sql } from "drizzle-orm";
 import { dkimVerify } from "mailauth/lib/dkim/verify";
 import { query, transaction } from "../../src/database/db.ts";
 import { createAccount } from "../../src/flows/account/manage-accounts.ts";
+import { ownHosts } from "../../src/flows/own-hosts.ts";
 import { signalToForget } from "../../src/store/channels.ts";
 import { insertOwnDomain } from "../support/own-domain.ts";
 import { greeted } from "../support/raw-smtp.ts";
@@ -225,6 +226,22 @@ describe("mail to a domain", () => {
     expect((await send(inbox.id, { to: "jane@elsewhere.example" })).body.domain_status).toBe("failed");
     expect((await create({ username: "ada", domain: "moving.example" }, theirs.key)).body.code).toBe("address_taken");
   });
+});
+
+test("more domains than fit in memory are found one by one, and forgotten when one changes", async () => {
+  const { deps } = world.service;
+  await insertOwnDomain(deps.db.api, { accountId: ours, name: "many.example", subdomains: true });
+  const hosts = ownHosts(deps, false, 1);
+  const found = async (host: string) => (await hosts.find(host))?.hasReturnPaths;
+  const wanted = { "many.example": false, "a.many.example": false, "bounces.many.example": true };
+  // The second time they come from memory.
+  for (const _ of [1, 2]) for (const [host, is] of Object.entries(wanted)) expect(await found(host)).toBe(is);
+  expect(hosts.recall("many.example")?.isLocal).toBe(true);
+  for (const _ of [1, 2]) expect(await found("new.example")).toBeUndefined();
+  await insertOwnDomain(deps.db.api, { accountId: ours, name: "new.example" });
+  expect(await found("new.example")).toBeUndefined();
+  hosts.forget();
+  expect(await found("new.example")).toBe(false);
 });
 
 describe("a mail that goes out from a domain", () => {

@@ -65,11 +65,21 @@ export async function findNearestHolder(db: Db, host: string): Promise<Domain | 
   return nearest;
 }
 
-/** Lists the names of at most this many proven domains. */
-export async function listProvenNames(db: Db, most: number): Promise<ReadonlySet<string>> {
-  const names = await query<{ name: string }>(db, sql`select name from domains d where ${isHolder} limit ${most}`);
-  return new Set(names.map(({ name }) => name));
+/** A proven domain with the facts that mail needs. Of the records it has those for MX. */
+export type ProvenDomain = Pick<Domain, "id" | "name" | "status" | "returnPath" | "subdomains" | "recordsSeen">;
+export type ProvenDomains = ReadonlyMap<string, ProvenDomain>;
+
+/** Lists at most this many proven domains, by their names. */
+export async function listProvenDomains(db: Db, most: number): Promise<ProvenDomains> {
+  const found = await query<ProvenDomain>(
+    db,
+    sql`select ${provenFields}, jsonb_path_query_array(d.records_seen, '$[*] ? (@.purpose == "mx")') as "recordsSeen"
+        from domains d where ${isHolder} limit ${most}`,
+  );
+  return new Map(found.map((domain) => [domain.name, domain]));
 }
+
+const provenFields = selected(domains, "d", ["id", "name", "status", "returnPath", "subdomains"]);
 
 /**
  * The domain of a message that goes out, with the key that signs it, sealed under `rowOfDomainKey`. Both are null if the keys are destroyed:
