@@ -4,6 +4,7 @@ const day = 86_400_000;
 const time = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const withSeconds = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short" });
+const month = new Intl.DateTimeFormat(undefined, { month: "short" });
 const dayAndMonth = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const wholeDate = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
 const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
@@ -43,6 +44,7 @@ export function formatSpan(seconds: number): string {
 export const formatClock = (at: Date): string => withSeconds.format(at);
 export const formatFullTime = (at: Date): string => whole.format(at);
 export const formatDay = (at: Date): string => dayAndMonth.format(at);
+export const formatMonth = (at: Date): string => month.format(at);
 export const formatWeekday = (at: Date): string => weekday.format(at);
 export const formatNumber = (value: number): string => number.format(value);
 

@@ -6,9 +6,10 @@ import { now } from "./machine.ts";
 /** The account of the session; undefined until it is loaded. */
 export const account = signal<Schemas["Account"] | undefined>(undefined);
 
-type Right = "read" | "send" | "mark" | "manage";
+/** `manage`: everything within the reach of the key; `account`: everything, in the whole account. */
+export type Right = "read" | "send" | "mark" | "manage" | "account";
 
-const rights: Readonly<Record<string, readonly Right[] | undefined>> = {
+const rights: Readonly<Record<string, readonly Exclude<Right, "account">[] | undefined>> = {
   full: ["read", "send", "mark", "manage"],
   agent: ["read", "send", "mark"],
   send: ["send"],
@@ -17,7 +18,14 @@ const rights: Readonly<Record<string, readonly Right[] | undefined>> = {
 
 /** Whether the session's key has this right. The console hides what the service would refuse. */
 export function may(right: Right): boolean {
-  return rights[account.value?.key.access ?? ""]?.includes(right) ?? false;
+  const { access = "", inboxId = null, externalId = null } = account.value?.key ?? {};
+  if (right === "account") return access === "full" && inboxId === null && externalId === null;
+  return rights[access]?.includes(right) ?? false;
+}
+
+/** Whether the session's key may make inboxes: it changes mail, and is not bound to one inbox. */
+export function mayMakeInboxes(): boolean {
+  return may("mark") && account.value?.key.inboxId === null;
 }
 
 /** Takes the token of `inboxd console` out of the fragment, which is never sent to a server, and out of the history. */

@@ -67,7 +67,11 @@ describeInBrowser("The console, for a key", () => {
   test("that can only read, offers no action that changes anything", async () => {
     const { page, refused } = await withAccess("read", (method) => method === "GET");
     await page.getByRole("heading", { name: "Overview" }).waitFor();
-    expect(await offered(page)).toEqual(["Overview", "Inboxes", "Outbox", "Events", "Webhooks", "Suppressions"]);
+    expect(await offered(page)).toEqual(["Overview", "Inboxes", "Outbox", "Events", "Suppressions", "Usage"]);
+    for (const address of ["webhooks", "audit"]) {
+      await goTo(page, address);
+      await page.getByText("The page is about the whole account").waitFor();
+    }
     await goTo(page, "inboxes");
     await page.locator(".inbox-rows .row").waitFor();
     await goTo(page, `threads/${threadId}`);

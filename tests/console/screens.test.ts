@@ -4,7 +4,13 @@ import type { Page } from "playwright-core";
 import { arrive, consoleOf, describeInBrowser, goTo, send, setUpConsole, signedIn } from "./support.ts";
 
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-const widths = [360, 900, 1400];
+/** The widths at which each screen is looked at, with themes: the layout depends on the width, the colours on the theme. */
+const looks = [
+  [360, "light"],
+  [360, "dark"],
+  [900, "light"],
+  [1400, "dark"],
+] as const;
 
 describeInBrowser("Each screen of the console", () => {
   const setup = setUpConsole({ env: { SENDS_PER_MINUTE: "0", ALLOW_PRIVATE_WEBHOOKS: "1" } });
@@ -45,6 +51,8 @@ describeInBrowser("Each screen of the console", () => {
       ["webhooks", ".endpoint"],
       [`webhooks/${endpoint.id}`, ".facts"],
       ["suppressions", ".rows .row"],
+      ["usage", ".section .rows .row, .section .empty"],
+      ["audit", ".audit-entry"],
       [`messages/${message}`, ".step"],
       [`inboxes/${long.id}`, "[data-thread]"],
       [`inboxes/${long.id}?view=unread`, "[data-thread]"],
@@ -62,12 +70,10 @@ describeInBrowser("Each screen of the console", () => {
     for (const [address, sign] of screens) {
       await goTo(page, address);
       await page.locator(sign).first().waitFor({ state: "attached" });
-      for (const width of widths) {
+      for (const [width, colorScheme] of looks) {
         await page.setViewportSize({ width, height: 800 });
-        for (const colorScheme of ["light", "dark"] as const) {
-          await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-          found.push(...(await faultsOf(page)).map((fault) => [address, width, colorScheme, fault]));
-        }
+        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+        found.push(...(await faultsOf(page)).map((fault) => [address, width, colorScheme, fault]));
       }
     }
     expect(found).toEqual([]);

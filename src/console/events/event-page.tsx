@@ -11,14 +11,17 @@ import { may } from "../session.ts";
 import { AttemptList } from "./attempt-list.tsx";
 import { looks, subjectOf } from "./event-look.ts";
 
-/** An event and its deliveries. */
+const nothing = { data: [] };
+
+/** An event, and its deliveries if the key may see them. */
 export function EventPage() {
   const id = route.value.path.split("/")[1] ?? "";
   const facts = useLoaded(async () => {
+    const seesDeliveries = may("account");
     const [event, deliveries, endpoints] = await Promise.all([
       inboxd.events.get(id),
-      inboxd.events.deliveries(id, { limit: 100 }).page(),
-      inboxd.webhooks.list(),
+      seesDeliveries ? inboxd.events.deliveries(id, { limit: 100 }).page() : nothing,
+      seesDeliveries ? inboxd.webhooks.list() : nothing,
     ]);
     return { event, deliveries: deliveries.data, endpoints: endpoints.data };
   }, [id]);
@@ -51,31 +54,31 @@ export function EventPage() {
       {event && (
         <>
           <EventFacts event={event} />
-          <section class="section" aria-labelledby="deliveries">
-            <h2 id="deliveries">Deliveries</h2>
-            {endpoints.length === 0 ? (
-              <p class="quiet-text">
-                There are no endpoints. <a href={href("webhooks")}>Add a webhook</a>
-              </p>
-            ) : (
-              endpoints.map((endpoint) => (
-                <AttemptList
-                  key={endpoint.id}
-                  endpoint={endpoint}
-                  attempts={deliveries.filter(({ webhookId }) => webhookId === endpoint.id)}
-                  onRedeliver={
-                    may("manage") && endpoint.disabledAt === null ? () => void redeliver(endpoint.id) : undefined
-                  }
-                />
-              ))
-            )}
-          </section>
+          {may("account") && (
+            <section class="section" aria-labelledby="deliveries">
+              <h2 id="deliveries">Deliveries</h2>
+              {endpoints.length === 0 ? (
+                <p class="quiet-text">
+                  There are no endpoints. <a href={href("webhooks")}>Add a webhook</a>
+                </p>
+              ) : (
+                endpoints.map((endpoint) => (
+                  <AttemptList
+                    key={endpoint.id}
+                    endpoint={endpoint}
+                    attempts={deliveries.filter(({ webhookId }) => webhookId === endpoint.id)}
+                    onRedeliver={endpoint.disabledAt === null ? () => void redeliver(endpoint.id) : undefined}
+                  />
+                ))
+              )}
+            </section>
+          )}
           <section class="section" aria-labelledby="payload">
             <h2 id="payload">Payload</h2>
             <Scrolled isBlock>
               <code>{JSON.stringify(event, undefined, 2)}</code>
             </Scrolled>
-            {may("manage") && <Command line={curl("POST", `v1/events/${id}/redeliver`, "{}")} />}
+            {may("account") && <Command line={curl("POST", `v1/events/${id}/redeliver`, "{}")} />}
           </section>
         </>
       )}

@@ -7,6 +7,7 @@ import { clock } from "../machine.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { may } from "../session.ts";
+import { offeredScreens } from "./screens.ts";
 
 export const isGoToOpen = signal(false);
 
@@ -20,17 +21,6 @@ interface Target {
   note: string;
   path: string;
 }
-
-const screens: readonly Target[] = (
-  [
-    ["overview", "Overview", ""],
-    ["inboxes", "Inboxes", "inboxes"],
-    ["outbox", "Outbox", "outbox"],
-    ["events", "Events", "events"],
-    ["webhooks", "Webhooks", "webhooks"],
-    ["suppressions", "Suppressions", "suppressions"],
-  ] as const
-).map(([icon, name, path]) => ({ icon, name, note: "Screen", path }));
 
 /** The screens of things by the prefix of their ids. */
 const kinds = {
@@ -160,7 +150,10 @@ function useTargets(text: string): { targets: readonly Target[]; isSearching: bo
     note: externalId ?? "Inbox",
   }));
   const matching = [
-    ...screens.filter(({ name }) => name.toLowerCase().includes(lower)),
+    ...offeredScreens()
+      .flat()
+      .filter(({ name }) => name.toLowerCase().includes(lower))
+      .map(({ icon, name, path }) => ({ icon, name, note: "Screen", path })),
     ...inboxes.filter(({ name, note }) => `${name} ${note}`.toLowerCase().includes(lower)).slice(0, mostOfAKind),
     // Until the new text is searched, the mail of the old one is not shown.
     ...(searched === wanted ? (found.value ?? []) : []),

@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { allScreens } from "./screens.ts";
 import { hasShortcuts, isMac } from "./theme.ts";
 
 export const isHelpOpen = signal(false);
@@ -14,11 +15,7 @@ const shortcuts: readonly (readonly [keys: string, what: string])[] = [
   ["x", "Select"],
   ["/", "Search"],
   [isMac ? "⌘ K" : "Ctrl K", "Go to an inbox, a mail or anything with an id"],
-  ["g i", "Go to the inboxes"],
-  ["g o", "Go to the outbox"],
-  ["g e", "Go to the events"],
-  ["g w", "Go to the webhooks"],
-  ["g h", "Go to the overview"],
+  ...allScreens.flatMap(({ shortcut, name }) => (shortcut ? [[`g ${shortcut}`, `Go to ${name}`] as const] : [])),
   ["?", "Show this list"],
 ];
 

@@ -3,6 +3,7 @@ import { go, href } from "../address.ts";
 import { may } from "../session.ts";
 import { openGoTo } from "./go-to.tsx";
 import { isHelpOpen } from "./help.tsx";
+import { allScreens } from "./screens.ts";
 import { hasShortcuts, isMac } from "./theme.ts";
 
 type Action = () => void;
@@ -30,9 +31,6 @@ export function useWriteFrom(inbox: string | undefined): void {
     },
   });
 }
-
-/** The paths for the second key after `g`. */
-const goToPaths: Readonly<Record<string, string>> = { i: "inboxes", o: "outbox", e: "events", h: "", w: "webhooks" };
 
 /**
  * Handles shortcuts: single keys, never in a field and never with a modifier. The browser keeps the arrow and Page keys.
@@ -82,8 +80,8 @@ const globalKeys: Readonly<Record<string, Action | undefined>> = {
 };
 
 function goTo(key: string): Action | undefined {
-  const path = goToPaths[key];
-  return path === undefined ? undefined : () => go(href(path));
+  const screen = allScreens.find(({ shortcut }) => shortcut === key);
+  return screen && (() => go(href(screen.path)));
 }
 
 function isField(target: EventTarget | null): boolean {

@@ -1,40 +1,14 @@
 import { href, route } from "../address.ts";
 import { connection } from "../api.ts";
-import { Icon, type IconName, Mark } from "../parts/icon.tsx";
+import { Icon, Mark } from "../parts/icon.tsx";
 import { account, may, signOut } from "../session.ts";
 import { openGoTo } from "./go-to.tsx";
 import { isHelpOpen } from "./help.tsx";
+import { offeredScreens } from "./screens.ts";
 import { changeTheme, isMac, theme } from "./theme.ts";
-
-interface Entry {
-  path: string;
-  name: string;
-  icon: IconName;
-  /** Further screens at which this entry is shown as the current one, by the first part of their path. */
-  also?: readonly string[];
-}
-
-/** The paths for a key that can only send. */
-const senderPaths = ["inboxes"];
-
-/** The first group is for mail, the second for operating the account. */
-const entries: readonly (readonly Entry[])[] = [
-  [
-    { path: "", name: "Overview", icon: "overview" },
-    { path: "inboxes", name: "Inboxes", icon: "inboxes", also: ["threads", "messages"] },
-  ],
-  [
-    { path: "outbox", name: "Outbox", icon: "outbox" },
-    { path: "events", name: "Events", icon: "events" },
-    { path: "webhooks", name: "Webhooks", icon: "webhooks" },
-    { path: "suppressions", name: "Suppressions", icon: "suppressions" },
-  ],
-];
 
 export function Navigation() {
   const at = route.value.path.split("/")[0] ?? "";
-  const isOffered = ({ path }: Entry) => may("read") || senderPaths.includes(path);
-  const shown = entries.map((group) => group.filter(isOffered)).filter((group) => group.length > 0);
   const themeName = { system: "System", light: "Light", dark: "Dark" }[theme.value];
   return (
     <nav id="navigation" aria-label="Console">
@@ -48,7 +22,7 @@ export function Navigation() {
           Write
         </a>
       )}
-      {shown.map((group) => (
+      {offeredScreens().map((group) => (
         <ul key={group[0]?.path}>
           {group.map(({ path, name, icon, also = [] }) => (
             <li key={path}>

@@ -1,4 +1,5 @@
 import { href, route } from "../address.ts";
+import { AuditList } from "../audit/audit-list.tsx";
 import { Compose } from "../compose/compose.tsx";
 import { EventList } from "../events/event-list.tsx";
 import { EventPage } from "../events/event-page.tsx";
@@ -10,8 +11,10 @@ import { Overview } from "../overview/overview.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { may } from "../session.ts";
 import { SuppressionList } from "../suppressions/suppression-list.tsx";
+import { UsagePage } from "../usage/usage-page.tsx";
 import { EndpointList } from "../webhooks/endpoint-list.tsx";
 import { EndpointPage } from "../webhooks/endpoint-page.tsx";
+import { allScreens, mayOpen } from "./screens.ts";
 
 /** The screen for the current address. A key that can only send sees the inboxes that it can send from. */
 export function Screen() {
@@ -20,7 +23,8 @@ export function Screen() {
   const isFirst = kind === "" || kind === "login";
   if ((kind === "inboxes" && id === undefined) || (isFirst && !may("read"))) return <InboxList />;
   if (kind === "compose") return <Compose />;
-  if (!may("read")) return <NotForThisKey />;
+  const entry = allScreens.find(({ path }) => path === kind);
+  if (!may("read") || (entry !== undefined && !mayOpen(entry))) return <NotForThisKey />;
   if (isFirst) return <Overview />;
   if (kind === "inboxes" || kind === "threads") return <Mail />;
   if (kind === "messages" && id !== undefined) return <MessagePage key={id} />;
@@ -28,6 +32,8 @@ export function Screen() {
   if (kind === "events") return id === undefined ? <EventList /> : <EventPage key={id} />;
   if (kind === "webhooks") return id === undefined ? <EndpointList /> : <EndpointPage key={id} />;
   if (kind === "suppressions") return <SuppressionList />;
+  if (kind === "usage") return <UsagePage />;
+  if (kind === "audit") return <AuditList />;
   return (
     <div class="page">
       <Empty icon="search" title="Page not found">
@@ -42,12 +48,21 @@ export function Screen() {
 function NotForThisKey() {
   return (
     <div class="page">
-      <Empty icon="compose" title="This key can only send">
-        <p>
-          It cannot read mail or anything else here. <a href={href("compose")}>Write a mail</a>, or sign in with a key
-          that may read.
-        </p>
-      </Empty>
+      {may("read") ? (
+        <Empty icon="keys" title="This key may not open this page">
+          <p>
+            The page is about the whole account. Sign in with a key that has the access “full” and is bound to no inbox
+            and no tenant.
+          </p>
+        </Empty>
+      ) : (
+        <Empty icon="compose" title="This key can only send">
+          <p>
+            It cannot read mail or anything else here. <a href={href("compose")}>Write a mail</a>, or sign in with a key
+            that may read.
+          </p>
+        </Empty>
+      )}
     </div>
   );
 }

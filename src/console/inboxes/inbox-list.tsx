@@ -13,7 +13,7 @@ import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { Time } from "../parts/time.tsx";
-import { account, may } from "../session.ts";
+import { account, may, mayMakeInboxes } from "../session.ts";
 import { NewInbox } from "./new-inbox.tsx";
 
 const pageSize = 25;
@@ -46,7 +46,7 @@ export function InboxList() {
           : `${formatCount(total, "address", "addresses")} at ${account.value?.mailDomain}`)
       }
     >
-      {may("manage") && <NewInbox onCreated={inboxes.reload} />}
+      {mayMakeInboxes() && <NewInbox onCreated={inboxes.reload} />}
       <LoadState of={inboxes} />
       {inboxes.value && listed.length === 0 && (
         <Empty icon="inboxes" title="No inboxes yet" command={newInboxCommand()}>

@@ -6,13 +6,13 @@ import { newInboxCommand } from "../inboxes/inbox-list.tsx";
 import { NewInbox } from "../inboxes/new-inbox.tsx";
 import { afterBurst, useReloadOn } from "../live.ts";
 import { clock } from "../machine.ts";
+import { dayOf, MailByDay } from "../parts/days-chart.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { LoadState } from "../parts/load-state.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
-import { account, currentAccount, may } from "../session.ts";
+import { account, currentAccount, may, mayMakeInboxes } from "../session.ts";
 import { LatestMail } from "./latest-mail.tsx";
-import { dayOf, MailByDay } from "./mail-by-day.tsx";
 import { Needs } from "./needs.tsx";
 import { Strip } from "./strip.tsx";
 
@@ -22,6 +22,9 @@ const outboundTexts = {
   direct: "Mail is sent directly to the recipients' servers",
 } as const;
 
+/** The days of the chart, the last ones of those that `usage` has. */
+const chartDays = 14;
+
 /**
  * The first screen: what needs somebody, how mail flows, and the last of it. It opens with four requests beside those for
  * the account and the stream. A burst of events costs one, and each tick of the clock three.
@@ -30,7 +33,7 @@ export function Overview() {
   const shown = useLoaded(currentAccount, []);
   const usage = useLoaded(() => inboxd.account.usage(), [dayOf(clock.value)]);
   const stats = useLoaded(() => inboxd.account.stats(), []);
-  const webhooks = useLoaded(() => inboxd.webhooks.list(), []);
+  const webhooks = useLoaded(async () => (may("account") ? inboxd.webhooks.list() : { data: [] }), []);
   useReloadOn((event) => event.startsWith("inbox.") || event.startsWith("message."), shown.reload, afterBurst);
   // Usage is counted some seconds behind the mail, so an event would load it too early.
   useTick(() => {
@@ -43,7 +46,7 @@ export function Overview() {
   if (counts?.inboxes === 0) {
     return (
       <Page title="Overview" about={outbound}>
-        {may("manage") && <NewInbox onCreated={shown.reload} />}
+        {mayMakeInboxes() && <NewInbox onCreated={shown.reload} />}
         <Empty icon="inboxes" title="Create your first inbox" command={newInboxCommand()}>
           <p>
             An inbox is a real address. It can receive and send at once, and notifies your programs by{" "}
@@ -74,7 +77,7 @@ export function Overview() {
           <Needs counts={counts} stats={stats.value} endpoints={webhooks.value?.data} />
           <Strip stats={stats.value} />
           <div class="overview-cards">
-            <MailByDay usage={usage.value} />
+            <MailByDay used={usage.value?.data.slice(-chartDays)} days={chartDays} until={clock.value} />
             <LatestMail />
           </div>
         </>

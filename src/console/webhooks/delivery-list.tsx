@@ -11,7 +11,6 @@ import { CursorPager, useCursors } from "../parts/pager.tsx";
 import { RowSelect, type Selection, SelectionBar, useSelection } from "../parts/selection.tsx";
 import { StatusTag } from "../parts/tag.tsx";
 import { Time } from "../parts/time.tsx";
-import { may } from "../session.ts";
 import { Recover } from "./recover.tsx";
 
 type Delivery = Schemas["EndpointDelivery"];
@@ -46,7 +45,7 @@ function Deliveries({ endpoint, state }: { endpoint: Schemas["WebhookEndpoint"];
   const listed = page.value?.data ?? [];
   const next = page.value?.nextCursor;
   const selection = useSelection(listed.map(({ event_id }) => event_id));
-  const isOffered = may("manage") && endpoint.disabledAt === null;
+  const isOffered = endpoint.disabledAt === null;
   const reloadSoon = () => void setTimeout(page.reload, 1_500);
 
   async function redeliver() {

@@ -9,7 +9,6 @@ import { LoadState } from "../parts/load-state.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
 import { Time } from "../parts/time.tsx";
-import { may } from "../session.ts";
 import { EndpointForm } from "./endpoint-form.tsx";
 import { EndpointState, NewSecret } from "./endpoint-parts.tsx";
 
@@ -28,7 +27,6 @@ export function EndpointList() {
       title="Webhooks"
       about="URLs that receive your events. Each delivery is signed, and retried until it succeeds."
       actions={
-        may("manage") &&
         !isNew && (
           <button type="button" class="primary" onClick={() => setIsNew(true)}>
             Add endpoint

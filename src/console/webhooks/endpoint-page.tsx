@@ -10,7 +10,6 @@ import { LoadState } from "../parts/load-state.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
 import { Time } from "../parts/time.tsx";
-import { may } from "../session.ts";
 import { DeliveryList } from "./delivery-list.tsx";
 import { EndpointForm } from "./endpoint-form.tsx";
 import { EndpointState, NewSecret } from "./endpoint-parts.tsx";
@@ -74,8 +73,7 @@ export function EndpointPage() {
       title="Webhook"
       about={<span class="wrap">{endpoint?.url}</span>}
       actions={
-        endpoint &&
-        may("manage") && (
+        endpoint && (
           <>
             <button type="button" onClick={() => void test()}>
               Test
