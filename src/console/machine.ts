@@ -1,5 +1,6 @@
 /** The only source of time and randomness in the console. */
 import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 
 export { newIdempotencyKey, pause } from "../../sdk/typescript/src/machine.ts";
 
@@ -14,4 +15,13 @@ export function startClock(): void {
 
 export function now(): Date {
   return new Date();
+}
+
+/** Calls `work` at each tick of the clock while the tab is shown. */
+export function useTick(work: () => void): void {
+  const isFirst = useRef(true);
+  useEffect(() => {
+    if (!isFirst.current && !document.hidden) work();
+    isFirst.current = false;
+  }, [clock.value]);
 }

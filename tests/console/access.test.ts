@@ -68,7 +68,7 @@ describeInBrowser("The console, for a key", () => {
     const { page, refused } = await withAccess("read", (method) => method === "GET");
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     expect(await offered(page)).toEqual(["Overview", "Inboxes", "Outbox", "Events", "Suppressions", "Usage"]);
-    for (const address of ["webhooks", "audit"]) {
+    for (const address of ["webhooks", "domains", "audit"]) {
       await goTo(page, address);
       await page.getByText("The page is about the whole account").waitFor();
     }

@@ -1,12 +1,19 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Answer } from "dns-packet";
 import type { Page } from "playwright-core";
 import type { WatchedPage } from "../support/browser.ts";
+import { type ScriptedDns, scriptedDns, zone } from "../support/scripted-dns.ts";
 import { untilAnswered } from "../support/until.ts";
 import type { WorldInbox } from "../support/world.ts";
 import { arrive, describeInBrowser, goTo, send, setUpConsole, signedIn } from "./support.ts";
 
 describeInBrowser("The screens of the account", () => {
-  const setup = setUpConsole();
+  const published: Answer[] = [];
+  let dns: ScriptedDns;
+  const setup = setUpConsole(async () => {
+    dns = await scriptedDns((question) => zone(published)(question));
+    return { env: { DNS_SERVERS: `127.0.0.1:${dns.port}` } };
+  });
   let ada: WorldInbox;
   let watched: WatchedPage;
   let page: Page;
@@ -25,8 +32,9 @@ describeInBrowser("The screens of the account", () => {
     watched = await signedIn(setup, "suppressions");
     page = watched.page;
   }, 60_000);
-  afterAll(() => {
-    expect(watched?.faults.filter((fault) => !/40[14]/.test(fault))).toEqual([]);
+  afterAll(async () => {
+    await dns?.close();
+    expect(watched?.faults.filter((fault) => !/4(0[149]|22)/.test(fault))).toEqual([]);
   });
 
   test("show usage by day and by inbox, also of a deleted one, for the days that are chosen", async () => {
@@ -74,4 +82,50 @@ describeInBrowser("The screens of the account", () => {
     await page.getByLabel("Actor").selectOption("service");
     expect(await shown(1)).toEqual(["Created the account"]);
   });
+
+  test("add a domain, show its records until they are valid, make an inbox at it, and say why it cannot be removed", async () => {
+    await goTo(page, "domains");
+    await page.fill("#domain", "printer.local");
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await page.locator("#domain-fault:not(:empty)").waitFor();
+    await page.fill("#domain", "Shop.test");
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await page.getByRole("heading", { name: "shop.test" }).waitFor();
+    const cards = page.locator(".dns-record");
+    await cards.nth(3).waitFor();
+    const { body } = await setup.world.api("/v1/domains");
+    const [{ id, records }] = body.data;
+    expect(await cards.first().locator(".copied code").allTextContents()).toEqual([
+      records[0].host ?? records[0].name,
+      records[0].value,
+    ]);
+    await page.getByRole("button", { name: `Copy the priority of ${records[1].name}` }).waitFor();
+
+    for (const { type, name, value, priority } of records) {
+      const data = type === "MX" ? { preference: priority, exchange: value } : value;
+      published.push({ name, type, ttl: 0, data: type === "TXT" ? value.match(/.{1,255}/g) : data } as Answer);
+    }
+    published.push({ name: "shop.test", type: "NS", ttl: 0, data: "ns.shop.test" });
+    await page.getByRole("button", { name: "Verify now" }).click();
+    await page.getByText("4 of 4 records valid").waitFor();
+    await page.locator(".about", { hasText: "verified" }).waitFor();
+    const zoneFile = await page.getByRole("link", { name: "Zone file" }).getAttribute("href");
+    expect(await page.evaluate(async (path) => (await fetch(path ?? "")).text(), zoneFile)).toContain("IN TXT");
+
+    await page.getByRole("button", { name: "Rotate key" }).click();
+    await page.getByRole("button", { name: "Make key" }).click();
+    await cards.nth(4).waitFor();
+
+    await goTo(page, "inboxes");
+    await page.getByLabel("Domain").selectOption("shop.test");
+    await page.fill("#username", "ada");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByText("ada@shop.test is ready for mail").waitFor();
+    await goTo(page, "inboxes?domain=shop.test");
+    await page.getByText("1 address at shop.test").waitFor();
+    await goTo(page, `domains/${id}`);
+    await page.getByRole("button", { name: "Remove" }).click();
+    await page.getByRole("button", { name: "Remove domain" }).click();
+    await page.locator(".notice.is-bad", { hasText: "(1)" }).waitFor();
+  }, 60_000);
 });

@@ -1,6 +1,8 @@
 import { beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
+import { findFirstAccount } from "../../src/store/account/accounts.ts";
+import { insertOwnDomain } from "../support/own-domain.ts";
 import { arrive, consoleOf, describeInBrowser, goTo, send, setUpConsole, signedIn } from "./support.ts";
 
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -36,6 +38,20 @@ describeInBrowser("Each screen of the console", () => {
     const { status, body: endpoint } = await setup.world.api("/v1/webhooks", { method: "POST", body: hook });
     expect([status, endpoint.id]).toEqual([201, expect.any(String)]);
     await setup.world.api("/v1/suppressions", { method: "POST", body: { address: "gone@example.com" } });
+    const account = await findFirstAccount(setup.world.service.deps.db.api);
+    const name = "a-rather-long-name-of-a-company.example.com";
+    const missing = {
+      purpose: "mx",
+      name,
+      status: "invalid",
+      problem: "other_server",
+      found: ["mx.example.net"],
+    } as const;
+    const domain = await insertOwnDomain(setup.world.service.deps.db.api, {
+      accountId: account?.id ?? "",
+      name,
+      recordsSeen: [missing],
+    });
     const { body: log } = await setup.world.api("/v1/events?types=*");
     screens.push(
       ["", ".last-mail a"],
@@ -51,6 +67,8 @@ describeInBrowser("Each screen of the console", () => {
       ["webhooks", ".endpoint"],
       [`webhooks/${endpoint.id}`, ".facts"],
       ["suppressions", ".rows .row"],
+      ["domains", ".rows .row"],
+      [`domains/${domain.id}`, ".dns-record"],
       ["usage", ".section .rows .row, .section .empty"],
       ["audit", ".audit-entry"],
       [`messages/${message}`, ".step"],

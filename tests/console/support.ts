@@ -15,10 +15,11 @@ interface ConsoleSetup {
 }
 
 /** Starts a browser and a world before the tests of a `describe`, and closes them afterwards. */
-export function setUpConsole(options: WorldOptions = {}): ConsoleSetup {
+export function setUpConsole(options: WorldOptions | (() => Promise<WorldOptions>) = {}): ConsoleSetup {
   const setup = {} as ConsoleSetup;
   beforeAll(async () => {
-    [setup.browser, setup.world] = await Promise.all([startBrowser(), startWorld(options)]);
+    const started = async () => startWorld(typeof options === "function" ? await options() : options);
+    [setup.browser, setup.world] = await Promise.all([startBrowser(), started()]);
   }, 60_000);
   afterAll(async () => {
     await setup.browser?.[Symbol.asyncDispose]();

@@ -67,6 +67,7 @@ const screens: Partial<Record<Entry["target"]["type"], string>> = {
   message: "messages",
   event: "events",
   webhook: "webhooks",
+  domain: "domains",
 };
 
 /** The path of the screen that shows a target; undefined if it has none. */

@@ -16,7 +16,10 @@ const filters = [
   ["*", "All"],
   ["message.received", "Received"],
   ["message.sent", "Sent"],
-  ["message.failed,message.bounced,message.complained,message.delayed,suppression.added,webhook.disabled", "Problems"],
+  [
+    "message.failed,message.bounced,message.complained,message.delayed,suppression.added,webhook.disabled,domain.failing,domain.failed",
+    "Problems",
+  ],
 ] as const;
 
 type Shown = (typeof filters)[number][0];

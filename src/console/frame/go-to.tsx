@@ -29,14 +29,15 @@ const kinds = {
   msg: ["in", "Message", "messages"],
   evt: ["events", "Event", "events"],
   whk: ["webhooks", "Webhook", "webhooks"],
+  dom: ["domains", "Domain", "domains"],
 } as const;
 
-const idShape = /^(inb|thr|msg|evt|whk)_[0-9a-z]{26}$/;
+const idShape = /^(inb|thr|msg|evt|whk|dom)_[0-9a-z]{26}$/;
 const mostOfAKind = 6;
 /** The pause in typing after which mail is searched. */
 const pauseMs = 200;
 
-/** A dialog that goes to a screen, an inbox, a thread, a message, an event or a webhook by its name, its address or its id. */
+/** A dialog that goes to a screen, an inbox, a thread, a message, an event, a webhook or a domain by its name, its address or its id. */
 export function GoTo() {
   return isGoToOpen.value ? <GoToDialog /> : null;
 }

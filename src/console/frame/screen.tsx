@@ -1,6 +1,8 @@
 import { href, route } from "../address.ts";
 import { AuditList } from "../audit/audit-list.tsx";
 import { Compose } from "../compose/compose.tsx";
+import { DomainList } from "../domains/domain-list.tsx";
+import { DomainPage } from "../domains/domain-page.tsx";
 import { EventList } from "../events/event-list.tsx";
 import { EventPage } from "../events/event-page.tsx";
 import { InboxList } from "../inboxes/inbox-list.tsx";
@@ -21,7 +23,9 @@ export function Screen() {
   const [kind = "", id] = route.value.path.split("/");
   // After signing in, the address of the form shows the first screen.
   const isFirst = kind === "" || kind === "login";
-  if ((kind === "inboxes" && id === undefined) || (isFirst && !may("read"))) return <InboxList />;
+  if ((kind === "inboxes" && id === undefined) || (isFirst && !may("read"))) {
+    return <InboxList key={route.value.query.get("domain")} />;
+  }
   if (kind === "compose") return <Compose />;
   const entry = allScreens.find(({ path }) => path === kind);
   if (!may("read") || (entry !== undefined && !mayOpen(entry))) return <NotForThisKey />;
@@ -32,6 +36,7 @@ export function Screen() {
   if (kind === "events") return id === undefined ? <EventList /> : <EventPage key={id} />;
   if (kind === "webhooks") return id === undefined ? <EndpointList /> : <EndpointPage key={id} />;
   if (kind === "suppressions") return <SuppressionList />;
+  if (kind === "domains") return id === undefined ? <DomainList /> : <DomainPage key={id} />;
   if (kind === "usage") return <UsagePage />;
   if (kind === "audit") return <AuditList />;
   return (

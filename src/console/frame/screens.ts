@@ -28,6 +28,7 @@ const screenGroups: readonly (readonly ScreenEntry[])[] = [
     { path: "suppressions", name: "Suppressions", icon: "suppressions", right: "read" },
   ],
   [
+    { path: "domains", name: "Domains", icon: "domains", right: "account", shortcut: "d" },
     { path: "usage", name: "Usage", icon: "usage", right: "read", shortcut: "u" },
     { path: "audit", name: "Audit", icon: "audit", right: "account", shortcut: "a" },
   ],

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { href } from "../address.ts";
+import { href, route } from "../address.ts";
 import { errorText, inboxd, type Schemas } from "../api.ts";
 import { formatCount, formatNumber } from "../format.ts";
 import { notify } from "../frame/notice.tsx";
@@ -13,15 +13,17 @@ import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { Time } from "../parts/time.tsx";
-import { account, may, mayMakeInboxes } from "../session.ts";
+import { may, mayMakeInboxes } from "../session.ts";
 import { NewInbox } from "./new-inbox.tsx";
 
 const pageSize = 25;
 
+/** The inboxes, of one domain if the address names it. */
 export function InboxList() {
+  const domain = route.value.query.get("domain") ?? undefined;
   const [offset, setOffset] = useState(0);
   const [toDelete, setToDelete] = useState<Schemas["Inbox"] | undefined>(undefined);
-  const inboxes = useLoaded(() => inboxd.inboxes.list({ limit: pageSize, offset }).page(), [offset]);
+  const inboxes = useLoaded(() => inboxd.inboxes.list({ limit: pageSize, offset, domain }).page(), [offset, domain]);
   const listed = inboxes.value?.data ?? [];
   useReloadOn((event) => event.startsWith("inbox.") || event === "message.received", inboxes.reload);
 
@@ -36,14 +38,18 @@ export function InboxList() {
   }
 
   const total = inboxes.value?.total ?? 0;
+  const addresses = formatCount(total, "address", "addresses");
   return (
     <Page
       title="Inboxes"
       about={
-        inboxes.value &&
-        (total === 0
-          ? "Each inbox has a real email address."
-          : `${formatCount(total, "address", "addresses")} at ${account.value?.mailDomain}`)
+        domain === undefined ? (
+          inboxes.value && (total === 0 ? "Each inbox has a real email address." : addresses)
+        ) : (
+          <>
+            {inboxes.value && addresses} at {domain} · <a href={href("inboxes")}>Show all</a>
+          </>
+        )
       }
     >
       {mayMakeInboxes() && <NewInbox onCreated={inboxes.reload} />}

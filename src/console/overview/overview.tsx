@@ -1,11 +1,10 @@
-import { useEffect, useRef } from "preact/hooks";
 import { href } from "../address.ts";
 import { inboxd } from "../api.ts";
 import { formatCount } from "../format.ts";
 import { newInboxCommand } from "../inboxes/inbox-list.tsx";
 import { NewInbox } from "../inboxes/new-inbox.tsx";
 import { afterBurst, useReloadOn } from "../live.ts";
-import { clock } from "../machine.ts";
+import { clock, useTick } from "../machine.ts";
 import { dayOf, MailByDay } from "../parts/days-chart.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { LoadState } from "../parts/load-state.tsx";
@@ -84,13 +83,4 @@ export function Overview() {
       )}
     </Page>
   );
-}
-
-/** Calls `work` at each tick of the clock while the tab is shown. */
-function useTick(work: () => void): void {
-  const isFirst = useRef(true);
-  useEffect(() => {
-    if (!isFirst.current && !document.hidden) work();
-    isFirst.current = false;
-  }, [clock.value]);
 }

@@ -12,10 +12,10 @@ interface AddFormProps {
   verb: string;
   placeholder: string;
   inputMode?: "email";
-  /** A fixed text after the field. */
+  /** A text or a field after the field. */
   suffix?: ComponentChildren;
   /** Adds what was entered, and returns the text of the notice. */
-  add(text: string): Promise<string>;
+  add(text: string, form: FormData): Promise<string>;
 }
 
 /** A form with one field that adds something to the list below it. */
@@ -25,7 +25,8 @@ export function AddForm({ name, label, verb, placeholder, inputMode, suffix, add
 
   async function submit(form: HTMLFormElement) {
     try {
-      notify(await add(String(new FormData(form).get(name) ?? "").trim()));
+      const entered = new FormData(form);
+      notify(await add(String(entered.get(name) ?? "").trim(), entered));
       form.reset();
       setFault(undefined);
     } catch (error) {

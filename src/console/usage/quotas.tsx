@@ -1,22 +1,25 @@
 import { Fragment } from "preact";
-import type { Schemas } from "../api.ts";
+import { inboxd, type Schemas } from "../api.ts";
 import { formatNumber, formatSize } from "../format.ts";
-import { account } from "../session.ts";
+import { useLoaded } from "../parts/loaded.ts";
+import { account, may } from "../session.ts";
 
 interface Quota {
   name: string;
   limit: number;
-  /** Undefined if the limit is for each of several things, so that there is no one sum. */
-  used?: number;
+  /** Undefined if the limit is for each of several things, so that there is no one sum, or if the key may not count them. */
+  used?: number | undefined;
   format?: (value: number) => string;
 }
 
 /** The quotas of the account with what is used of each, and its limits. */
 export function Quotas({ current }: { current: Schemas["Usage"]["current"] }) {
   const limits = account.value?.limits;
+  const domains = useLoaded(async () => (may("account") ? countOwnDomains() : undefined), []);
   if (limits === undefined) return null;
   const quotas: readonly Quota[] = [
     { name: "Inboxes", limit: limits.inboxes, used: current.inboxes },
+    { name: "Own domains", limit: limits.domains, used: domains.value },
     { name: "Mail of the account", limit: limits.storageBytes, used: current.storageBytes, format: formatSize },
     { name: "Mail of an inbox", limit: limits.inboxBytes, format: formatSize },
     { name: "Sends of an inbox in a minute", limit: limits.sendsPerMinute },
@@ -42,4 +45,10 @@ export function Quotas({ current }: { current: Schemas["Usage"]["current"] }) {
       </dl>
     </section>
   );
+}
+
+/** Those of the first 100: an account rarely has more, and shared ones are listed last. */
+async function countOwnDomains(): Promise<number> {
+  const { data } = await inboxd.domains.list({ limit: 100 }).page();
+  return data.filter(({ shared }) => !shared).length;
 }
