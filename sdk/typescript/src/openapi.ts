@@ -13890,7 +13890,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `invalid_domain`: mail cannot have this domain; `domain_reserved`: the domain belongs to the service; `quota_exceeded`: the account has its maximum */
+            /** @description `invalid_domain`: mail cannot have this domain; `domain_reserved`: the domain belongs to the service; `quota_exceeded`: the account, or the inbox, has its maximum */
             422: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
