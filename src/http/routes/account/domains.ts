@@ -111,6 +111,7 @@ export function domains(deps: DomainDeps) {
           owner: account.id,
           actor,
           plan: account.plan,
+          limits: account.limits,
           name: body.domain,
           returnPath: body.returnPath,
           subdomains: body.subdomains,
