@@ -3,7 +3,7 @@ import { auditActions } from "../domain/access/audit.ts";
 import { notFound, Refusal } from "../domain/errors.ts";
 import { type Plan, plans } from "../domain/limits.ts";
 import type { EnvelopeFrom } from "../domain/reports/return-path.ts";
-import { accountNamed, createAccount, createKey, revokeKey } from "../flows/account/manage-accounts.ts";
+import { accountNamed, addKey, createAccount, revokeKey } from "../flows/account/manage-accounts.ts";
 import { createOperator, revokeOperator } from "../flows/account/operators.ts";
 import { resealSecrets } from "../flows/account/sealed-secrets.ts";
 import { type SignInDeps, signInLinkOfAccount } from "../flows/account/sign-in.ts";
@@ -100,8 +100,7 @@ const operations = {
     }));
   },
   async "key create"(deps: Deps, { account, name }: Arguments) {
-    const { id: accountId } = await accountNamed(deps, account);
-    const { id, key } = await createKey(deps, deps.db.api, { accountId, name });
+    const { id, key } = await addKey(deps, await accountNamed(deps, account), name);
     return { id, apiKey: key };
   },
   async "key list"(deps: Deps, { account }: Arguments) {

@@ -1,16 +1,18 @@
 import { type Db, transaction } from "../../database/db.ts";
 import { type Actor, commandLine, service } from "../../domain/access/actor.ts";
 import { Refusal } from "../../domain/errors.ts";
-import type { Plan } from "../../domain/limits.ts";
+import { limitsOf, type Plan, refuseOverQuota } from "../../domain/limits.ts";
 import { sha256Hex } from "../../standards/digest.ts";
 import { newWebhookSecret } from "../../standards/signature.ts";
 import { isCleanText } from "../../standards/text.ts";
 import {
   type Account,
+  countLivingKeys,
   findAccountByName,
   findFirstAccount,
   insertAccount,
   insertApiKey,
+  lockAccount,
   lockFirstStart,
   markKeyRevoked,
 } from "../../store/account/accounts.ts";
@@ -44,6 +46,28 @@ export async function createKey(deps: Deps, db: Db, request: KeyRequest): Promis
   // A process may remember the key as unknown, because an operator who chooses API_KEY may have used it before it was stored here.
   await signalToForget(db, { kind: "key", hash });
   return { id, key };
+}
+
+/** Adds a key to an account that exists, within its quota of keys. */
+export function addKey(deps: Deps, account: Account, name: string | undefined): Promise<NewKey> {
+  return transaction(deps.db.api, async (tx) => {
+    await lockAccount(tx, account.id);
+    const used = await countLivingKeys(tx, account.id);
+    refuseOverQuota("keys", { used, limits: limitsOf(deps.limits, account), doing: "create key" });
+    const made = await createKey(deps, tx, { accountId: account.id, name });
+    await auditKey(deps, tx, "key.created", { id: made.id, accountId: account.id });
+    return made;
+  });
+}
+
+/** Only the command line creates and revokes keys of accounts that exist. */
+function auditKey(
+  deps: Deps,
+  tx: Db,
+  action: "key.created" | "key.revoked",
+  { id, accountId }: { id: string; accountId: string },
+): Promise<void> {
+  return audit(tx, deps, deps.now(), { action, accountId, actor: commandLine, target: { type: "key", id } });
 }
 
 export async function createAccount(
@@ -84,9 +108,11 @@ export function checkedName(doing: string, given: string): string {
 /** Revokes a key, and notifies all processes. Returns its hash, or undefined if there is no such key. */
 export async function revokeKey(deps: Deps, keyId: string): Promise<string | undefined> {
   return transaction(deps.db.api, async (tx) => {
-    const hash = await markKeyRevoked(tx, keyId, deps.now());
-    if (hash !== undefined) await signalToForget(tx, { kind: "key", hash });
-    return hash;
+    const revoked = await markKeyRevoked(tx, keyId, deps.now());
+    if (revoked === undefined) return undefined;
+    await signalToForget(tx, { kind: "key", hash: revoked.hash });
+    await auditKey(deps, tx, "key.revoked", { id: keyId, accountId: revoked.accountId });
+    return revoked.hash;
   });
 }
 

@@ -161,13 +161,27 @@ export function listApiKeys(db: Db, accountId: string): Promise<ApiKeyInfo[]> {
   return query(db, sql`select ${shownKeyFields} from api_keys k where k.account_id = ${accountId} order by k.id desc`);
 }
 
-/** Revokes a key. Returns its hash; undefined if there is no such key, or if it was revoked before. */
-export async function markKeyRevoked(db: Db, id: string, revokedAt: Date): Promise<string | undefined> {
-  const [key] = await query<{ hash: string }>(
+/** Revokes a key. Returns its hash and its account; undefined if there is no such key, or if it was revoked before. */
+export async function markKeyRevoked(
+  db: Db,
+  id: string,
+  revokedAt: Date,
+): Promise<{ hash: string; accountId: string } | undefined> {
+  const [key] = await query<{ hash: string; accountId: string }>(
     db,
-    sql`update api_keys set revoked_at = ${revokedAt} where id = ${id} and revoked_at is null returning hash`,
+    sql`update api_keys set revoked_at = ${revokedAt} where id = ${id} and revoked_at is null
+        returning hash, account_id as "accountId"`,
   );
-  return key?.hash;
+  return key;
+}
+
+/** Counts the keys of an account, without revoked ones. */
+export async function countLivingKeys(db: Db, accountId: string): Promise<number> {
+  const [counted] = await query<{ keys: number }>(
+    db,
+    sql`select count(*) as keys from api_keys where account_id = ${accountId} and revoked_at is null`,
+  );
+  return counted?.keys ?? 0;
 }
 
 /** Writes the time of the last use of each of these keys, in one statement. */

@@ -45,9 +45,9 @@ test("secrets are sealed in the database, sign as before, and are sealed again w
   expect(alone.open(key?.privateKey ?? "", rowOfDomainKey({ domainId: domain.id, ...domain }))).toBe(domain.privateKey);
 
   const plain = await sealingOf(db.api, { encryptionKey: undefined, encryptionKeyPrevious: second }, randomBytes);
-  expect(sealingOf(db.api, { encryptionKey: first, encryptionKeyPrevious: undefined }, randomBytes)).rejects.toThrow(
-    "another ENCRYPTION_KEY sealed them",
-  );
+  await expect(
+    sealingOf(db.api, { encryptionKey: first, encryptionKeyPrevious: undefined }, randomBytes),
+  ).rejects.toThrow("another ENCRYPTION_KEY sealed them");
   expect(await resealSecrets({ db, sealing: plain })).toBe(4);
   expect(await stored()).toEqual([secret, added.body.secret]);
 });
