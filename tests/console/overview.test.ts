@@ -3,6 +3,7 @@ import { sql } from "drizzle-orm";
 import type { Page } from "playwright-core";
 import { query } from "../../src/database/db.ts";
 import type { WatchedPage } from "../support/browser.ts";
+import { untilAnswered } from "../support/until.ts";
 import type { WorldInbox } from "../support/world.ts";
 import {
   arrive,
@@ -26,6 +27,10 @@ describeInBrowser("The overview of twelve inboxes and 2,500 events", () => {
     for (let number = 1; number <= 12; number += 1) inboxes.push(await setup.world.inbox(`number-${number}`));
     await fillLog(setup.world, inboxes[0] as WorldInbox, 2_500);
     for (const inbox of inboxes) await arrive(setup.world, inbox, { subject: `To ${inbox.address}` });
+    // Usage is counted behind the mail, and the page would load it again after 30 seconds.
+    await untilAnswered(async () =>
+      (await setup.world.api("/v1/usage")).body.totals.received >= inboxes.length ? true : undefined,
+    );
   }, 60_000);
 
   const inboxAt = (index: number) => inboxes[index] as WorldInbox;

@@ -58,6 +58,8 @@ test("mail for a full inbox waits at its sender until there is room, and none is
     new Set(stored < 20 ? ["250 2.0.0", "452 4.2.2"] : ["250 2.0.0"]),
   );
   expect(await messages(inboxId, apiKey)).toBe(stored);
+  // A process remembers for 2 seconds how much room an inbox had.
+  world.clock.pass(2_000);
   expect(await world.deliver(mail(), "filled@inbox.localhost")).toStartWith("452 4.2.2");
 
   const refused = await send(world, inboxId, {}, { apiKey });

@@ -9,6 +9,7 @@ import { envelopeTo, parsedMail } from "../../support/arrivals.ts";
 async function loggedOf(error: unknown): Promise<object[]> {
   const lines: object[] = [];
   const deps = {
+    now: () => new Date(0),
     log: pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }),
     parse: async () => parsedMail(),
     receive: () => Promise.reject(error),

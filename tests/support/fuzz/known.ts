@@ -69,8 +69,6 @@ export function knownThings(webhookUrl: string) {
           if (name === "url") return webhookUrl;
           // Otherwise all inboxes would have the example's name.
           if (name === "username") return `u${chance.whole(1e6, 1e9)}`;
-          // The account has no domain of its own.
-          if (name === "domain") return "inbox.localhost";
           return link?.[name as keyof Link];
         },
       };

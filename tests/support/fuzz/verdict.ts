@@ -79,7 +79,7 @@ function faultsOfBody(
   const isBytes = "*/*" in content;
   const declared = content[type] ?? content["*/*"];
   if (declared === undefined) return [`${status} is ${type || "of no type"}, declared is ${Object.keys(content)}`];
-  if (!type.endsWith("json") || isBytes) return [];
+  if (!/[/+]json$/.test(type) || isBytes) return [];
   try {
     return mismatches(declared.schema ?? {}, JSON.parse(body)).slice(0, 3);
   } catch {
