@@ -9,6 +9,7 @@ import { worldsOn } from "../support/world-on.ts";
 const mails = Number(process.env.OUTAGE_MAILS ?? 1000);
 const inboxCount = 20;
 const minute = 60_000;
+const relayHost = "127.0.0.2";
 
 describe.each(enginesHere())("a relay that is down for an hour (%s)", (engine) => {
   const startWorld = worldsOn(engine);
@@ -19,12 +20,12 @@ describe.each(enginesHere())("a relay that is down for an hour (%s)", (engine) =
     ...watchesClock,
     timeout: 300_000,
   }, async () => {
-    // A closed port, until the relay is back.
-    const before = await scriptedSmtp();
+    // A closed port, until the relay is back. Its address is one that no other test uses, or a relay of another test might get the port.
+    const before = await scriptedSmtp({}, relayHost);
     await before.close();
     await using world = await startWorld({
       env: {
-        OUTBOUND: `smtp://127.0.0.1:${before.port}?tls=off`,
+        OUTBOUND: `smtp://${relayHost}:${before.port}?tls=off`,
         SENDS_PER_MINUTE: "0",
         SENDS_PER_DAY: "0",
         COLD_RECIPIENT_DAILY: "0",
@@ -51,7 +52,7 @@ describe.each(enginesHere())("a relay that is down for an hour (%s)", (engine) =
           return undefined;
         },
       },
-      "127.0.0.1",
+      relayHost,
       before.port,
     );
     while ((await waiting(world)) > 0) {
