@@ -406,6 +406,7 @@ CREATE TABLE "unparsed_mails" (
 CREATE TABLE "uploads" (
 	"id" text collate "C" PRIMARY KEY NOT NULL,
 	"account_id" text collate "C" NOT NULL,
+	"made_by" text NOT NULL,
 	"source_id" text collate "C" NOT NULL,
 	"filename" text NOT NULL,
 	"content_type" text NOT NULL,

@@ -135,7 +135,7 @@ const operations = {
   },
   async "webhook deliveries"(deps: Deps, { account, event = "" }: Arguments) {
     const { id } = await accountNamed(deps, account);
-    const found = await findEvent(deps.db.api, id, event);
+    const found = await findEvent(deps.db.api, { accountId: id }, event);
     if (found === undefined) throw notFound("event");
     const of = { accountId: id, eventId: found.id, after: undefined, limit: mostDeliveries };
     return (await listDeliveries(deps.db.api, of)).map(({ lane: _lane, ...delivery }) => ({

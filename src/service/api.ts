@@ -2,7 +2,6 @@ import type { Fetch } from "../../sdk/typescript/src/options.ts";
 import type { AccessTokens } from "../flows/account/access-tokens.ts";
 import type { Authenticator } from "../flows/account/authenticate.ts";
 import { operators } from "../flows/account/operators.ts";
-import { refuseBeyondReach } from "../flows/account/token-reach.ts";
 import type { DomainDeps } from "../flows/domains/manage-domains.ts";
 import type { StreamingDeps } from "../flows/events/event-stream.ts";
 import type { OpenStreams } from "../flows/events/open-streams.ts";
@@ -189,7 +188,6 @@ async function appOf(
     {
       ...door,
       authenticateSession: session?.authenticateSession,
-      refuseBeyondReach: ({ reach }, path) => refuseBeyondReach(deps, reach, path),
       health: async () => (doors.areOpen ? await isReady() : { ready: false, reason: "the listeners are not up yet" }),
       serviceId,
       version,

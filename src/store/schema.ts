@@ -440,6 +440,8 @@ export const uploads = pgTable(
   {
     id: id().primaryKey(),
     accountId: id().notNull(),
+    /** The caller that made it: its key, and the reach of a token. Empty for files that a send wrote. */
+    madeBy: text().notNull(),
     sourceId: id().notNull(),
     filename: text().notNull(),
     contentType: text().notNull(),

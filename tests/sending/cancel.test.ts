@@ -4,6 +4,7 @@ import { openDatabase, query } from "../../src/database/db.ts";
 import { service } from "../../src/domain/access/actor.ts";
 import { Refusal } from "../../src/domain/errors.ts";
 import type { EventData } from "../../src/domain/events/event-types.ts";
+import { listedKinds } from "../../src/domain/outbox-item.ts";
 import type { RelayOutcome } from "../../src/domain/outcome.ts";
 import { cancelMail } from "../../src/flows/send/cancel-mail.ts";
 import { giveUpItem, retryItem } from "../../src/flows/send/outbox-items.ts";
@@ -60,6 +61,12 @@ describe.each(enginesHere())("Canceling a mail (%s)", (engine) => {
     )[0]?.data;
 
   /** The result of canceling, in one word. */
+  const itemsOf = ({ accountId }: { accountId: string }) => ({
+    reach: { accountId },
+    kinds: listedKinds,
+    actor: service,
+  });
+
   async function cancel(world: World, accountId: string, id: string): Promise<string> {
     try {
       await cancelMail(world.deps, { accountId, actor: service }, id);
@@ -139,7 +146,7 @@ describe.each(enginesHere())("Canceling a mail (%s)", (engine) => {
     const id = await world.send(inbox, "jane@example.com");
     await world.relay.mail(1);
     await world.rested();
-    await retryItem(world.deps, { accountId: inbox.accountId, actor: service }, id);
+    await retryItem(world.deps, itemsOf(inbox), id);
     await world.relay.mail(2);
     await world.rested();
     expect(await cancel(world, inbox.accountId, id)).toBe("canceled");
@@ -154,7 +161,7 @@ describe.each(enginesHere())("Canceling a mail (%s)", (engine) => {
     expect(await cancel(world, inbox.accountId, id)).toBe("send_in_progress");
     const now = new Date(world.clock.now().getTime() + minuteMs);
     expect(await markDueReady(under.db.work, { kind: kinds.relay, now, inHand: [], leaseMs: 1, limit: 10 })).toBe(1);
-    expect(await findItem(under.db.api, inbox.accountId, id)).toMatchObject({
+    expect(await findItem(under.db.api, itemsOf(inbox), id)).toMatchObject({
       attempt: 1,
       lastError: expect.stringContaining("the process ended during the attempt"),
     });
@@ -184,7 +191,7 @@ describe.each(enginesHere())("Canceling a mail (%s)", (engine) => {
       await query(under.db.api, sql`delete from outbox where subject_id = ${id}`);
       return id;
     }
-    const everybody = { kind: undefined, state: undefined, inboxId: undefined, after: undefined, limit: 10 };
+    const everybody = { state: undefined, inboxId: undefined, after: undefined, limit: 10 };
     const recipientsOf = (id: string) =>
       query<{ status: string; failure: { reason: string } | null }>(
         under.db.api,
@@ -195,12 +202,12 @@ describe.each(enginesHere())("Canceling a mail (%s)", (engine) => {
       const world = await newWorld();
       const inbox = await world.newInbox();
       const id = await toSeveral(world, inbox);
-      const items = await listItems(under.db.api, { accountId: inbox.accountId, ...everybody });
+      const items = await listItems(under.db.api, { ...itemsOf(inbox), ...everybody });
       expect(items.map(({ id: item, messageId, kind, to }) => [item, messageId, kind, to])).toEqual([
         [`${id}.1`, id, "relay", ["joe@two.example"]],
         [`${id}.2`, id, "relay", ["bob@three.example"]],
       ]);
-      await giveUpItem(world.deps, { accountId: inbox.accountId, actor: service }, `${id}.2`);
+      await giveUpItem(world.deps, itemsOf(inbox), `${id}.2`);
       expect(await world.waiting()).toEqual([]);
       expect(await rowOf(id)).toMatchObject({ status: "sent", failure: { reason: "canceled" } });
       expect((await recipientsOf(id)).map(({ status, failure }) => [status, failure?.reason])).toEqual([

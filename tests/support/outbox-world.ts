@@ -2,6 +2,7 @@ import { tmpdir } from "node:os";
 import { sql } from "drizzle-orm";
 import pino from "pino";
 import { type Database, query } from "../../src/database/db.ts";
+import { wholeAccount } from "../../src/domain/access/access.ts";
 import { service } from "../../src/domain/access/actor.ts";
 import { webhookScheduleSeconds } from "../../src/domain/backoff.ts";
 import { idMaker } from "../../src/domain/ids.ts";
@@ -201,7 +202,7 @@ async function newInbox(deps: Deps, accountId?: string): Promise<{ id: string; a
   const name = `account ${deps.newId("acc", deps.now())}`;
   const owner = accountId ?? (await createAccount(deps, { name, plan: "developer" })).account.id;
   const { inbox } = await createInbox(deps, {
-    account: { id: owner, plan: "developer" },
+    account: wholeAccount({ id: owner, plan: "developer" }, "key"),
     actor: service,
     externalId: "user-7",
     username: undefined,

@@ -56,7 +56,7 @@ export function waitsOn(
     stop: waits.stop,
     wait(inbox: { id: string; accountId: string }, { seen, ...asked }: Asked = {}) {
       return waits.wait({
-        accountId: inbox.accountId,
+        reach: { accountId: inbox.accountId },
         inboxId: inbox.id,
         signal: new AbortController().signal,
         timeoutMs: 30_000,

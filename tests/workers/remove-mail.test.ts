@@ -180,7 +180,7 @@ for (const engine of enginesHere()) {
       for (let mail = 0; mail < 10; mail += 1) await takeIn(deps, inbox, [{ subject: `new ${mail}` }]);
       expect(await removing).toBe(999);
       const asked = {
-        accountId: inbox.accountId,
+        reach: { accountId: inbox.accountId },
         inboxId: inbox.id,
         threadId: undefined,
         since: undefined,
@@ -191,7 +191,7 @@ for (const engine of enginesHere()) {
         ["inbound", 210],
         ["outbound", 1],
       ] as const) {
-        const totals = await findInboxTotals(under.db.api, inbox.accountId, inbox.id);
+        const totals = await findInboxTotals(under.db.api, { accountId: inbox.accountId }, inbox.id);
         if (totals === undefined) throw new Error("Cannot read: the inbox is gone");
         for (const since of [undefined, new Date(0)]) {
           const read = (page: { limit: number; offset: number; after: number | undefined }) =>

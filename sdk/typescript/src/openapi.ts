@@ -841,7 +841,7 @@ export interface paths {
         };
         /**
          * List outbox items
-         * @description Mail and events that are still to be sent for the account, oldest first.
+         * @description Mail and events that are still to be sent, oldest first. Events only for a key with access `full` that reaches the whole account.
          */
         get: operations["listOutboxItems"];
         put?: never;
@@ -973,7 +973,7 @@ export interface paths {
         };
         /**
          * Get stats
-         * @description Counts the mail of the account by minute, from the event log, and shows how long deliveries to webhooks take and what waits in the outbox. It is counted at most once in 10 seconds: until then the answer stays the same.
+         * @description Counts the mail of the account by minute, from the event log, and shows how long deliveries to webhooks take and what waits in the outbox. A caller without access `full` to the whole account sees no webhooks. It is counted at most once in 10 seconds: until then the answer stays the same.
          */
         get: operations["getStats"];
         put?: never;
@@ -993,7 +993,7 @@ export interface paths {
         };
         /**
          * Get usage
-         * @description Counts mail by day or by inbox, also that of deleted inboxes. A mail is counted within seconds, on its day in UTC. The days of each inbox are kept for 62 days, and then as days of the account. A token for one inbox counts that inbox.
+         * @description Counts mail by day or by inbox, also that of deleted inboxes. A mail is counted within seconds, on its day in UTC. The days of each inbox are kept for 62 days, and then as days of the account. A caller that reaches a part of the account counts those of its inboxes that are not deleted.
          */
         get: operations["getUsage"];
         put?: never;
@@ -1702,7 +1702,7 @@ export interface components {
              * @example 3
              */
             unreadThreads: number;
-            /** @description Mail and events that are still to be sent: more than 1000 count as 1000. Null for a token, which may not list the outbox */
+            /** @description Mail and events that are still to be sent: more than 1000 count as 1000. Null for a caller that may not list the outbox */
             outbox: number | null;
         };
         /**

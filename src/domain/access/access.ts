@@ -9,7 +9,7 @@ export const accesses = ["full", "agent", "send", "read", "ingest"] as const;
 
 export type Access = (typeof accesses)[number];
 
-/** The part of an account that a caller reaches. At most one of `inboxId` and `externalId` is set; with neither it is the whole account. */
+/** The part of an account that a caller reaches: the whole account without `inboxId` and `externalId`; with both, both must hold. */
 export interface Reach {
   readonly accountId: string;
   /** The only inbox. */
@@ -68,6 +68,48 @@ export function refuseWithout(mayCall: MayCall, { access, reach, kind }: Caller,
     );
   }
   if (mayCall === "account" && !isWholeAccount(reach)) throw onlyForAccount(doing, kind);
+}
+
+/** The `externalId` of a new inbox. A caller that reaches one inbox makes no others; one that reaches an `externalId` makes them with that. */
+export function externalIdWithin({ reach, kind }: Caller, asked: string | undefined): string | undefined {
+  const forced = reach.externalId;
+  if (reach.inboxId !== undefined || (forced !== undefined && asked !== undefined && asked !== forced)) {
+    throw onlyForAccount("create inbox", kind);
+  }
+  return forced ?? asked;
+}
+
+/** Refuses another `externalId` for an inbox. A caller that reaches an `externalId` could not take back an inbox that it gave away. */
+export function refuseToGiveAway({ reach, kind }: Caller, externalId: string | null): void {
+  if (reach.externalId !== undefined && externalId !== reach.externalId) throw onlyForAccount("change inbox", kind);
+}
+
+/**
+ * An `Idempotency-Key` within a reach. Callers with different reaches have keys of their own, so that none sees or blocks a request of
+ * another. A key of a client has no blank, so the last blank ends the name of the reach.
+ */
+export function keyInReach<Key extends string | undefined>({ inboxId, externalId }: Reach, key: Key): Key | string {
+  if (key === undefined) return key;
+  if (inboxId !== undefined) return `${inboxId} ${key}`;
+  return externalId === undefined ? key : `=${externalId} ${key}`;
+}
+
+/** Who made an upload: a key, or a token with the reach of the token. */
+export function makerOf({ keyId, reach: { inboxId, externalId } }: Caller): string {
+  return [keyId, inboxId ?? "", externalId ?? ""].join(" ");
+}
+
+/** The uploads that a caller may use: all of its account, or only those that it has made itself. */
+export interface UploadReach {
+  readonly accountId: string;
+  /** Undefined for all. */
+  readonly madeBy: string | undefined;
+}
+
+export function uploadsOf(caller: Caller): UploadReach {
+  const { id: accountId, access, reach } = caller;
+  const usesAll = isWholeAccount(reach) && access !== "send";
+  return { accountId, madeBy: usesAll ? undefined : makerOf(caller) };
 }
 
 /** The refusal of an operation on the whole account, for a caller that reaches a part of it. */

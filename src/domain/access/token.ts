@@ -23,7 +23,13 @@ export const longestInAddressMs = 3_600_000;
 
 /** The caller that has a token, from the holder of the key that made it. */
 export function withToken(holder: Caller, { access, inboxId, expiresAt }: TokenClaims): Caller {
-  return { ...holder, kind: "token", access, reach: { ...holder.reach, inboxId }, expiresAt };
+  return {
+    ...holder,
+    kind: "token",
+    access,
+    reach: { ...holder.reach, inboxId: holder.reach.inboxId ?? inboxId },
+    expiresAt,
+  };
 }
 
 /** The claims of a token as text, to be signed. */

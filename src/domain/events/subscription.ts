@@ -1,3 +1,4 @@
+import type { Reach } from "../access/access.ts";
 import { type EventType, everyEvent } from "./event-types.ts";
 
 /** The words of `include`, in the order of the fields that they add. */
@@ -15,6 +16,17 @@ export interface Subscription {
   externalIds: readonly string[] | undefined;
   /** Limits `message.received` to automated mail (true) or to other mail (false). Undefined for both. */
   automated: boolean | undefined;
+}
+
+type Sources = Pick<Subscription, "inboxIds" | "externalIds">;
+
+/** Limits the sources of a subscription to a reach. The caller has made sure that the inboxes are within it. */
+export function sourcesInReach({ inboxId, externalId }: Reach, { inboxIds, externalIds }: Sources): Sources {
+  return {
+    inboxIds: inboxId === undefined ? inboxIds : [inboxId],
+    externalIds:
+      externalId === undefined ? externalIds : [externalId].filter((id) => externalIds?.includes(id) ?? true),
+  };
 }
 
 /** The facts of an event that a subscription checks. */

@@ -1,4 +1,5 @@
 import { type Db, transaction } from "../../database/db.ts";
+import type { Caller, Reach } from "../../domain/access/access.ts";
 import type { Actor } from "../../domain/access/actor.ts";
 import { domainNotVerified, isProven } from "../../domain/domains/readiness.ts";
 import { Refusal } from "../../domain/errors.ts";
@@ -16,7 +17,7 @@ import { inboxEvent } from "../events/inbox-event.ts";
 import { takeKey } from "../key-use.ts";
 
 export interface NewInbox {
-  account: { id: string } & Limited;
+  account: Pick<Caller, "id" | "reach"> & Limited;
   actor: Actor;
   externalId: string | undefined;
   username: string | undefined;
@@ -48,7 +49,7 @@ export async function createInbox(deps: Deps, request: NewInbox): Promise<Create
 
   const { hasDeliveries, ...created } = await transaction(deps.db.api, async (tx) => {
     if (use !== undefined) {
-      const earlier = await earlierInbox(tx, use);
+      const earlier = await earlierInbox(tx, account.reach, use);
       if (earlier !== undefined) return { inbox: earlier, replayed: true, hasDeliveries: false };
     }
     const made = await lockAccount(tx, account.id);
@@ -130,10 +131,10 @@ async function takeName(
 /**
  * Records the use of an idempotency key. If an earlier request with the same content has used the key, returns the inbox that it created.
  */
-async function earlierInbox(tx: Db, use: KeyUse): Promise<Inbox | undefined> {
+async function earlierInbox(tx: Db, reach: Reach, use: KeyUse): Promise<Inbox | undefined> {
   const id = await takeKey(tx, use);
   if (id === undefined) return undefined;
-  const inbox = await findInbox(tx, use.accountId, id);
+  const inbox = await findInbox(tx, reach, id);
   if (inbox === undefined)
     throw new Refusal("not_found", "Cannot replay: the inbox that this key made is deleted", {
       extra: { resource: "inbox" },

@@ -1,4 +1,5 @@
 import { transaction } from "../../database/db.ts";
+import type { Reach } from "../../domain/access/access.ts";
 import type { ActorIn } from "../../domain/access/actor.ts";
 import { notFound } from "../../domain/errors.ts";
 import { markInboxGone } from "../../store/account/accounts.ts";
@@ -15,13 +16,14 @@ export const quarantineMs = 30 * 24 * 3_600_000;
 /** Deletes an inbox: it disappears at once, and its rows are deleted in the background. */
 export async function deleteInbox(
   deps: Deps,
-  { accountId, actor }: ActorIn,
+  { actor, ...reach }: ActorIn & Reach,
   id: string,
 ): Promise<{ username: string }> {
+  const { accountId } = reach;
   const deletedAt = deps.now();
   const { username, hasDeliveries } = await transaction(deps.db.api, async (tx) => {
-    const inbox = await findInbox(tx, accountId, id);
-    if (inbox === undefined || !(await markInboxDeleted(tx, accountId, id, deletedAt))) throw notFound("inbox");
+    const inbox = await findInbox(tx, reach, id);
+    if (inbox === undefined || !(await markInboxDeleted(tx, reach, id, deletedAt))) throw notFound("inbox");
     await markAddressHeld(tx, id, inbox.username, heldUntil(inbox, deletedAt));
     await markInboxGone(tx, accountId);
     await signalToForget(tx, { kind: "address", username: inbox.username });

@@ -110,7 +110,7 @@ async function replayed(tx: Db, accountId: string, id: string): Promise<TriedEnd
 
 async function refuseForeignInboxes(tx: Db, accountId: string, ids: readonly string[] | null): Promise<void> {
   if (ids === null) return;
-  const own = await listOwnInboxIds(tx, accountId, ids);
+  const own = await listOwnInboxIds(tx, { accountId }, ids);
   if (!ids.every((id) => own.has(id))) throw notFound("inbox");
 }
 

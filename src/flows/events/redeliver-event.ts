@@ -20,7 +20,7 @@ export async function redeliverEvent(
   eventId: string,
   webhookId?: string | undefined,
 ): Promise<void> {
-  const event = await findEvent(deps.db.api, accountId, eventId);
+  const event = await findEvent(deps.db.api, { accountId }, eventId);
   if (event === undefined) throw notFound("event");
   const endpoint = await addresseeOf(deps, accountId, webhookId);
   const at = deps.now();

@@ -1,10 +1,14 @@
+import type { Caller as Whole } from "../../domain/access/access.ts";
 import type { LogPosition } from "../../domain/events/log-position.ts";
+import { itemKindsOf } from "../../domain/outbox-item.ts";
 import { percentile } from "../../domain/percentile.ts";
 import { boundedMemory } from "../../primitives/memory.ts";
 import { type CountedEvents, countEvents, type MinuteCounts } from "../../store/events/event-counts.ts";
 import { type DeliveryTime, listDeliveryTimes } from "../../store/outbox/deliveries.ts";
 import { findItemsDepth, type ItemsDepth } from "../../store/outbox/listed-items.ts";
 import type { Deps } from "../deps.ts";
+
+type Caller = Pick<Whole, "id" | "access" | "reach">;
 
 /** The most minutes that a caller may ask for. */
 export const mostMinutes = 1_440;
@@ -65,43 +69,52 @@ interface Facts {
 export function accountStats(
   deps: Pick<Deps, "db" | "now">,
   bounds = usualBounds,
-): (accountId: string, minutes: number) => Promise<AccountStats> {
+): (caller: Caller, minutes: number) => Promise<AccountStats> {
   const logs = boundedMemory<string, CountedLog>(bounds.mostAccounts);
   const counts = boundedMemory<string, Count>(bounds.mostAccounts);
 
-  async function count(accountId: string, atMs: number, minutes: number, before: Count | undefined): Promise<Facts> {
+  async function count(caller: Caller, atMs: number, minutes: number, before: Count | undefined): Promise<Facts> {
     // Two counts of an account must not change its piece of the log at the same time.
     await before?.facts.catch(() => undefined);
     const db = deps.db.api;
     const since = minuteOf(atMs) - minutes + 1;
     const isStale = before === undefined || atMs - before.atMs > staleMs;
-    const log = (isStale ? undefined : logs.get(accountId)) ?? nothingCounted();
+    const name = nameOf(caller);
+    const log = (isStale ? undefined : logs.get(name)) ?? nothingCounted();
     const read = (from: Parameters<typeof countEvents>[1]["from"]) =>
-      countEvents(db, { accountId, limit: bounds.eventsAtOnce, from });
+      countEvents(db, { reach: caller.reach, limit: bounds.eventsAtOnce, from });
     await countForward(log, read, bounds);
     await countBack(log, since, read, bounds);
     for (const minute of log.byMinute.keys()) if (minute <= minuteOf(atMs) - mostMinutes) log.byMinute.delete(minute);
-    logs.set(accountId, log);
+    logs.set(name, log);
+    const kinds = itemKindsOf(caller);
     const [times, depth] = await Promise.all([
-      listDeliveryTimes(db, accountId, new Date(since * minuteMs)),
-      findItemsDepth(db, accountId),
+      kinds.includes("webhook") ? listDeliveryTimes(db, caller.id, new Date(since * minuteMs)) : [],
+      findItemsDepth(db, { reach: caller.reach, kinds }),
     ]);
     return { atMs, perMinute: lastMinutes(log, since, minuteOf(atMs)), times, depth };
   }
 
-  return async (accountId, asked) => {
+  return async (caller, asked) => {
+    const name = nameOf(caller);
     const atMs = deps.now().getTime();
     // Two sizes, so that a caller who asks for ever more minutes does not cause a count each time.
     const minutes = asked <= usualMinutes ? usualMinutes : mostMinutes;
-    let last = counts.get(accountId);
+    let last = counts.get(name);
     if (last === undefined || last.minutes < minutes || Math.abs(atMs - last.atMs) >= freshMs) {
-      const next: Count = { atMs, minutes, facts: count(accountId, atMs, minutes, last) };
-      next.facts.catch(() => counts.get(accountId) === next && counts.delete(accountId));
-      counts.set(accountId, next);
+      const next: Count = { atMs, minutes, facts: count(caller, atMs, minutes, last) };
+      next.facts.catch(() => counts.get(name) === next && counts.delete(name));
+      counts.set(name, next);
       last = next;
     }
     return shownStats(await last.facts, asked);
   };
+}
+
+/** Callers with this name have the same stats. */
+function nameOf(caller: Caller): string {
+  const { accountId, inboxId, externalId } = caller.reach;
+  return JSON.stringify([accountId, inboxId, externalId, itemKindsOf(caller)]);
 }
 
 const usualMinutes = 60;

@@ -1,4 +1,5 @@
 import type { Db } from "../../database/db.ts";
+import type { Reach } from "../../domain/access/access.ts";
 import { notFound } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import { type MailFilter, mailJudge } from "../../domain/mail-filter.ts";
@@ -14,7 +15,7 @@ export interface LookDeps {
 }
 
 export interface LookRequest extends MailFilter {
-  accountId: string;
+  reach: Reach;
   inboxId: string;
   /**
    * Finds only mail after this message, or after the number that an earlier wait has reached. If undefined, finds the newest stored mail
@@ -93,7 +94,7 @@ export function mailLooks({ db, open }: LookDeps): MailLooks {
     for (const mail of mails) {
       if (look.isOver) return undefined;
       if (!fits(mail)) continue;
-      const opened = await open(request.accountId, mail.id);
+      const opened = await open(request.reach, mail.id);
       if (opened === undefined) throw notFound("inbox");
       if (await holds(request, opened)) return { message: opened.message, number: mail.number };
     }
@@ -157,11 +158,11 @@ async function holds({ hasCode, hasLink }: LookRequest, { extracted }: Opened): 
 
 /** Reads the number of the mail after which a look begins. */
 async function startOf(db: Db, request: LookRequest): Promise<number> {
-  const { accountId, inboxId, after, threadId, since } = request;
-  const inbox = isId("inb", inboxId) ? await findInboxTotals(db, accountId, inboxId) : undefined;
+  const { reach, inboxId, after, threadId, since } = request;
+  const inbox = isId("inb", inboxId) ? await findInboxTotals(db, reach, inboxId) : undefined;
   if (inbox === undefined) throw notFound("inbox");
   if (threadId !== undefined) {
-    const thread = isId("thr", threadId) ? await findThread(db, accountId, threadId) : undefined;
+    const thread = isId("thr", threadId) ? await findThread(db, reach, threadId) : undefined;
     if (thread?.inboxId !== inboxId) throw notFound("thread");
   }
   if (after === undefined) {

@@ -1,4 +1,5 @@
 import { transaction } from "../../database/db.ts";
+import type { Reach } from "../../domain/access/access.ts";
 import type { Actor } from "../../domain/access/actor.ts";
 import { type Marked, markRead } from "../../domain/conversation.ts";
 import { notFound } from "../../domain/errors.ts";
@@ -11,7 +12,7 @@ import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
 
 export interface MarkRequest {
-  accountId: string;
+  reach: Reach;
   actor: Actor;
   threadId: string;
   isRead: boolean;
@@ -25,8 +26,8 @@ export interface MarkRequest {
  */
 export async function markThread(deps: Pick<Deps, "db" | "now" | "newId">, request: MarkRequest): Promise<Marked> {
   const { db } = deps;
-  const { accountId, actor, threadId, isRead, upToMessageId } = request;
-  const known = isId("thr", threadId) ? await findThread(db.api, accountId, threadId) : undefined;
+  const { reach, actor, threadId, isRead, upToMessageId } = request;
+  const known = isId("thr", threadId) ? await findThread(db.api, reach, threadId) : undefined;
   if (known === undefined) throw notFound("thread");
   return transaction(db.api, async (tx) => {
     const [[inbox], thread, [message]] = await Promise.all([
@@ -39,11 +40,11 @@ export async function markThread(deps: Pick<Deps, "db" | "now" | "newId">, reque
     const marked = markRead(thread, isRead, message?.seq);
     if (marked.thread.isRead === thread.isRead) return marked;
     const unreadCount = inbox.unreadCount + (isRead ? -1 : 1);
-    const target = { type: "thread", id: threadId } as const;
+    const entry = { accountId: reach.accountId, actor, target: { type: "thread", id: threadId } } as const;
     await Promise.all([
       markThreads(tx, [marked.thread]),
       markInboxTotals(tx, [{ ...inbox, unreadCount }]),
-      audit(tx, deps, deps.now(), { action: "thread.marked", accountId, actor, target, details: { isRead } }),
+      audit(tx, deps, deps.now(), { ...entry, action: "thread.marked", details: { isRead } }),
     ]);
     return marked;
   });

@@ -1,4 +1,5 @@
 import type { Db } from "../../database/db.ts";
+import type { Reach } from "../../domain/access/access.ts";
 import { findMessage, type StoredMessage } from "../../store/mail/message-pages.ts";
 
 /** The codes and links that were extracted from a message. A request may wait for a message that has some. */
@@ -18,7 +19,7 @@ export interface Opened {
   extracted: () => Promise<Extracted>;
 }
 
-export type MessageOpener = (accountId: string, id: string) => Promise<Opened | undefined>;
+export type MessageOpener = (reach: Reach, id: string) => Promise<Opened | undefined>;
 
 /**
  * Returns a function that opens a message. Calls for a message that is being read share its result, and so what is extracted from it.
@@ -27,14 +28,14 @@ export type MessageOpener = (accountId: string, id: string) => Promise<Opened | 
 export function messageOpener({ db, extract }: OpenerDeps): MessageOpener {
   const underWay = new Map<string, Promise<Opened | undefined>>();
 
-  async function open(accountId: string, id: string): Promise<Opened | undefined> {
-    const message = await findMessage(db, accountId, id);
+  async function open(reach: Reach, id: string): Promise<Opened | undefined> {
+    const message = await findMessage(db, reach, id);
     if (message === undefined) return undefined;
     let extracted: Promise<Extracted> | undefined;
     return {
       message,
       extracted() {
-        extracted ??= extract(accountId, message);
+        extracted ??= extract(reach.accountId, message);
         return extracted;
       },
     };

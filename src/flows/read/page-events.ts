@@ -1,4 +1,5 @@
 import type { Db } from "../../database/db.ts";
+import type { Reach } from "../../domain/access/access.ts";
 import { notFound } from "../../domain/errors.ts";
 import type { IncludeWord } from "../../domain/events/subscription.ts";
 import { isId } from "../../domain/ids.ts";
@@ -20,12 +21,11 @@ export interface PayloadPage {
 /** One event, as the log shows it. */
 export async function openEvent(
   deps: PayloadDeps & { db: Db; now: () => Date },
-  { accountId, id }: Pick<ListedEvent, "accountId" | "id">,
+  { reach, id }: { reach: Reach; id: string },
   include: readonly IncludeWord[],
 ): Promise<EventPayload> {
-  const found = isId("evt", id) ? await listEventsByIds(deps.db, [id]) : [];
-  const mine = found.filter((event) => event.accountId === accountId);
-  const [payload] = await listedPayloads(deps, mine, include);
+  const found = isId("evt", id) ? await listEventsByIds(deps.db, [id], reach) : [];
+  const [payload] = await listedPayloads(deps, found, include);
   if (payload === undefined) throw notFound("event");
   return payload;
 }

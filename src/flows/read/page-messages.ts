@@ -1,4 +1,5 @@
 import type { Db } from "../../database/db.ts";
+import type { Reach } from "../../domain/access/access.ts";
 import { rowsOfPage } from "../../domain/page-budget.ts";
 import { utf8Length } from "../../standards/text.ts";
 import { listListedBodies, longestListedBody } from "../../store/mail/bodies.ts";
@@ -18,7 +19,7 @@ import { findThread } from "../../store/mail/thread-pages.ts";
 
 /** The messages of an inbox to show, the newest first. */
 export interface MessagesQuery {
-  accountId: string;
+  reach: Reach;
   inboxId: string;
   direction: "inbound" | "outbound" | undefined;
   threadId: string | undefined;
@@ -41,12 +42,13 @@ export interface MessagesPage {
 
 /**
  * A page of an inbox. A high offset costs nothing, because the messages of an inbox are numbered in order: a page begins at a number.
- * Undefined if the account has no such inbox.
+ * Undefined if there is no such inbox within
+ * the reach.
  */
 export async function pageMessages(db: Db, asked: MessagesQuery): Promise<MessagesPage | undefined> {
-  const { accountId, inboxId, direction, limit, offset, after } = asked;
+  const { reach, inboxId, direction, limit, offset, after } = asked;
   const axis = direction ?? "all";
-  const page = await findMessagesPage(db, { accountId, inboxId, axis, limit, offset, before: after });
+  const page = await findMessagesPage(db, { reach, inboxId, axis, limit, offset, before: after });
   if (page === undefined) return undefined;
   const messages = await listedPage(db, page.messages);
   return { messages, total: page.total, next: numberAbove(page.first, messages) };
@@ -126,9 +128,9 @@ function numbersOf(last: number, removed: number, lastRemoved: number): Numbers 
 export async function pageOfThread(
   db: Db,
   threadId: string,
-  { accountId, inboxId, limit, offset, after }: MessagesQuery,
+  { reach, inboxId, limit, offset, after }: MessagesQuery,
 ): Promise<MessagesPage> {
-  const thread = await findThread(db, accountId, threadId);
+  const thread = await findThread(db, reach, threadId);
   if (thread?.inboxId !== inboxId) return { messages: [], total: 0, next: undefined };
   const total = thread.messageCount;
   if (after !== undefined) {

@@ -1,4 +1,5 @@
 import { askedTooMuch, type Db } from "../../database/db.ts";
+import type { Reach } from "../../domain/access/access.ts";
 import type { RowKey } from "../../domain/cursor.ts";
 import { Refusal } from "../../domain/errors.ts";
 import type { SearchCondition } from "../../domain/search-question.ts";
@@ -59,10 +60,10 @@ export interface AccountPage extends Omit<MessagesPage, "next"> {
   next: RowKey | undefined;
 }
 
-/** A page of the messages of all inboxes of an account that match a search, the newest first. */
-export async function searchAccount(deps: IndexingDeps, accountId: string, asked: AccountSearch): Promise<AccountPage> {
+/** A page of the messages of all inboxes within the reach that match a search, the newest first. */
+export async function searchAccount(deps: IndexingDeps, reach: Reach, asked: AccountSearch): Promise<AccountPage> {
   const { db } = deps;
-  const { newestAt, unreadThreads, behind } = await findAccountSearchFacts(db, accountId);
+  const { newestAt, unreadThreads, behind } = await findAccountSearchFacts(db, reach);
   if (newestAt === null) return { messages: [], total: 0, next: undefined };
   await catchUp(deps, behind);
   const { conditions, since, until, limit, after } = asked;
@@ -71,7 +72,8 @@ export async function searchAccount(deps: IndexingDeps, accountId: string, asked
   const last = Math.min(newestAt.getTime(), until === undefined ? Number.POSITIVE_INFINITY : until.getTime() - 1);
   if (last < first) return { messages: [], total: 0, next: undefined };
   const hasFewUnread = unreadThreads <= fewUnread;
-  const search = { scope: { kind: "account", id: accountId }, conditions, hasFewUnread, first, last } as const;
+  const scope = { kind: "account", id: reach.accountId, reach } as const;
+  const search = { scope, conditions, hasFewUnread, first, last };
   const afterLast = after && { last: Math.min(last, Number(after.number)), lastId: after.id };
   const found = await findPage(db, search, { limit, offset: 0 }, afterLast);
   const { messages, total, isLast } = await shownPage(db, found, limit);

@@ -75,7 +75,7 @@ export function mailWaits(deps: WaitDeps): MailWaits {
       const seen = await whileAsked(look, request.signal, () => looks.begin(look));
       return look.message === undefined ? { end: "timeout", seen } : { end: "found", message: look.message, seen };
     }
-    const leave = deps.listeners.open("wait", request.accountId);
+    const leave = deps.listeners.open("wait", request.reach.accountId);
     return new Promise((answer) => begin({ request, look, answer, leave }));
   }
 

@@ -1,4 +1,5 @@
 import { transaction } from "../../database/db.ts";
+import type { Reach } from "../../domain/access/access.ts";
 import type { ActorIn } from "../../domain/access/actor.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
@@ -11,12 +12,13 @@ import type { Deps } from "../deps.ts";
  * Cancels a mail for all recipients that are still pending. This is refused while an attempt is under way, because the relay may still
  * accept a mail that the caller then believes to be canceled.
  */
-export async function cancelMail(deps: Deps, { accountId, actor }: ActorIn, messageId: string): Promise<void> {
+export async function cancelMail(deps: Deps, { actor, ...reach }: ActorIn & Reach, messageId: string): Promise<void> {
   if (!isId("msg", messageId)) throw notFound("message");
+  const { accountId } = reach;
   const at = deps.now();
   const eventId = deps.newId("evt", at);
   const canceled = await transaction(deps.db.api, async (tx) => {
-    const canceled = await markCanceled(tx, { accountId, messageId, at, eventId, failure: canceledFailure });
+    const canceled = await markCanceled(tx, { reach, messageId, at, eventId, failure: canceledFailure });
     const target = { type: "message", id: messageId } as const;
     if (canceled?.outcome === "canceled")
       await audit(tx, deps, at, { action: "outbox.canceled", accountId, actor, target });

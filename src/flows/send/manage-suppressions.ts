@@ -1,5 +1,6 @@
 import { type Db, transaction } from "../../database/db.ts";
-import type { ActorIn } from "../../domain/access/actor.ts";
+import { type Caller, isWholeAccount, onlyForAccount, type Reach } from "../../domain/access/access.ts";
+import type { Actor, ActorIn } from "../../domain/access/actor.ts";
 import { cursorAtRow } from "../../domain/cursor.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
 import {
@@ -45,16 +46,17 @@ export interface SuppressingDeps extends Deps {
 /** Adds a suppression, or returns the existing one. */
 export async function addSuppression(
   deps: SuppressingDeps,
-  by: ActorIn,
+  caller: Caller,
+  actor: Actor,
   asked: AskedSuppression,
 ): Promise<{ suppression: Suppression; isNew: boolean }> {
   const at = deps.now();
-  const row = rowOf(deps, by.accountId, asked, at);
+  const row = rowOf(deps, caller, asked, at);
   const { isNew, suppression } = await transaction(deps.db.api, async (tx) => {
-    const created = await insertWithinLimit(tx, by.accountId, [row], at);
+    const created = await insertWithinLimit(tx, caller.reach, [row], at);
     if (created.size === 1) {
-      const target = { type: "suppression", id: row.id } as const;
-      await audit(tx, deps, at, { action: "suppression.added", ...by, target, details: { reason: row.reason } });
+      const entry = { accountId: row.accountId, actor, target: { type: "suppression", id: row.id } } as const;
+      await audit(tx, deps, at, { ...entry, action: "suppression.added", details: { reason: row.reason } });
     }
     return { isNew: created.size === 1, suppression: (await findSuppressionOf(tx, row)) ?? row };
   });
@@ -68,23 +70,24 @@ export async function addSuppression(
  */
 export async function addSuppressions(
   deps: SuppressingDeps,
-  by: ActorIn,
+  caller: Caller,
+  actor: Actor,
   asked: readonly AskedSuppression[],
 ): Promise<{ created: number; existing: number }> {
   const at = deps.now();
   const rows = new Map<string, Suppression>();
   for (const one of asked) {
-    const row = rowOf(deps, by.accountId, one, at);
+    const row = rowOf(deps, caller, one, at);
     const name = `${row.address} ${row.inboxId}`;
     if (!rows.has(name) && (row.expiresAt === null || row.expiresAt > at)) rows.set(name, row);
   }
   const each = [...rows.values()];
   const created = await transaction(deps.db.api, async (tx) => {
-    const created = await insertWithinLimit(tx, by.accountId, each, at);
-    const target = { type: "account", id: by.accountId } as const;
+    const created = await insertWithinLimit(tx, caller.reach, each, at);
+    const entry = { accountId: caller.id, actor, target: { type: "account", id: caller.id } } as const;
     // One entry for all of them, because there may be a thousand.
     if (created.size > 0)
-      await audit(tx, deps, at, { action: "suppression.added", ...by, target, details: { ids: [...created] } });
+      await audit(tx, deps, at, { ...entry, action: "suppression.added", details: { ids: [...created] } });
     return created;
   });
   logAdded(
@@ -98,15 +101,11 @@ export async function addSuppressions(
  * Inserts these suppressions, or refuses if the account would have too many. It locks the account, so that concurrent requests are counted
  * one after the other. Returns the ids of the inserted ones.
  */
-async function insertWithinLimit(
-  tx: Db,
-  accountId: string,
-  rows: readonly Suppression[],
-  at: Date,
-): Promise<Set<string>> {
+async function insertWithinLimit(tx: Db, reach: Reach, rows: readonly Suppression[], at: Date): Promise<Set<string>> {
+  const { accountId } = reach;
   await lockAccount(tx, accountId);
   const inboxIds = [...new Set(rows.flatMap(({ inboxId }) => (inboxId === "" ? [] : [inboxId])))];
-  const own = inboxIds.length === 0 ? new Set<string>() : await listOwnInboxIds(tx, accountId, inboxIds);
+  const own = inboxIds.length === 0 ? new Set<string>() : await listOwnInboxIds(tx, reach, inboxIds);
   if (!inboxIds.every((id) => own.has(id))) throw notFound("inbox");
   const wanted = rows.length - (await countKnownSuppressions(tx, rows, at));
   if (wanted > 0 && (await countSuppressions(tx, accountId, at)) + wanted > mostSuppressions) throw limitReached();
@@ -121,13 +120,14 @@ function limitReached(): Refusal {
   );
 }
 
-function rowOf(deps: SuppressingDeps, accountId: string, asked: AskedSuppression, at: Date): Suppression {
+function rowOf(deps: SuppressingDeps, { reach, kind }: Caller, asked: AskedSuppression, at: Date): Suppression {
+  if (asked.inboxId === undefined && !isWholeAccount(reach)) throw onlyForAccount("add suppressions", kind);
   const { address, inboxId = "", reason, detail = null, createdAt = at } = asked;
   const id = deps.newId("sup", at);
   const usualEnd = reason === "bounce" ? endOfBounceSuppression(createdAt, deps.bounceSuppressionDays) : null;
   const expiresAt = asked.expiresAt === undefined ? usualEnd : asked.expiresAt;
   const made = { address: suppressedForm(address), inboxId, reason, detail, messageId: null, createdAt, expiresAt };
-  return { id, accountId, ...made };
+  return { id, accountId: reach.accountId, ...made };
 }
 
 export interface AskedSuppressions extends Omit<SuppressionPage, "at" | "before"> {
@@ -144,28 +144,30 @@ export async function pageSuppressions(deps: Deps, { question, ...page }: AskedS
   return { data, nextCursor: last === undefined ? null : cursorAtRow({ number: "0", id: last.id }, question) };
 }
 
-export async function ownedSuppression(deps: Deps, accountId: string, id: string): Promise<Suppression> {
-  const found = await findSuppression(deps.db.api, { accountId, id, at: deps.now() });
+export async function ownedSuppression(deps: Deps, reach: Reach, id: string): Promise<Suppression> {
+  const found = await findSuppression(deps.db.api, { reach, id, at: deps.now() });
   if (found === undefined) throw notFound("suppression");
   return found;
 }
 
 /** Removes a suppression, even one after a complaint, because the account only risks its own reputation. Each removal is logged. */
-export async function deleteSuppression(deps: Deps, by: ActorIn, id: string): Promise<void> {
+export async function deleteSuppression(deps: Deps, { actor, ...reach }: ActorIn & Reach, id: string): Promise<void> {
+  const { accountId } = reach;
   const at = deps.now();
   const removed = await transaction(deps.db.api, async (tx) => {
-    const removed = await removeSuppression(tx, { accountId: by.accountId, id, at });
+    const removed = await removeSuppression(tx, { reach, id, at });
     if (removed === undefined) throw notFound("suppression");
     const { reason } = removed;
     await audit(tx, deps, at, {
       action: "suppression.removed",
-      ...by,
+      accountId,
+      actor,
       target: { type: "suppression", id },
       details: { reason },
     });
     return removed;
   });
-  deps.log.info({ account_id: by.accountId, suppression_id: id, reason: removed.reason }, "suppression removed");
+  deps.log.info({ account_id: accountId, suppression_id: id, reason: removed.reason }, "suppression removed");
 }
 
 /** Logs the ids of new suppressions, but not their addresses, because addresses are personal data. */

@@ -1,5 +1,5 @@
 import { type Db, transaction } from "../../database/db.ts";
-import type { ActorIn } from "../../domain/access/actor.ts";
+import type { Actor } from "../../domain/access/actor.ts";
 import type { AuditAction } from "../../domain/access/audit.ts";
 import { cursorAtRow, type RowKey } from "../../domain/cursor.ts";
 import { notFound } from "../../domain/errors.ts";
@@ -11,6 +11,7 @@ import {
   type ListedItem,
   listItems,
   markItemReady,
+  type VisibleItems,
 } from "../../store/outbox/listed-items.ts";
 import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
@@ -38,20 +39,25 @@ function keyOfItem({ id, createdAt }: ListedItem): RowKey {
   return { number: String(createdAt.getTime()), id };
 }
 
-export async function ownedItem({ db }: Pick<Deps, "db">, accountId: string, id: string): Promise<ListedItem> {
-  const item = isItemId(id) ? await findItem(db.api, accountId, id) : undefined;
+export async function ownedItem({ db }: Pick<Deps, "db">, visible: VisibleItems, id: string): Promise<ListedItem> {
+  const item = isItemId(id) ? await findItem(db.api, visible, id) : undefined;
   if (item === undefined) throw notFound("outbox_item");
   return item;
 }
 
+/** The one who changes an item, and the items that it may see. */
+export interface ItemActor extends VisibleItems {
+  actor: Actor;
+}
+
 /** Makes a waiting item ready now. Other items stay as they are. */
-export async function retryItem(deps: Deps, by: ActorIn, id: string): Promise<ListedItem> {
+export async function retryItem(deps: Deps, by: ItemActor, id: string): Promise<ListedItem> {
   const kind = await transaction(deps.db.api, async (tx) => {
-    const kind = isItemId(id) ? await markItemReady(tx, by.accountId, id) : undefined;
+    const kind = isItemId(id) ? await markItemReady(tx, by, id) : undefined;
     if (kind !== undefined) await auditItem(tx, deps, by, "outbox.retried", id);
     return kind;
   });
-  const item = await ownedItem(deps, by.accountId, id);
+  const item = await ownedItem(deps, by, id);
   // If this call made the item ready, an attempt may already be under way, which is not an error.
   if (kind === undefined && item.state === "running") throw sendInProgress("retry outbox item");
   if (kind !== undefined) deps.nudge(kind);
@@ -59,18 +65,19 @@ export async function retryItem(deps: Deps, by: ActorIn, id: string): Promise<Li
 }
 
 /** Removes a delivery from the outbox, or cancels a mail for all destinations, each of which is an item. */
-export async function giveUpItem(deps: Deps, by: ActorIn, id: string): Promise<void> {
+export async function giveUpItem(deps: Deps, by: ItemActor, id: string): Promise<void> {
   const isDeleted = await transaction(deps.db.api, async (tx) => {
-    const isDeleted = isItemId(id) && (await deleteDelivery(tx, by.accountId, id));
+    const isDeleted = isItemId(id) && (await deleteDelivery(tx, by, id));
     if (isDeleted) await auditItem(tx, deps, by, "outbox.canceled", id);
     return isDeleted;
   });
   if (isDeleted) return;
-  const { messageId } = await ownedItem(deps, by.accountId, id);
+  const { messageId } = await ownedItem(deps, by, id);
   if (messageId === null) throw sendInProgress("cancel outbox item");
-  await cancelMail(deps, by, messageId);
+  await cancelMail(deps, { ...by.reach, actor: by.actor }, messageId);
 }
 
-function auditItem(tx: Db, deps: Deps, by: ActorIn, action: AuditAction, id: string): Promise<void> {
-  return audit(tx, deps, deps.now(), { action, ...by, target: { type: "outbox_item", id } });
+function auditItem(tx: Db, deps: Deps, { reach, actor }: ItemActor, action: AuditAction, id: string): Promise<void> {
+  const { accountId } = reach;
+  return audit(tx, deps, deps.now(), { action, accountId, actor, target: { type: "outbox_item", id } });
 }

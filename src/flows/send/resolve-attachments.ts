@@ -1,3 +1,4 @@
+import type { Caller } from "../../domain/access/access.ts";
 import { notFound } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import type { Chunk } from "../../domain/receive/filed-mails.ts";
@@ -15,12 +16,12 @@ import type { Deps } from "../deps.ts";
  */
 export async function resolveAttachments(
   deps: Deps,
-  accountId: string,
+  caller: Caller,
   asked: readonly AskedAttachment[],
   inForm: readonly SentAttachment[] = [],
 ): Promise<FilesOfSend> {
   if (asked.length === 0) return { attachments: withStoredNames(inForm), source: undefined };
-  const found = await namedFiles(deps, accountId, asked);
+  const found = await namedFiles(deps, caller, asked);
   const sourceId = deps.newId("src", deps.now());
   const chunks: Chunk[] = [];
   const attachments: SentAttachment[] = [];
@@ -50,7 +51,7 @@ function fileOf({ filename = "" }: AskedAttachment, bytes: Uint8Array): Omit<Fou
 /** Finds the files that attachments name by the id of an upload or of a message, by their index in `asked`. */
 async function namedFiles(
   deps: Deps,
-  accountId: string,
+  caller: Caller,
   asked: readonly AskedAttachment[],
 ): Promise<ReadonlyMap<number, FoundFile>> {
   const uploads = asked.flatMap(({ uploadId }, index) => (uploadId === undefined ? [] : [{ index, uploadId }]));
@@ -66,7 +67,7 @@ async function namedFiles(
       filename,
     })),
   };
-  const found = await findFiles(deps.db.api, accountId, named, deps.now());
+  const found = await findFiles(deps.db.api, caller, named, deps.now());
   return new Map([...byIndex(uploads, found.uploads), ...byIndex(attachments, found.attachments)]);
 }
 

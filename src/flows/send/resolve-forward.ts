@@ -1,3 +1,4 @@
+import type { Reach } from "../../domain/access/access.ts";
 import { notFound } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import type { Forward, SentAttachment } from "../../domain/send/files-of-send.ts";
@@ -24,22 +25,23 @@ export interface ResolvedForward {
 }
 
 /**
- * Finds the message to forward, with the attachments that the forward adds. Undefined if the request forwards nothing, or if the message
- * does not exist.
+ * Finds the message to forward, with the attachments that the forward adds. Undefined if the request forwards nothing, or if no
+ * such message is within the reach.
  */
 export async function resolveForward(
   deps: UploadDeps,
-  { account, forwardOf, forwardAs = "inline", includeAttachments = true }: SendRequest,
+  reach: Reach,
+  { forwardOf, forwardAs = "inline", includeAttachments = true }: SendRequest,
   own: readonly SentAttachment[],
 ): Promise<ResolvedForward | undefined> {
   if (forwardOf === undefined || !isId("msg", forwardOf)) return undefined;
   const isInline = forwardAs === "inline";
   const wanted = { bodies: isInline, files: isInline && includeAttachments };
-  const row = await findForwarded(deps.db.api, account.id, forwardOf, wanted);
+  const row = await findForwarded(deps.db.api, reach, forwardOf, wanted);
   if (row === undefined) return undefined;
   const message = forwardedMessage(row);
   if (!isInline) {
-    const { attachment, release } = await wholeMail(deps, account.id, row);
+    const { attachment, release } = await wholeMail(deps, reach, row);
     return { forward: { message, as: "attachment", contentIds: new Set() }, attachments: [attachment], release };
   }
   const taken = own.flatMap(({ contentId }) => contentId ?? []);
@@ -66,14 +68,14 @@ function asSent({ digest, contentId, ...file }: AttachedFile): SentAttachment {
 /** The raw mail as a file. For an inbound mail this is the stored source; our own mail is composed for it. */
 async function wholeMail(
   deps: UploadDeps,
-  accountId: string,
+  reach: Reach,
   row: ForwardedRow,
 ): Promise<{ attachment: SentAttachment; release: () => Promise<void> }> {
   const filename = nameOfForwardedMail(row.subject);
   const check = sevenBitCheck();
   const written =
     row.sourceId === null
-      ? await writtenRaw(deps, accountId, row.id, check)
+      ? await writtenRaw(deps, reach, row.id, check)
       : await readRaw(deps, { sourceId: row.sourceId, sizeBytes: row.sizeBytes }, check);
   const { release, ...file } = written;
   const attachment: SentAttachment = {
@@ -98,15 +100,15 @@ async function readRaw({ db }: UploadDeps, raw: { sourceId: string; sizeBytes: n
 }
 
 /** Composes one of our own mails, and writes it as a source. The caller releases the source after the send. */
-async function writtenRaw(deps: UploadDeps, accountId: string, messageId: string, check: SevenBitCheck) {
+async function writtenRaw(deps: UploadDeps, reach: Reach, messageId: string, check: SevenBitCheck) {
   const { api: db } = deps.db;
-  const message = await findMessage(db, accountId, messageId);
+  const message = await findMessage(db, reach, messageId);
   if (message === undefined) throw notFound("message");
   const mail = await outgoingMailOf(db, message);
   const file = { filename: "", contentType: "", sizeBytes: mailSize(mail, undefined) };
   // The caller uploads nothing here. So only files that are being written count for the limit of the account, and not its completed
   // uploads.
-  const coming = await openFiles(deps, accountId, file, "coming");
+  const coming = await openFiles(deps, reach.accountId, file, "coming");
   try {
     const { sizeBytes, digest } = await writeFile(deps, coming, 0, seen(composedMail(db, mail), check));
     return { sourceId: coming.sourceId, part: 0, sizeBytes, sha256: digest, release: coming.remove };

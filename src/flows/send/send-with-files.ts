@@ -1,3 +1,4 @@
+import type { Caller } from "../../domain/access/access.ts";
 import { Refusal } from "../../domain/errors.ts";
 import type { Source } from "../../domain/receive/filed-mails.ts";
 import type { AskedAttachment } from "../../domain/send/attachment-words.ts";
@@ -22,14 +23,15 @@ export interface SendingWithFiles extends UploadDeps {
  */
 export async function sendWithFiles(
   deps: SendingWithFiles,
+  caller: Caller,
   request: SendRequest,
   asked: readonly AskedAttachment[],
   form: FormFiles | undefined,
 ): Promise<SendResult> {
   let forwarded: ResolvedForward | undefined;
   try {
-    const own = await resolveAttachments(deps, request.account.id, asked, form?.attachments);
-    forwarded = await resolveForward(deps, request, own.attachments);
+    const own = await resolveAttachments(deps, caller, asked, form?.attachments);
+    forwarded = await resolveForward(deps, caller.reach, request, own.attachments);
     return await deps.sendEmail(await withFiles(deps, request, own, forwarded));
   } catch (error) {
     if (error instanceof Refusal) return { kind: "refused", refusal: error, usage: undefined };

@@ -1,3 +1,4 @@
+import { type Caller, makerOf } from "../../domain/access/access.ts";
 import { notFound } from "../../domain/errors.ts";
 import { markUploadComplete, type Upload } from "../../store/mail/uploads.ts";
 import { observed, openFiles, type UploadDeps, writeFile } from "./write-files.ts";
@@ -12,9 +13,14 @@ export interface SentFile {
 }
 
 /** Receives an uploaded file. Resolves when the whole file is on disk. An upload that ends early is removed. */
-export async function takeUpload(deps: UploadDeps, accountId: string, file: SentFile): Promise<Upload> {
+export async function takeUpload(deps: UploadDeps, caller: Caller, file: SentFile): Promise<Upload> {
   const { filename, contentType, declaredBytes = deps.uploads.sendMaxBytes, bytes } = file;
-  const coming = await openFiles(deps, accountId, { filename, contentType, sizeBytes: declaredBytes });
+  const coming = await openFiles(deps, caller.id, {
+    filename,
+    contentType,
+    sizeBytes: declaredBytes,
+    madeBy: makerOf(caller),
+  });
   const { id, createdAt } = coming;
   try {
     const written = await writeFile(deps, coming, 0, observed(bytes, deps.uploads));

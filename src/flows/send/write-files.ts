@@ -40,7 +40,7 @@ const unfinishedMs = 3_600_000;
 export async function openFiles(
   deps: UploadDeps,
   accountId: string,
-  file: Pick<NewUpload, "filename" | "contentType" | "sizeBytes">,
+  file: Pick<NewUpload, "filename" | "contentType" | "sizeBytes"> & { madeBy?: string },
   among: Room["among"] = "all",
 ): Promise<ComingFiles> {
   const createdAt = deps.now();
@@ -48,7 +48,7 @@ export async function openFiles(
   const expiresAt = new Date(createdAt.getTime() + unfinishedMs);
   const full = await insertUpload(
     deps.db.api,
-    { ...file, id, accountId, sourceId, createdAt, expiresAt },
+    { madeBy: "", ...file, id, accountId, sourceId, createdAt, expiresAt },
     { mostBytes: deps.uploads.uploadsMaxBytes, among },
   );
   if (full !== undefined) throw uploadLimit(deps, full.freeAt);

@@ -24,8 +24,6 @@ import { requestId, requestIdHeader } from "./request-headers.ts";
 import { isStreamed } from "./streamed-body.ts";
 
 export interface HttpDeps extends HealthDeps, Described, AuthenticateStream {
-  /** Throws if the resource in the path is beyond the reach of the caller. */
-  refuseBeyondReach?: (account: Account, path: string) => Promise<void>;
   /** The proxies whose X-Forwarded-For counts. */
   trustedProxies?: readonly string[];
   /** Notes that an operator acts in an account. */
@@ -115,7 +113,6 @@ function guard(deps: HttpDeps) {
       : authenticatedCaller(request, deps));
     // For all other keys these paths do not exist.
     if (isOfOperators) throw notFound("route");
-    await deps.refuseBeyondReach?.(account, path);
     const actor = actorOf(account, { request, set }, deps.trustedProxies);
     if (account.kind === "operator") await deps.noteActed?.(actor, account.id, `${request.method} ${route}`);
     return { account, actor, closure: deps.closureOf?.(account.id), requestId: String(set.headers[requestIdHeader]) };

@@ -1,5 +1,5 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
-import type { MayCall } from "../../domain/access/access.ts";
+import type { MayCall, Reach } from "../../domain/access/access.ts";
 import type { Reason, Refusal } from "../../domain/errors.ts";
 import type { SecurityScheme } from "../document/security.ts";
 import type { FaultsOfFields, ReadFields } from "../judging/faults.ts";
@@ -72,10 +72,10 @@ export function takesNoBody({
  * missing, because that is reported before any other fault of the request (contract §2.2).
  */
 export function whetherThere(
-  lookUp: (accountId: string, id: string) => Promise<unknown>,
+  lookUp: (reach: Reach, id: string, account: Account) => Promise<unknown>,
 ): (context: Refused, refusal: Refusal) => Promise<Refusal> {
   return async ({ account, params }, refusal) => {
-    await lookUp(account.id, params.id ?? "");
+    await lookUp(account.reach, params.id ?? "", account);
     return refusal;
   };
 }

@@ -1,9 +1,12 @@
 import { sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
+import type { Reach } from "../../domain/access/access.ts";
 import type { Suspension } from "../../domain/access/suspension.ts";
+import type { ListedKind } from "../../domain/outbox-item.ts";
 import { type Selected, selected } from "../columns.ts";
 import { lockNumber } from "../locks.ts";
 import { itemCount } from "../outbox/listed-items.ts";
+import { isReached } from "../reach.ts";
 import { insertNewRows, insertRow, recordSet } from "../rows.ts";
 import { accounts, apiKeys } from "../schema.ts";
 
@@ -49,11 +52,10 @@ export interface AccountCounts {
 }
 
 export interface AccountCaller {
-  accountId: string;
+  reach: Reach;
   keyId: string;
-  /** The only inbox that the caller may see; undefined if the caller may see all of the account. */
-  onlyInboxId: string | undefined;
-  seesOutbox: boolean;
+  /** The kinds of items in the outbox that the caller may list; undefined if it may not list the outbox. */
+  outboxKinds: readonly ListedKind[] | undefined;
 }
 
 export interface ShownAccount extends Account {
@@ -67,16 +69,16 @@ export interface ShownAccount extends Account {
 /** Finds an account, with the name of a key, and with counts of what the caller may see. */
 export async function findShownAccount(
   db: Db,
-  { accountId, keyId, onlyInboxId, seesOutbox }: AccountCaller,
+  { reach, keyId, outboxKinds }: AccountCaller,
 ): Promise<ShownAccount | undefined> {
   const [found] = await query<Omit<ShownAccount, "counts"> & AccountCounts>(
     db,
-    sql`select ${accountFields}, a.suspended, a.retention_days as "retentionDays", k.name as "keyName", counted.*, ${seesOutbox ? itemCount(accountId) : sql`null`} as outbox
+    sql`select ${accountFields}, a.suspended, a.retention_days as "retentionDays", k.name as "keyName", counted.*, ${outboxKinds === undefined ? sql`null` : itemCount({ reach, kinds: outboxKinds })} as outbox
         from accounts a left join api_keys k on k.id = ${keyId} and k.account_id = a.id
         cross join lateral (
           select count(*) as inboxes, coalesce(sum(i.unread_count), 0) as "unreadThreads" from inboxes i
-          where i.account_id = a.id and i.deleted_at is null ${onlyInboxId === undefined ? sql`` : sql`and i.id = ${onlyInboxId}`}
-        ) counted where a.id = ${accountId}`,
+          where ${isReached(reach)}
+        ) counted where a.id = ${reach.accountId}`,
   );
   if (found === undefined) return undefined;
   const { inboxes, unreadThreads, outbox, ...account } = found;

@@ -1,8 +1,10 @@
 import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query, statement } from "../../database/db.ts";
+import { isWholeAccount, type Reach } from "../../domain/access/access.ts";
 import type { InboxTotals } from "../../domain/conversation.ts";
 import { withParents } from "../../domain/domains/domain-name.ts";
 import { assigned, type Selected, selected } from "../columns.ts";
+import { isPlacedInReach, isReached, reachPlaces } from "../reach.ts";
 import { insertRows, recordSet } from "../rows.ts";
 import { accounts, inboxes } from "../schema.ts";
 import { inboxTotals, totalsOf } from "./inbox-totals.ts";
@@ -16,14 +18,13 @@ export type InboxIdentity = Selected<typeof identityFields>;
 /** An inbox with the number of its unread threads and the time of its last message. */
 export type Inbox = Selected<typeof inboxFields>;
 
-export async function findInbox(db: Db, accountId: string, id: string): Promise<Inbox | undefined> {
-  const [inbox] = await inboxOfAccount(db, { id, accountId });
+export async function findInbox(db: Db, reach: Reach, id: string): Promise<Inbox | undefined> {
+  const [inbox] = await inboxInReach(db, { id, ...reachPlaces(reach) });
   return inbox;
 }
 
-const inboxOfAccount = statement<Inbox>(
-  sql`select ${inboxFields} from inboxes i
-      where i.id = ${sql.placeholder("id")} and i.account_id = ${sql.placeholder("accountId")} and i.deleted_at is null`,
+const inboxInReach = statement<Inbox>(
+  sql`select ${inboxFields} from inboxes i where i.id = ${sql.placeholder("id")} and ${isPlacedInReach}`,
 );
 
 const ofAccount = selected(accounts, "account", ["plan", "limits"]);
@@ -46,27 +47,17 @@ const inboxOfUsername = statement<ReceivingInbox>(
       where a.username = ${sql.placeholder("username")} and i.deleted_at is null`,
 );
 
-/** Lists the ids among these that belong to inboxes of the account. */
-export async function listOwnInboxIds(db: Db, accountId: string, ids: readonly string[]): Promise<Set<string>> {
+/** Lists the ids among these that belong to inboxes within the reach. */
+export async function listOwnInboxIds(db: Db, reach: Reach, ids: readonly string[]): Promise<Set<string>> {
   const own = await query<{ id: string }>(
     db,
-    sql`select id from inboxes i where i.id = any(${arrayOf("text", ids)}) and i.account_id = ${accountId} and i.deleted_at is null`,
+    sql`select id from inboxes i where i.id = any(${arrayOf("text", ids)}) and ${isReached(reach)}`,
   );
   return new Set(own.map(({ id }) => id));
 }
 
-const tables = { thread: sql.raw("threads"), message: sql.raw("messages"), event: sql.raw("events") };
-
-/** Whether a thread, message or event belongs to this inbox. */
-export async function isOfInbox(db: Db, resource: keyof typeof tables, id: string, inboxId: string): Promise<boolean> {
-  const found = await query(db, sql`select 1 from ${tables[resource]} where id = ${id} and inbox_id = ${inboxId}`);
-  return found.length === 1;
-}
-
 export interface InboxPage {
-  accountId: string;
-  /** The id of the only inbox that the caller may see; undefined if the caller may see all of the account. */
-  onlyId?: string | undefined;
+  reach: Reach;
   externalId: string | undefined;
   /** Lists only the inbox with this username; undefined for all. */
   username: string | undefined;
@@ -88,16 +79,18 @@ export function listInboxes(db: Db, page: InboxPage): Promise<Inbox[]> {
 export async function countInboxes(db: Db, page: InboxPage): Promise<number> {
   const [counted] = await query<{ total: number }>(
     db,
-    page.externalId === undefined && page.onlyId === undefined && page.username === undefined && page.host === undefined
-      ? sql`select inbox_count as total from accounts where id = ${page.accountId}`
+    page.externalId === undefined &&
+      page.username === undefined &&
+      page.host === undefined &&
+      isWholeAccount(page.reach)
+      ? sql`select inbox_count as total from accounts where id = ${page.reach.accountId}`
       : sql`select count(*) as total from inboxes i where ${livingOf(page)}`,
   );
   return counted?.total ?? 0;
 }
 
-function livingOf({ accountId, onlyId, externalId, username, host }: InboxPage): SQL {
-  const conditions = [sql`i.account_id = ${accountId} and i.deleted_at is null`];
-  if (onlyId !== undefined) conditions.push(sql`i.id = ${onlyId}`);
+function livingOf({ reach, externalId, username, host }: InboxPage): SQL {
+  const conditions = [isReached(reach)];
   if (externalId !== undefined) conditions.push(sql`i.external_id = ${externalId}`);
   if (username !== undefined)
     conditions.push(sql`i.id = (select inbox_id from addresses where username = ${username})`);
@@ -140,10 +133,11 @@ export interface InboxChange {
   retentionDays?: number | null | undefined;
 }
 
-/** Changes an inbox, and returns it; undefined if it does not exist any more. */
+/** Changes an inbox, and returns it; undefined if there is none within the reach. */
 export async function markInboxChanged(
   db: Db,
-  { id, accountId }: Pick<Inbox, "id" | "accountId">,
+  reach: Reach,
+  id: string,
   { externalId, retentionDays }: InboxChange,
 ): Promise<Inbox | undefined> {
   const changes = [
@@ -153,17 +147,17 @@ export async function markInboxChanged(
   const [changed] = await query<Inbox>(
     db,
     sql`update inboxes i set revision = revision + 1 ${sql.join(changes, sql` `)}
-        where i.id = ${id} and i.account_id = ${accountId} and i.deleted_at is null returning ${inboxFields}`,
+        where i.id = ${id} and ${isReached(reach)} returning ${inboxFields}`,
   );
   return changed;
 }
 
-/** Marks an inbox as deleted. Returns false if it does not exist or is already deleted. */
-export async function markInboxDeleted(tx: Db, accountId: string, id: string, deletedAt: Date): Promise<boolean> {
+/** Marks an inbox as deleted. Returns false if there is none within the reach, or if it is already deleted. */
+export async function markInboxDeleted(tx: Db, reach: Reach, id: string, deletedAt: Date): Promise<boolean> {
   const deleted = await query(
     tx,
-    sql`update inboxes set deleted_at = ${deletedAt}, revision = revision + 1
-        where id = ${id} and account_id = ${accountId} and deleted_at is null returning 1`,
+    sql`update inboxes i set deleted_at = ${deletedAt}, revision = revision + 1
+        where i.id = ${id} and ${isReached(reach)} returning 1`,
   );
   return deleted.length === 1;
 }

@@ -1,7 +1,9 @@
 import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
+import type { Reach } from "../../domain/access/access.ts";
 import { columnName, columnNames, columnsOf, replaced } from "../columns.ts";
 import { lockNumber } from "../locks.ts";
+import { andInReach, isReached } from "../reach.ts";
 import { countedInboxes, usageDays } from "../schema.ts";
 
 /** The ids up to which the counting of usage has looked. */
@@ -211,9 +213,10 @@ const countsSummed = sql.raw(
 export type UsageCounts = Record<(typeof usageCounts)[number], number>;
 
 export interface AskedUsage {
-  accountId: string;
-  /** The inboxes to count; undefined for all of the account. */
-  inboxIds: readonly string[] | undefined;
+  /** The whole account has the usage of deleted inboxes too, a part of it that of the living inboxes alone. */
+  reach: Reach;
+  /** Counts only this inbox; undefined for all within the reach. */
+  inboxId: string | undefined;
   from: string;
   /** The last day. */
   to: string;
@@ -266,9 +269,9 @@ export async function findCountedUntil(db: Db): Promise<Date | undefined> {
   return counted?.until ?? undefined;
 }
 
-function isAsked({ accountId, inboxIds, from, to }: AskedUsage): SQL {
-  const asked = inboxIds === undefined ? sql`` : sql`and inbox_id = any(${arrayOf("text", inboxIds)})`;
-  return sql`account_id = ${accountId} and day between ${from}::date and ${to}::date ${asked}`;
+function isAsked({ reach, inboxId, from, to }: AskedUsage): SQL {
+  const asked = inboxId === undefined ? sql`` : sql`and u.inbox_id = ${inboxId}`;
+  return sql`u.account_id = ${reach.accountId} and u.day between ${from}::date and ${to}::date ${asked} ${andInReach(sql`u.inbox_id`, reach)}`;
 }
 
 export interface CurrentUsage {
@@ -282,17 +285,17 @@ export interface CurrentUsage {
 /** Adds up the inboxes that are there now. An account has no mail from before its creation, so all of that is counted at any time. */
 export async function findCurrentUsage(
   db: Db,
-  { accountId, inboxIds }: Pick<AskedUsage, "accountId" | "inboxIds">,
+  { reach, inboxId }: Pick<AskedUsage, "reach" | "inboxId">,
 ): Promise<CurrentUsage | undefined> {
-  const asked = inboxIds === undefined ? sql`` : sql`and id = any(${arrayOf("text", inboxIds)})`;
+  const asked = inboxId === undefined ? sql`` : sql`and i.id = ${inboxId}`;
   const [current] = await query<CurrentUsage>(
     db,
     sql`select now.*, greatest(a.created_at, (select counted_until from usage_counting)) as "countedUntil"
         from accounts a cross join lateral (
           select count(*) as inboxes, coalesce(sum(message_count - removed_count), 0)::int8 as messages,
             coalesce(sum(storage_bytes), 0)::int8 as "storageBytes"
-          from inboxes where account_id = a.id and deleted_at is null ${asked}
-        ) now where a.id = ${accountId}`,
+          from inboxes i where ${isReached(reach)} ${asked}
+        ) now where a.id = ${reach.accountId}`,
   );
   return current;
 }

@@ -1,6 +1,8 @@
 import { type SQL, sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
+import type { Reach } from "../../domain/access/access.ts";
 import type { LogPosition } from "../../domain/events/log-position.ts";
+import { isEventReached } from "../reach.ts";
 
 /** The events of one minute by type. */
 export interface MinuteCounts {
@@ -24,7 +26,7 @@ export interface CountedEvents {
 }
 
 export interface EventsToCount {
-  accountId: string;
+  reach: Reach;
   limit: number;
   /** Counts the first events after this position, or the last ones before it. Undefined: the last ones of the log. */
   from: { after: LogPosition } | { before: LogPosition } | undefined;
@@ -35,20 +37,20 @@ const mailCounts = sql`count(*) filter (where type = 'message.received') as rece
   count(*) filter (where type = 'message.failed') as failed,
   count(*) filter (where type = 'message.bounced') as bounced`;
 
-/** Counts a piece of an account's log by minute. Events of deleted inboxes count too. */
-export async function countEvents(db: Db, { accountId, limit, from }: EventsToCount): Promise<CountedEvents> {
+/** Counts the events within the reach in a piece of an account's log, by minute. Events of deleted inboxes count too. */
+export async function countEvents(db: Db, { reach, limit, from }: EventsToCount): Promise<CountedEvents> {
   const isForward = from !== undefined && "after" in from;
   const order = sql.raw(isForward ? "asc" : "desc");
   const [counted] = await query<CountedEvents>(
     db,
     sql`with looked as materialized (
-          select id, written_by, type, occurred_at from events
-          where account_id = ${accountId} and written_by < event_log_horizon() ${from === undefined ? sql`` : beyond(from)}
+          select id, written_by, type, occurred_at, ${isEventReached(reach)} as is_reached from events e
+          where account_id = ${reach.accountId} and written_by < event_log_horizon() ${from === undefined ? sql`` : beyond(from)}
           order by written_by ${order}, id ${order} limit ${limit}
         ),
         by_minute as (
           select extract(epoch from date_bin('1 minute', occurred_at, 'epoch')) / 60 as minute, ${mailCounts} from looked
-          where type in ('message.received', 'message.sent', 'message.failed', 'message.bounced')
+          where is_reached and type in ('message.received', 'message.sent', 'message.failed', 'message.bounced')
           group by date_bin('1 minute', occurred_at, 'epoch')
         )
         select coalesce((select json_agg(by_minute) from by_minute), '[]') as minutes,

@@ -1,8 +1,10 @@
 import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
+import type { Reach } from "../../domain/access/access.ts";
 import { everyEvent } from "../../domain/events/event-types.ts";
 import type { LogPosition } from "../../domain/events/log-position.ts";
 import type { Subscription } from "../../domain/events/subscription.ts";
+import { isEventReached } from "../reach.ts";
 import {
   contentFields,
   contentJoins,
@@ -35,12 +37,12 @@ export interface ListedEvents {
   isBounded: boolean;
 }
 
-/** Finds the position of an event, if the log of the account shows the event. */
-export async function findEvent(db: Db, accountId: string, id: string): Promise<LogPosition | undefined> {
+/** Finds the position of an event, if the log shows the event within the reach. */
+export async function findEvent(db: Db, reach: Reach, id: string): Promise<LogPosition | undefined> {
   const [event] = await query<LogPosition>(
     db,
     sql`select e.id, e.written_by::text as "writtenBy" from events e
-        where e.id = ${id} and e.account_id = ${accountId} and ${isShown}`,
+        where e.id = ${id} and ${isEventReached(reach)} and ${isShown}`,
   );
   return event;
 }
@@ -79,12 +81,12 @@ export async function listEvents(db: Db, page: EventPage): Promise<ListedEvents>
   return { events, lookedTo: first?.lookedTo ?? null, isBounded: first?.looked === lookAt };
 }
 
-/** Lists the events with these ids that the log shows, in the order of the log. */
-export function listEventsByIds(db: Db, ids: readonly string[]): Promise<ListedEvent[]> {
+/** Lists the events with these ids that the log shows, in the order of the log. With a reach: only those within it. */
+export function listEventsByIds(db: Db, ids: readonly string[], reach?: Reach): Promise<ListedEvent[]> {
   return query<ListedEvent>(
     db,
     sql`select e.id, e.account_id as "accountId", ${contentFields} from events e ${contentJoins}
-        where e.id = any(${arrayOf("text", ids)}) and ${isShown} and (m.id is not null or not ${isOfMessage})
+        where e.id = any(${arrayOf("text", ids)}) ${reach === undefined ? sql`` : sql`and ${isEventReached(reach)}`} and ${isShown} and (m.id is not null or not ${isOfMessage})
         order by e.written_by, e.id`,
   );
 }

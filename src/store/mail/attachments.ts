@@ -1,6 +1,8 @@
 import { sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
+import type { Reach } from "../../domain/access/access.ts";
 import { asJson, type Selected, selected } from "../columns.ts";
+import { isReached } from "../reach.ts";
 import { attachments } from "../schema.ts";
 
 const shownOfAttachment = ["id", "filename", "contentType", "sizeBytes", "contentId", "inline"] as const;
@@ -63,9 +65,10 @@ const storedFields = selected(attachments, "a", [
 /** An attachment with its account and the location of its bytes, for a download. */
 export type StoredAttachment = Selected<typeof storedFields> & { accountId: string };
 
-/** Finds an attachment by its message and filename, if the inbox of the message exists. */
+/** Finds an attachment by its message and filename, if the inbox of the message is within the reach. Without a reach: if that inbox exists. */
 export async function findAttachment(
   db: Db,
+  reach: Reach | undefined,
   messageId: string,
   filename: string,
 ): Promise<StoredAttachment | undefined> {
@@ -73,7 +76,8 @@ export async function findAttachment(
     db,
     sql`select ${storedFields}, i.account_id as "accountId"
         from attachments a join messages m on m.id = a.message_id join inboxes i on i.id = m.inbox_id
-        where a.message_id = ${messageId} and a.filename = ${filename} and i.deleted_at is null`,
+        where a.message_id = ${messageId} and a.filename = ${filename}
+          and ${reach === undefined ? sql`i.deleted_at is null` : isReached(reach)}`,
   );
   return attachment;
 }

@@ -1,8 +1,10 @@
 import { type SQL, sql } from "drizzle-orm";
 import { type Db, query, shownInstant, statement } from "../../database/db.ts";
+import type { Reach } from "../../domain/access/access.ts";
 import type { ThreadState } from "../../domain/conversation.ts";
 import type { RecipientOutcome } from "../../domain/send/recipients/recipient-outcome.ts";
 import { asJson, type Selected, selected } from "../columns.ts";
+import { isPlacedInReach, isReached, reachPlaces } from "../reach.ts";
 import { inboxes, messages, threads } from "../schema.ts";
 import { recipientsOf } from "../send/recipients.ts";
 import { type ListedAttachment, listedAttachment } from "./attachments.ts";
@@ -91,10 +93,10 @@ const totals = selected(inboxes, "i", [
 /** The totals of an inbox, which its row has. */
 export type InboxTotals = Selected<typeof totals>;
 
-export async function findInboxTotals(db: Db, accountId: string, id: string): Promise<InboxTotals | undefined> {
+export async function findInboxTotals(db: Db, reach: Reach, id: string): Promise<InboxTotals | undefined> {
   const [inbox] = await query<InboxTotals>(
     db,
-    sql`select ${totals} from inboxes i where i.id = ${id} and i.account_id = ${accountId} and i.deleted_at is null`,
+    sql`select ${totals} from inboxes i where i.id = ${id} and ${isReached(reach)}`,
   );
   return inbox;
 }
@@ -103,7 +105,7 @@ export async function findInboxTotals(db: Db, accountId: string, id: string): Pr
 export type Axis = "all" | "inbound" | "outbound";
 
 export interface InboxPage {
-  accountId: string;
+  reach: Reach;
   inboxId: string;
   axis: Axis;
   limit: number;
@@ -121,17 +123,17 @@ export interface FoundPage {
 
 /**
  * Finds a page of an inbox, newest first, and the total number of its messages. It is one statement, because a second round trip to the
- * database would cost more than the work there. Undefined if the account has no such inbox.
+ * database would cost more than the work there. Undefined if there is no such inbox within the reach.
  *
  * Above the last removed message no number is missing, so an offset leads to a number there. From it downwards, the messages that are left
  * are counted in the index: none if only the oldest were removed.
  */
 export async function findMessagesPage(
   db: Db,
-  { accountId, inboxId, axis, limit, offset, before }: InboxPage,
+  { reach, inboxId, axis, limit, offset, before }: InboxPage,
 ): Promise<FoundPage | undefined> {
   const found = before === undefined ? pageFromTop[axis] : pageBefore[axis];
-  const rows = await found(db, { accountId, inboxId, limit, offset, before });
+  const rows = await found(db, { ...reachPlaces(reach), inboxId, limit, offset, before });
   const [row] = rows;
   return row && { total: row.total, first: row.first, messages: shownRows(rows.filter(({ id }) => id !== null)) };
 }
@@ -187,8 +189,8 @@ function pages(top: SQL, isBehindCursor = false) {
     const isFirst = sql`m.position is null or m.position = ${top} or i.passed >= ${top}`;
     return statement<ListedMessage & { total: number; first: number }>(sql`
       select case when ${isFirst} then i.last - i.removed end as total, case when ${isFirst} then ${lowest} end as first, m.* from (
-        select ${sql.raw(last)} as last, ${sql.raw(removed)} as removed, ${sql.raw(passed)} as passed from inboxes
-        where id = ${sql.placeholder("inboxId")} and account_id = ${sql.placeholder("accountId")} and deleted_at is null
+        select ${sql.raw(last)} as last, ${sql.raw(removed)} as removed, ${sql.raw(passed)} as passed from inboxes i
+        where i.id = ${sql.placeholder("inboxId")} and ${isPlacedInReach}
       ) i left join lateral (
         select ${sql.raw(number)} as position, ${listedFields} from messages m
         where ${inList} and ${sql.raw(number)} <= ${isBehindCursor ? top : sql`greatest(${top}, i.passed)`}
@@ -307,12 +309,12 @@ const ofSource = selected(messages, "m", ["sourceId", "sizeBytes", "referenceIds
 /** A message with its raw source, and with fields that lists leave out. */
 export type StoredMessage = ShownMessage & Selected<typeof ofSource>;
 
-export async function findMessage(db: Db, accountId: string, id: string): Promise<StoredMessage | undefined> {
+export async function findMessage(db: Db, reach: Reach, id: string): Promise<StoredMessage | undefined> {
   const rows = await query<StoredMessage>(
     db,
     sql`select m.seq as position, ${shownFields}, ${ofSource}
         from messages m join inboxes i on i.id = m.inbox_id
-        where m.id = ${id} and i.account_id = ${accountId} and i.deleted_at is null`,
+        where m.id = ${id} and ${isReached(reach)}`,
   );
   return shownRows(rows)[0];
 }

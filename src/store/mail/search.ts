@@ -1,5 +1,6 @@
 import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
+import type { Reach } from "../../domain/access/access.ts";
 import {
   attachmentMark,
   type BlockSize,
@@ -18,11 +19,13 @@ import {
 } from "../../domain/search.ts";
 import type { SearchCondition } from "../../domain/search-question.ts";
 import { selected } from "../columns.ts";
+import { isReached } from "../reach.ts";
 import { messages } from "../schema.ts";
 import { type ListedMessage, listedFields, shownRows } from "./message-pages.ts";
 
 export interface SearchPage {
-  scope: SearchScope;
+  /** In an account, the inboxes within the reach are searched. */
+  scope: SearchScope & ({ kind: "inbox" } | { kind: "account"; reach: Reach });
   conditions: readonly SearchCondition[];
   /**
    * Whether the scope has few unread threads. Then the unread messages are found by the marks of these threads, as those of one thread are.
@@ -110,18 +113,18 @@ export async function searchMessages(db: Db, page: SearchPage): Promise<Found> {
 }
 
 /** The number of a row in a scope, whether a row is in it, and up to which number it is indexed. */
-function inScope({ kind, id }: SearchScope): { number: SQL; isWithin: SQL; indexedSeq: SQL } {
-  if (kind === "account") {
+function inScope(scope: SearchPage["scope"]): { number: SQL; isWithin: SQL; indexedSeq: SQL } {
+  if (scope.kind === "account") {
     // Inside of a function the planner makes a hash of the inboxes. As a join it may compare each match with each inbox.
-    const isWithin = sql`coalesce(s.inbox_id in (${inboxesOf(id)}), false)`;
+    const isWithin = sql`coalesce(s.inbox_id in (${inboxesIn(scope.reach)}), false)`;
     return { number: sql`s.at_ms`, isWithin, indexedSeq: sql`0` };
   }
-  const indexedSeq = sql`(select coalesce(max(seq), 0) from message_search where inbox_id = ${id})`;
-  return { number: sql`s.seq`, isWithin: sql`s.inbox_id || '' = ${id}`, indexedSeq };
+  const indexedSeq = sql`(select coalesce(max(seq), 0) from message_search where inbox_id = ${scope.id})`;
+  return { number: sql`s.seq`, isWithin: sql`s.inbox_id || '' = ${scope.id}`, indexedSeq };
 }
 
-function inboxesOf(accountId: string): SQL {
-  return sql`select id from inboxes where account_id = ${accountId} and deleted_at is null`;
+function inboxesIn(reach: Reach): SQL {
+  return sql`select i.id from inboxes i where ${isReached(reach)}`;
 }
 
 /** Leaves out the messages that have the number `last` and are not below `lastId`. */
@@ -174,8 +177,8 @@ function wordsOf({ field, question }: SearchCondition & { kind: "words" }): SQL 
 }
 
 /** A query for the marks of all unread threads. Without such threads it is a query for no message, since no mark is a slash alone. */
-function unread({ scope: { kind, id } }: SearchPage): SQL {
-  const inboxes = kind === "account" ? inboxesOf(id) : sql`${id}`;
+function unread({ scope }: SearchPage): SQL {
+  const inboxes = scope.kind === "account" ? inboxesIn(scope.reach) : sql`${scope.id}`;
   return sql`(select coalesce(string_agg('''' || ${threadMarkOf(sql.raw("t.id"))} || '''', ' | '), '''/''')::tsquery
     from threads t where t.inbox_id in (${inboxes}) and not t.is_read)`;
 }
@@ -214,16 +217,16 @@ function threadMarkOf(id: SQL): SQL {
   return sql`'/t' || left(encode(sha256(convert_to(${id}, 'UTF8')), 'hex'), ${sql.raw(String(markCharacters))})`;
 }
 
-/** What a search of an account needs to know of its inboxes. */
+/** What a search of an account needs to know of the inboxes within the reach. */
 export interface AccountSearchFacts {
-  /** The instant of its newest message; null if it has none. */
+  /** The instant of their newest message; null if they have none. */
   newestAt: Date | null;
   unreadThreads: number;
   /** The inboxes that are not indexed to their end. */
   behind: { inboxId: string; indexedSeq: number; messageCount: number }[];
 }
 
-export async function findAccountSearchFacts(db: Db, accountId: string): Promise<AccountSearchFacts> {
+export async function findAccountSearchFacts(db: Db, reach: Reach): Promise<AccountSearchFacts> {
   const [facts] = await query<Omit<AccountSearchFacts, "behind"> & { behind: AccountSearchFacts["behind"] | null }>(
     db,
     sql`select max(i.last_message_at) as "newestAt", coalesce(sum(i.unread_count), 0)::int8 as "unreadThreads",
@@ -231,7 +234,7 @@ export async function findAccountSearchFacts(db: Db, accountId: string): Promise
             filter (where coalesce(s.seq, 0) < i.message_count and i.removed_count < i.message_count) as behind
         from inboxes i
         left join lateral (select seq from message_search where inbox_id = i.id order by seq desc limit 1) s on true
-        where i.account_id = ${accountId} and i.deleted_at is null`,
+        where ${isReached(reach)}`,
   );
   return { newestAt: facts?.newestAt ?? null, unreadThreads: facts?.unreadThreads ?? 0, behind: facts?.behind ?? [] };
 }

@@ -1,6 +1,8 @@
 import { type SQL, sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
+import type { Reach } from "../../domain/access/access.ts";
 import type { ThreadState } from "../../domain/conversation.ts";
+import { isReached } from "../reach.ts";
 import { threadFields } from "./threads.ts";
 
 export interface ThreadsPage {
@@ -40,12 +42,12 @@ export async function listThreads(db: Db, page: ThreadsPage): Promise<ThreadStat
   );
 }
 
-/** Finds a thread of an account, if its inbox exists. */
-export async function findThread(db: Db, accountId: string, id: string): Promise<ThreadState | undefined> {
+/** Finds a thread, if its inbox is within the reach. */
+export async function findThread(db: Db, reach: Reach, id: string): Promise<ThreadState | undefined> {
   const [thread] = await query<ThreadState>(
     db,
     sql`select ${threadFields} from threads t join inboxes i on i.id = t.inbox_id
-        where t.id = ${id} and i.account_id = ${accountId} and i.deleted_at is null`,
+        where t.id = ${id} and ${isReached(reach)}`,
   );
   return thread;
 }

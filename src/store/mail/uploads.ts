@@ -1,5 +1,6 @@
-import { sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import { type Db, query, transaction } from "../../database/db.ts";
+import type { UploadReach } from "../../domain/access/access.ts";
 import type { Chunk } from "../../domain/receive/filed-mails.ts";
 import { type Selected, selected } from "../columns.ts";
 import { insertion } from "../rows.ts";
@@ -20,6 +21,8 @@ export type Upload = Omit<Selected<typeof uploadFields>, "digest"> & { digest: s
 export interface NewUpload {
   id: string;
   accountId: string;
+  /** The caller that made it; "" for files that are never uploaded by themselves. */
+  madeBy: string;
   sourceId: string;
   filename: string;
   contentType: string;
@@ -97,23 +100,28 @@ export async function markUploadComplete(
   return marked.length === 1;
 }
 
-/** Finds an upload of an account that is complete and has not expired. */
-export async function findUpload(db: Db, accountId: string, id: string, now: Date): Promise<Upload | undefined> {
+/** Whether a caller may use an upload `u`. */
+export function isUsable({ accountId, madeBy }: UploadReach): SQL {
+  return sql`u.account_id = ${accountId} ${madeBy === undefined ? sql`` : sql`and u.made_by = ${madeBy}`}`;
+}
+
+/** Finds an upload that is complete and has not expired. */
+export async function findUpload(db: Db, usable: UploadReach, id: string, now: Date): Promise<Upload | undefined> {
   const [upload] = await query<Upload>(
     db,
-    sql`select ${uploadFields} from uploads u where u.id = ${id} and u.account_id = ${accountId}
+    sql`select ${uploadFields} from uploads u where u.id = ${id} and ${isUsable(usable)}
         and u.completed_at is not null and u.expires_at > ${now} and u.source_id <> ''`,
   );
   return upload;
 }
 
 /** Expires an upload now. False if it has expired already or does not exist. */
-export function expireUpload(db: Db, accountId: string, id: string, now: Date): Promise<boolean> {
+export function expireUpload(db: Db, usable: UploadReach, id: string, now: Date): Promise<boolean> {
   return transaction(db, async (tx) => {
     const over = await query<{ sourceId: string }>(
       tx,
-      sql`with living as materialized (select id, source_id from uploads where id = ${id} and account_id = ${accountId}
-            and completed_at is not null and expires_at > ${now} and source_id <> '' for update)
+      sql`with living as materialized (select u.id, u.source_id from uploads u where u.id = ${id} and ${isUsable(usable)}
+            and u.completed_at is not null and u.expires_at > ${now} and u.source_id <> '' for update)
           update uploads u set source_id = '', expires_at = ${now} from living where u.id = living.id
           returning living.source_id as "sourceId"`,
     );

@@ -1,11 +1,16 @@
 import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
+import type { Reach } from "../../domain/access/access.ts";
+import type { ListedKind } from "../../domain/outbox-item.ts";
 import { endpointOfLane } from "../events/fan-out.ts";
+import { andInReach } from "../reach.ts";
 import type { OutboxItem, OutboxKind } from "./items.ts";
 
-/** The kinds of work that an account sees: mail to a relay, and events to a webhook. */
-const listedKinds = ["relay", "webhook"] as const satisfies readonly OutboxKind[];
-export type ListedKind = (typeof listedKinds)[number];
+/** The items that a caller may see. */
+export interface VisibleItems {
+  reach: Reach;
+  kinds: readonly ListedKind[];
+}
 
 export interface ListedItem extends Pick<OutboxItem, "state" | "attempt" | "createdAt" | "dueAt"> {
   id: string;
@@ -19,26 +24,23 @@ export interface ListedItem extends Pick<OutboxItem, "state" | "attempt" | "crea
   lastError: string | null;
 }
 
-export interface ItemsPage {
-  accountId: string;
-  kind: ListedKind | undefined;
+export interface ItemsPage extends VisibleItems {
   state: OutboxItem["state"] | undefined;
   inboxId: string | undefined;
   after: Pick<ListedItem, "id" | "createdAt"> | undefined;
   limit: number;
 }
 
-/** Lists the rows of an account in the outbox, the oldest first. */
-export function listItems(db: Db, { accountId, kind, state, inboxId, after, limit }: ItemsPage): Promise<ListedItem[]> {
+/** Lists rows of the outbox, the oldest first. */
+export function listItems(db: Db, { state, inboxId, after, limit, ...visible }: ItemsPage): Promise<ListedItem[]> {
   const filters = [
     state && sql`o.state = ${state}`,
     inboxId && sql`o.inbox_id = ${inboxId}`,
     after && sql`(o.created_at, o.subject_id) > (${after.createdAt}, ${after.id}::text collate "C")`,
   ].flatMap((filter) => (filter ? [sql` and ${filter}`] : []));
-  const kinds = arrayOf("text", kind === undefined ? listedKinds : [kind]);
   return shown(
     db,
-    sql`select * from outbox o where o.account_id = ${accountId} and o.kind = any(${kinds})${sql.join(filters)}
+    sql`select * from outbox o where ${isVisible(visible)}${sql.join(filters)}
         order by o.created_at, o.subject_id limit ${limit}`,
   );
 }
@@ -47,13 +49,13 @@ export function listItems(db: Db, { accountId, kind, state, inboxId, after, limi
 export const mostCountedItems = 1_000;
 
 /**
- * The number of rows of an account in the outbox, at most `mostCountedItems`. It reads the table until it has found this many rows: an
+ * The number of these rows in the outbox, at most `mostCountedItems`. It reads the table until it has found this many rows: an
  * outbox with a million rows of other accounts took 0.4 s on a busy machine. An index by account would add 280 to the 1,380 bytes of WAL
  * that each row writes on its way through the outbox.
  */
-export function itemCount(accountId: string): SQL {
+export function itemCount(visible: VisibleItems): SQL {
   return sql`(select count(*) from (
-    select from outbox o where o.account_id = ${accountId} and o.kind = any(${arrayOf("text", listedKinds)}) limit ${mostCountedItems}
+    select from outbox o where ${isVisible(visible)} limit ${mostCountedItems}
   ) items)`;
 }
 
@@ -63,41 +65,45 @@ export interface ItemsDepth {
   oldestAt: Date | null;
 }
 
-/** Counts the rows of an account in the outbox. It reads the whole table. */
-export async function findItemsDepth(db: Db, accountId: string): Promise<ItemsDepth> {
+/** Counts rows of the outbox. It reads the whole table. */
+export async function findItemsDepth(db: Db, visible: VisibleItems): Promise<ItemsDepth> {
   const [depth] = await query<ItemsDepth>(
     db,
     sql`select count(*) as count, min(created_at) as "oldestAt" from outbox o
-        where o.account_id = ${accountId} and o.kind = any(${arrayOf("text", listedKinds)})`,
+        where ${isVisible(visible)}`,
   );
   return depth ?? { count: 0, oldestAt: null };
 }
 
-export async function findItem(db: Db, accountId: string, id: string): Promise<ListedItem | undefined> {
-  const [item] = await shown(db, sql`select * from outbox o where ${ownItem(accountId, id)}`);
+export async function findItem(db: Db, visible: VisibleItems, id: string): Promise<ListedItem | undefined> {
+  const [item] = await shown(db, sql`select * from outbox o where ${isItem(visible, id)}`);
   return item;
 }
 
 /** Makes a waiting row ready. Its schedule of retries and its deadline stay. Returns its kind, or undefined if it was not waiting. */
-export async function markItemReady(db: Db, accountId: string, id: string): Promise<OutboxKind | undefined> {
+export async function markItemReady(db: Db, visible: VisibleItems, id: string): Promise<OutboxKind | undefined> {
   const [row] = await query<{ kind: OutboxKind }>(
     db,
-    sql`update outbox o set state = 'ready' where ${ownItem(accountId, id)} and o.state = 'waiting' returning o.kind`,
+    sql`update outbox o set state = 'ready' where ${isItem(visible, id)} and o.state = 'waiting' returning o.kind`,
   );
   return row?.kind;
 }
 
 /** Deletes a delivery that is not running. Its attempts stay in the log. Returns whether it was deleted. */
-export async function deleteDelivery(db: Db, accountId: string, id: string): Promise<boolean> {
+export async function deleteDelivery(db: Db, visible: VisibleItems, id: string): Promise<boolean> {
   const rows = await query(
     db,
-    sql`delete from outbox o where ${ownItem(accountId, id)} and o.kind = 'webhook' and o.state <> 'running' returning 1`,
+    sql`delete from outbox o where ${isItem(visible, id)} and o.kind = 'webhook' and o.state <> 'running' returning 1`,
   );
   return rows.length > 0;
 }
 
-function ownItem(accountId: string, id: string): SQL {
-  return sql`o.subject_id = ${id} and o.account_id = ${accountId} and o.kind = any(${arrayOf("text", listedKinds)})`;
+function isItem(visible: VisibleItems, id: string): SQL {
+  return sql`o.subject_id = ${id} and ${isVisible(visible)}`;
+}
+
+function isVisible({ reach, kinds }: VisibleItems): SQL {
+  return sql`o.account_id = ${reach.accountId} and o.kind = any(${arrayOf("text", kinds)}) ${andInReach(sql`o.inbox_id`, reach)}`;
 }
 
 /**

@@ -1,9 +1,12 @@
 import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
+import { type Caller, uploadsOf } from "../../domain/access/access.ts";
 import type { FoundFile } from "../../domain/send/attachments.ts";
 import type { FiledFiles } from "../../domain/send/files-of-send.ts";
 import { columnNames, fieldsOf } from "../columns.ts";
 import { rowsInserted, sourceRows } from "../mail/sources.ts";
+import { isUsable } from "../mail/uploads.ts";
+import { isReached } from "../reach.ts";
 import { recordsOf, recordsWith } from "../rows.ts";
 import { attachments, messages } from "../schema.ts";
 
@@ -21,8 +24,8 @@ export interface FilesFound {
 
 type FoundRow = FoundFile & { kind: "upload" | "attachment"; index: number };
 
-/** Finds files of an account in one statement. Its time does not show whether a file is missing or belongs to another account. */
-export async function findFiles(db: Db, accountId: string, named: NamedFiles, now: Date): Promise<FilesFound> {
+/** Finds files that a caller may use, in one statement. Its time does not show whether a file is missing or beyond the reach. */
+export async function findFiles(db: Db, caller: Caller, named: NamedFiles, now: Date): Promise<FilesFound> {
   const messageIds = named.attachments.map(({ messageId }) => messageId);
   const filenames = named.attachments.map(({ filename }) => filename);
   const rows = await query<FoundRow>(
@@ -30,15 +33,15 @@ export async function findFiles(db: Db, accountId: string, named: NamedFiles, no
     sql`select 'upload' as kind, (asked.number - 1)::int as index, u.filename, u.content_type as "contentType",
           u.size_bytes::float8 as "sizeBytes", u.digest, case when u.expires_at > ${now} then u.source_id else '' end as "sourceId", 0 as part
         from unnest(${arrayOf("text", named.uploadIds)}) with ordinality as asked (id, number)
-        cross join lateral (select * from uploads
-          where id = asked.id and account_id = ${accountId} and completed_at is not null limit 1) u
+        cross join lateral (select * from uploads u
+          where u.id = asked.id and ${isUsable(uploadsOf(caller))} and u.completed_at is not null limit 1) u
         union all
         select 'attachment', (asked.number - 1)::int, a.filename, a.content_type, a.size_bytes, a.digest, a.source_id, a.part
         from unnest(${arrayOf("text", messageIds)}, ${arrayOf("text", filenames)}) with ordinality as asked (message_id, filename, number)
         cross join lateral (select * from attachments where message_id = asked.message_id and filename = asked.filename limit 1) a
         cross join lateral (select inbox_id from messages where id = asked.message_id limit 1) m
-        cross join lateral (select from inboxes
-          where id = m.inbox_id and account_id = ${accountId} and deleted_at is null limit 1) i`,
+        cross join lateral (select from inboxes i
+          where i.id = m.inbox_id and ${isReached(caller.reach)} limit 1) i`,
   );
   const of = (wanted: FoundRow["kind"]) =>
     new Map(rows.flatMap(({ kind, index, ...file }) => (kind === wanted ? [[index, file] as const] : [])));

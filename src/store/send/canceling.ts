@@ -1,12 +1,14 @@
 import { sql } from "drizzle-orm";
 import { type Db, jsonb, query } from "../../database/db.ts";
+import type { Reach } from "../../domain/access/access.ts";
 import type { StoredFailure } from "../../domain/outcome.ts";
 import { eventsAndDeliveries, hasDeliveries } from "../events/fan-out.ts";
+import { isReached } from "../reach.ts";
 import type { messages } from "../schema.ts";
 import { decidedRecipients } from "./recipients.ts";
 
 export interface Cancellation {
-  accountId: string;
+  reach: Reach;
   messageId: string;
   at: Date;
   /** The id of the `message.failed` event. */
@@ -26,17 +28,17 @@ export interface Canceled {
 /**
  * Deletes the outbox rows of a mail, all of them or none, and marks its pending recipients as failed. It deletes none if a row is running,
  * is locked by another process, or was claimed between the read and the lock, which its attempt number shows: then an attempt may be under
- * way. Undefined if the account has no such message.
+ * way. Undefined if there is no such message within the reach.
  */
 export async function markCanceled(db: Db, cancellation: Cancellation): Promise<Canceled | undefined> {
-  const { accountId, messageId, at, eventId, failure } = cancellation;
+  const { reach, messageId, at, eventId, failure } = cancellation;
   const [row] = await query<Canceled>(
     db,
     sql`with message as materialized (
           select m.id, m.status, m.inbox_id,
             exists (select from recipients r where r.message_id = m.id and r.status = 'pending') as is_open
           from messages m join inboxes i on i.id = m.inbox_id
-          where m.id = ${messageId} and i.account_id = ${accountId} and i.deleted_at is null
+          where m.id = ${messageId} and ${isReached(reach)}
         ),
         line as materialized (
           select o.subject_id, o.attempt, o.state from message cross join lateral (
@@ -56,7 +58,7 @@ export async function markCanceled(db: Db, cancellation: Cancellation): Promise<
         ),
         outcome as materialized (
           select message.id as message_id, r.position, 'failed' as status, null::text as provider_message_id, ${jsonb(failure)} as failure,
-            free.unsure, ${accountId}::text as account_id, ${at}::timestamptz as at, null::text as sent_event, ${eventId}::text as failed_event
+            free.unsure, ${reach.accountId}::text as account_id, ${at}::timestamptz as at, null::text as sent_event, ${eventId}::text as failed_event
           from message cross join free
           cross join lateral (select position from recipients where message_id = message.id and status = 'pending' order by position) r
         ),

@@ -1,6 +1,8 @@
 import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
+import type { Reach } from "../../domain/access/access.ts";
 import { asJson, type Selected, selected } from "../columns.ts";
+import { isReached } from "../reach.ts";
 import { attachments, messages } from "../schema.ts";
 
 const forwardedFields = selected(messages, "m", [
@@ -47,10 +49,10 @@ const mostTextCharacters = 2 << 20;
 /** One character more than a forward uses of an HTML body, so that a longer body is recognised. */
 const mostHtmlCharacters = (512 << 10) + 1;
 
-/** Finds the message to forward, if its inbox exists and belongs to the account. */
+/** Finds the message to forward, if its inbox is within the reach. */
 export async function findForwarded(
   db: Db,
-  accountId: string,
+  reach: Reach,
   id: string,
   { bodies, files }: WantedOfForward,
 ): Promise<ForwardedRow | undefined> {
@@ -63,7 +65,7 @@ export async function findForwarded(
             select json_agg(${asJson(attachments, "a", fileFields)} order by a.position) from attachments a where a.message_id = m.id
           ) else '[]' end as files
         from messages m join inboxes i on i.id = m.inbox_id
-        where m.id = ${id} and i.account_id = ${accountId} and i.deleted_at is null`,
+        where m.id = ${id} and ${isReached(reach)}`,
   );
   return message;
 }

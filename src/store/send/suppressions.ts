@@ -1,7 +1,9 @@
 import { type Placeholder, type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
+import type { Reach } from "../../domain/access/access.ts";
 import { mostSuppressions, type SuppressedAddress, type SuppressionReason } from "../../domain/send/suppressed.ts";
 import { allFields, columnNames, fieldsOf, replaced, selected } from "../columns.ts";
+import { andInReach } from "../reach.ts";
 import { recordSet } from "../rows.ts";
 import { suppressions } from "../schema.ts";
 
@@ -58,8 +60,13 @@ function inForce(at: Date | Placeholder): SQL {
   return sql`(s.expires_at is null or s.expires_at > ${at})`;
 }
 
+/** Whether a suppression `s` is within a reach. One for the whole account is within that of the whole account alone. */
+function isInReach(reach: Reach): SQL {
+  return sql`s.account_id = ${reach.accountId} ${andInReach(sql`s.inbox_id`, reach)}`;
+}
+
 export interface SuppressionPage {
-  accountId: string;
+  reach: Reach;
   address: string | undefined;
   inboxId: string | undefined;
   reason: SuppressionReason | undefined;
@@ -69,9 +76,9 @@ export interface SuppressionPage {
   at: Date;
 }
 
-/** Lists the suppressions of an account that are in force, newest first. */
+/** Lists the suppressions within the reach that are in force, newest first. */
 export function listSuppressions(db: Db, page: SuppressionPage): Promise<Suppression[]> {
-  const conditions = [sql`s.account_id = ${page.accountId} and ${inForce(page.at)}`];
+  const conditions = [sql`${isInReach(page.reach)} and ${inForce(page.at)}`];
   if (page.before !== undefined) conditions.push(sql`s.id < ${page.before}`);
   if (page.address !== undefined) conditions.push(sql`s.address = ${page.address}`);
   if (page.inboxId !== undefined) conditions.push(sql`s.inbox_id = ${page.inboxId}`);
@@ -85,11 +92,11 @@ export function listSuppressions(db: Db, page: SuppressionPage): Promise<Suppres
 
 export async function findSuppression(
   db: Db,
-  { accountId, id, at }: { accountId: string; id: string; at: Date },
+  { reach, id, at }: { reach: Reach; id: string; at: Date },
 ): Promise<Suppression | undefined> {
   const [found] = await query<Suppression>(
     db,
-    sql`select ${suppressionFields} from suppressions s where s.id = ${id} and s.account_id = ${accountId} and ${inForce(at)}`,
+    sql`select ${suppressionFields} from suppressions s where s.id = ${id} and ${isInReach(reach)} and ${inForce(at)}`,
   );
   return found;
 }
@@ -177,11 +184,11 @@ export const suppressionColumns = written;
 /** Removes a suppression by its id, and returns it. Undefined if there is none, or if it has expired. */
 export async function removeSuppression(
   db: Db,
-  { accountId, id, at }: { accountId: string; id: string; at: Date },
+  { reach, id, at }: { reach: Reach; id: string; at: Date },
 ): Promise<Suppression | undefined> {
   const [removed] = await query<Suppression>(
     db,
-    sql`delete from suppressions s where s.id = ${id} and s.account_id = ${accountId} and ${inForce(at)}
+    sql`delete from suppressions s where s.id = ${id} and ${isInReach(reach)} and ${inForce(at)}
         returning ${suppressionFields}`,
   );
   return removed;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { wholeAccount } from "../../../src/domain/access/access.ts";
 import { service } from "../../../src/domain/access/actor.ts";
 import { Refusal } from "../../../src/domain/errors.ts";
 import { createInbox } from "../../../src/flows/account/create-inbox.ts";
@@ -23,7 +24,13 @@ for (const engine of enginesHere()) {
       return {
         id: account.id,
         make: (username?: string, idempotencyKey?: string, externalId?: string) =>
-          createInbox(deps(), { account, actor: service, externalId, username, idempotencyKey }),
+          createInbox(deps(), {
+            account: wholeAccount(account, "key"),
+            actor: service,
+            externalId,
+            username,
+            idempotencyKey,
+          }),
       };
     }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { type Db, query } from "../../../src/database/db.ts";
+import { wholeAccount } from "../../../src/domain/access/access.ts";
 import { accountStats } from "../../../src/flows/read/account-stats.ts";
 import { migrate } from "../../../src/store/migrate.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
@@ -47,7 +48,9 @@ describe.each(enginesHere())("The stats of an account on %s", (engine) => {
       await untilLogShowsAll(opened.db.api);
     };
     const received = async (minutes: number) =>
-      (await statsOf(accountId, minutes)).perMinute.map((minute) => minute.received);
+      (await statsOf(wholeAccount({ id: accountId, plan: "free" }, "key"), minutes)).perMinute.map(
+        (minute) => minute.received,
+      );
     return { accountId, clock, reads, failing, statsOf, happen, received };
   }
 
@@ -58,7 +61,7 @@ describe.each(enginesHere())("The stats of an account on %s", (engine) => {
     await happen(1, minuteMs, "message.failed");
     await happen(4, 0, "message.bounced");
     await happen(5, 0, "inbox.created");
-    const { perMinute } = await statsOf(accountId, 3);
+    const { perMinute } = await statsOf(wholeAccount({ id: accountId, plan: "free" }, "key"), 3);
     const now = Math.floor(start / minuteMs);
     expect(perMinute).toEqual([
       { minute: now - 2, received: 3, sent: 0, failed: 0, bounced: 0 },

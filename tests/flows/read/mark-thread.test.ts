@@ -169,7 +169,7 @@ for (const engine of enginesHere()) {
         if (thread === undefined) return;
         const upToMessageId = await seen(planned.upTo, thread.id);
         await markThread(deps, {
-          accountId,
+          reach: { accountId },
           actor: service,
           threadId: thread.id,
           isRead: planned.isRead,
@@ -193,7 +193,7 @@ for (const engine of enginesHere()) {
 
     async function check(): Promise<void> {
       for (const { id } of inboxes) {
-        const totals = await findInboxTotals(deps.db.api, accountId, id);
+        const totals = await findInboxTotals(deps.db.api, { accountId }, id);
         if (totals === undefined) throw new Error("Cannot check: the inbox is gone");
         const { messageCount, removedCount, inboundCount, removedInboundCount, threadCount, unreadCount } = totals;
         const shown = { messages: messageCount - removedCount, inbound: inboundCount - removedInboundCount };
@@ -247,7 +247,7 @@ for (const engine of enginesHere()) {
         const axis = direction ?? "all";
         const all = await listMessagesInRange(db.api, { inboxId, axis, first: 1, last: 1_000 }, whole);
         const ids = all.map(({ id }) => id);
-        const page = { accountId, inboxId, direction, threadId: undefined, limit: 2 };
+        const page = { reach: { accountId }, inboxId, direction, threadId: undefined, limit: 2 };
         const [since, until] = [all.at(-2), all[1]].map((message) => message && new Date(message.createdAt));
         const isBetween = (at: Date) => (since === undefined || at >= since) && (until === undefined || at < until);
         const between = all.filter(({ createdAt }) => isBetween(new Date(createdAt))).map(({ id }) => id);

@@ -61,7 +61,7 @@ for (const engine of enginesHere()) {
       return found.inboxes.map(({ id }) => id).toSorted();
     };
 
-    const asked = { accountId: "acc", inboxIds: undefined, from: "2026-01-01", to: "2026-12-31" };
+    const asked = { reach: { accountId: "acc" }, inboxId: undefined, from: "2026-01-01", to: "2026-12-31" };
     const days = async () =>
       (await listUsageByDay(under.db.api, asked)).map(({ day, ...counts }) => [day, ...Object.values(counts)]);
     const stored = async () => {

@@ -105,7 +105,7 @@ for (const engine of enginesHere()) {
 
     const writers: [string, (inbox: ReadInbox) => Promise<unknown>][] = [
       ["marks a thread as read", (inbox) => markInboxTotals(under.db.api, [inbox])],
-      ["deletes the inbox", () => markInboxDeleted(under.db.api, "acc", "ibx_1", new Date())],
+      ["deletes the inbox", () => markInboxDeleted(under.db.api, { accountId: "acc" }, "ibx_1", new Date())],
       ["empties the inbox", () => markInboxEmptied(under.db.api, "ibx_1", new Date())],
       [
         "removes messages",

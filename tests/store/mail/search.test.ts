@@ -89,7 +89,7 @@ for (const engine of enginesHere()) {
           const lastId = behind && `${behind}_${last}`;
           const matches = ids.filter((id) => lastId === undefined || !id.endsWith(`_${last}`) || id < lastId);
           const found = await searchMessages(under.db.api, {
-            scope: { kind: "account", id: "acc" },
+            scope: { kind: "account", id: "acc", reach: { accountId: "acc" } },
             hasFewUnread: true,
             conditions: [{ kind: "words", field: "any", question: word }],
             first: msOf(first),

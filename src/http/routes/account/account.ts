@@ -1,8 +1,9 @@
 import { Type } from "@sinclair/typebox";
-import { accesses } from "../../../domain/access/access.ts";
+import { accesses, callers } from "../../../domain/access/access.ts";
 import { suspensions } from "../../../domain/access/suspension.ts";
 import { limitsOf, plans } from "../../../domain/limits.ts";
 import type { Outbound } from "../../../domain/outbound.ts";
+import { itemKindsOf } from "../../../domain/outbox-item.ts";
 import { changeRetention } from "../../../flows/account/change-retention.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { findShownAccount } from "../../../store/account/accounts.ts";
@@ -87,7 +88,7 @@ const Counts = named(
       inboxes: Type.Integer({ minimum: 0, description: "Inboxes", examples: [12] }),
       unreadThreads: Type.Integer({ minimum: 0, description: "Unread threads in all of them", examples: [3] }),
       outbox: nullable(Type.Integer({ minimum: 0, maximum: mostCountedItems, examples: [0] }), {
-        description: `Mail and events that are still to be sent: more than ${mostCountedItems} count as ${mostCountedItems}. Null for a token, which may not list the outbox`,
+        description: `Mail and events that are still to be sent: more than ${mostCountedItems} count as ${mostCountedItems}. Null for a caller that may not list the outbox`,
       }),
     },
     { description: "How much there is of what the caller may read" },
@@ -165,10 +166,9 @@ export function account(deps: AccountDeps) {
 
 async function shownAccount(deps: AccountDeps, caller: Caller) {
   const found = await findShownAccount(deps.db.api, {
-    accountId: caller.id,
+    reach: caller.reach,
     keyId: caller.keyId,
-    onlyInboxId: caller.reach.inboxId,
-    seesOutbox: caller.access === "full",
+    outboxKinds: listedKindsOf(caller),
   });
   if (found === undefined) throw new Error("Cannot show account: it is gone");
   const { loopEchoes: _, ...limits } = limitsOf(deps.limits, found);
@@ -185,6 +185,11 @@ async function shownAccount(deps: AccountDeps, caller: Caller) {
     key: callingKey(caller, found.keyName),
     counts: found.counts,
   };
+}
+
+/** The kinds of items in the outbox that a caller may list; undefined if it may not list the outbox. */
+function listedKindsOf(caller: Caller) {
+  return callers.read.some((access) => access === caller.access) ? itemKindsOf(caller) : undefined;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { isWholeAccount, type Reach } from "../../../domain/access/access.ts";
 import { domainStatuses } from "../../../domain/domains/readiness.ts";
 import { wantedRecords, zoneFile } from "../../../domain/domains/records.ts";
 import { notFound } from "../../../domain/errors.ts";
@@ -101,7 +102,7 @@ const domainPath = idPath("domain");
 
 /** The domains of an account, and the shared ones, which it sees without their records. */
 export function domains(deps: DomainDeps) {
-  const owned = (accountId: string, id: string) => ownedDomain(deps, accountId, id);
+  const owned = (reach: Reach, id: string) => ownedDomain(deps, reach, id);
   const whenRefused = whetherThere(owned);
   return api("/v1/domains", "Domains")
     .post(
@@ -145,7 +146,7 @@ export function domains(deps: DomainDeps) {
     )
     .get(
       "/:id",
-      async ({ account, params }) => asShown(deps, account.id, await owned(account.id, params.id)),
+      async ({ account, params }) => asShown(deps, account.id, await owned(account.reach, params.id)),
       operation({
         summary: "Get domain",
         access: "account",
@@ -158,7 +159,7 @@ export function domains(deps: DomainDeps) {
     .patch(
       "/:id",
       async ({ account, actor, params, body }) => {
-        const domain = await owned(account.id, params.id);
+        const domain = await owned(account.reach, params.id);
         if (body.subdomains === undefined) return asShown(deps, account.id, domain);
         const acting = { owner: account.id, actor };
         return asShown(deps, account.id, await changeDomain(deps, acting, domain.id, { subdomains: body.subdomains }));
@@ -177,7 +178,7 @@ export function domains(deps: DomainDeps) {
     .delete(
       "/:id",
       async ({ account, actor, params, set }) => {
-        const { id } = await owned(account.id, params.id);
+        const { id } = await owned(account.reach, params.id);
         await removeDomain(deps, { owner: account.id, actor }, id);
         set.status = 204;
       },
@@ -195,7 +196,7 @@ export function domains(deps: DomainDeps) {
     .post(
       "/:id/verify",
       async ({ account, actor, params }) => {
-        const { id } = await owned(account.id, params.id);
+        const { id } = await owned(account.reach, params.id);
         return asShown(deps, account.id, await verifyDomain(deps, { owner: account.id, actor }, id));
       },
       operation({
@@ -211,7 +212,7 @@ export function domains(deps: DomainDeps) {
     .post(
       "/:id/rotate-dkim",
       async ({ account, actor, params, body }) => {
-        const { id } = await owned(account.id, params.id);
+        const { id } = await owned(account.reach, params.id);
         return asShown(deps, account.id, await rotateDkim(deps, { owner: account.id, actor }, id, body.retireDays));
       },
       operation({
@@ -229,7 +230,7 @@ export function domains(deps: DomainDeps) {
     .get(
       "/:id/zone",
       async ({ account, params, set }) => {
-        const domain = await owned(account.id, params.id);
+        const domain = await owned(account.reach, params.id);
         set.headers["content-type"] = "text/plain; charset=utf-8";
         return domain.accountId === account.id ? zoneFile(wantedRecords(domain, domain.keys, deps.names)) : "";
       },
@@ -250,8 +251,8 @@ export function domains(deps: DomainDeps) {
     );
 }
 
-/** The domain of that id which the caller may see. Throws `not_found` also for a domain of another account. */
-async function ownedDomain(deps: DomainDeps, accountId: string, id: string): Promise<ShownDomain> {
-  if (!isId("dom", id)) throw notFound("domain");
-  return shownDomain(deps, accountId, id);
+/** The domain of that id. Throws `not_found` also for a domain of another account, or if the caller reaches only a part of its account. */
+async function ownedDomain(deps: DomainDeps, reach: Reach, id: string): Promise<ShownDomain> {
+  if (!isId("dom", id) || !isWholeAccount(reach)) throw notFound("domain");
+  return shownDomain(deps, reach.accountId, id);
 }

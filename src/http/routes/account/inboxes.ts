@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { externalIdWithin, keyInReach, type Reach, refuseToGiveAway } from "../../../domain/access/access.ts";
 import { notFound } from "../../../domain/errors.ts";
 import { isId } from "../../../domain/ids.ts";
 import { changeInbox } from "../../../flows/account/change-inbox.ts";
@@ -154,9 +155,9 @@ function hostNamed(domain: string, mailDomain: string): string | null {
 
 export const inboxPath = idPath("inbox");
 
-/** The caller's inbox of that id. Throws `not_found` also for an inbox of another account. */
-export async function ownedInbox(deps: Deps, accountId: string, id: string): Promise<Inbox> {
-  const inbox = isId("inb", id) ? await findInbox(deps.db.api, accountId, id) : undefined;
+/** The inbox of that id. Throws `not_found` also for an inbox beyond the reach. */
+export async function ownedInbox(deps: Deps, reach: Reach, id: string): Promise<Inbox> {
+  const inbox = isId("inb", id) ? await findInbox(deps.db.api, reach, id) : undefined;
   if (inbox === undefined) throw notFound("inbox");
   return inbox;
 }
@@ -170,11 +171,11 @@ export function inboxes(deps: Deps) {
         const { inbox, replayed } = await createInbox(deps, {
           account,
           actor,
-          externalId: body.externalId,
+          externalId: externalIdWithin(account, body.externalId),
           username: body.username ?? body.mailboxName,
           domain: body.domain,
           usernameField: body.username === undefined ? "mailboxName" : "username",
-          idempotencyKey: idempotencyKeyOf(request),
+          idempotencyKey: keyInReach(account.reach, idempotencyKeyOf(request)),
         });
         set.status = 201;
         set.headers.location = `/v1/inboxes/${inbox.id}`;
@@ -217,15 +218,7 @@ export function inboxes(deps: Deps) {
         const { externalId, limit, offset } = query;
         const username = query.address === undefined ? undefined : usernameNamed(query.address, mailDomain);
         const host = query.domain === undefined ? undefined : hostNamed(query.domain, mailDomain);
-        const page = {
-          accountId: account.id,
-          onlyId: account.reach.inboxId,
-          externalId,
-          username,
-          host,
-          limit,
-          offset,
-        };
+        const page = { reach: account.reach, externalId, username, host, limit, offset };
         const [data, total] = await Promise.all([listInboxes(deps.db.api, page), countInboxes(deps.db.api, page)]);
         return { data: data.map((inbox) => toInbox(inbox, mailDomain)), total };
       },
@@ -239,22 +232,24 @@ export function inboxes(deps: Deps) {
     )
     .get(
       "/:id",
-      async ({ account, params }) => toInbox(await ownedInbox(deps, account.id, params.id), mailDomain),
+      async ({ account, params }) => toInbox(await ownedInbox(deps, account.reach, params.id), mailDomain),
       operation({
         summary: "Get inbox",
         access: "read or send",
         description: "One inbox of the account.",
         path: inboxPath,
-        whenRefused: whetherThere((accountId, id) => ownedInbox(deps, accountId, id)),
+        whenRefused: whetherThere((reach, id) => ownedInbox(deps, reach, id)),
         answers: { 200: InboxShape },
       }),
     )
     .patch(
       "/:id",
       async ({ account, actor, params, body }) => {
-        const inbox = await ownedInbox(deps, account.id, params.id);
+        const inbox = await ownedInbox(deps, account.reach, params.id);
+        if (body.externalId !== undefined) refuseToGiveAway(account, body.externalId);
         const isChanged = body.externalId !== undefined || body.retentionDays !== undefined;
-        return toInbox(isChanged ? await changeInbox(deps, actor, inbox, body) : inbox, mailDomain);
+        const changed = isChanged ? await changeInbox(deps, { ...account.reach, actor }, inbox.id, body) : inbox;
+        return toInbox(changed, mailDomain);
       },
       operation({
         summary: "Change inbox",
@@ -262,7 +257,7 @@ export function inboxes(deps: Deps) {
         description:
           "Gives the inbox another `externalId`, for example because another tenant takes it over, or sets how long its mail is kept.",
         path: inboxPath,
-        whenRefused: whetherThere((accountId, id) => ownedInbox(deps, accountId, id)),
+        whenRefused: whetherThere((reach, id) => ownedInbox(deps, reach, id)),
         body: InboxChange,
         answers: { 200: InboxShape },
       }),
@@ -271,7 +266,7 @@ export function inboxes(deps: Deps) {
       "/:id",
       async ({ account, actor, params, set }) => {
         if (!isId("inb", params.id)) throw notFound("inbox");
-        await deleteInbox(deps, { accountId: account.id, actor }, params.id);
+        await deleteInbox(deps, { ...account.reach, actor }, params.id);
         set.status = 204;
       },
       operation({
@@ -280,7 +275,7 @@ export function inboxes(deps: Deps) {
         description:
           "From now on its mail is refused and its messages cannot be read. Nobody else can get the address for 30 days.",
         path: inboxPath,
-        whenRefused: whetherThere((accountId, id) => ownedInbox(deps, accountId, id)),
+        whenRefused: whetherThere((reach, id) => ownedInbox(deps, reach, id)),
         answers: { 204: nothing("Deleted") },
       }),
     );

@@ -72,7 +72,7 @@ export function tokens(deps: TokenDeps) {
     async ({ account, body, set }) => {
       if (account.kind === "token" || account.kind === "operator") throw tokenRefused(account.kind);
       const { inboxId, ttlSeconds = tokenSeconds.usual } = body;
-      if (inboxId !== undefined) await ownedInbox(deps, account.id, inboxId);
+      if (inboxId !== undefined) await ownedInbox(deps, account.reach, inboxId);
       const expiresAt = tokenEnd(deps.now(), ttlSeconds);
       const token = await deps.tokens.write({ keyId: account.keyId, access: "read", inboxId, expiresAt });
       set.status = 201;

@@ -1,5 +1,4 @@
 import { Type } from "@sinclair/typebox";
-import { reachedInboxes } from "../../../flows/account/token-reach.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { accountUsage, countDays, dayAt, daysBefore, mostInboxesShown } from "../../../flows/read/account-usage.ts";
 import { parseInstant } from "../../../standards/instant.ts";
@@ -107,17 +106,17 @@ export function usage(deps: Deps) {
   return api("/v1/usage", "Account").get(
     "",
     async ({ account, query }) => {
-      const inboxIds = reachedInboxes(account, query.inbox_id === undefined ? undefined : [query.inbox_id]);
-      if (query.inbox_id !== undefined) await ownedInbox(deps, account.id, query.inbox_id);
+      const { inbox_id: inboxId } = query;
+      if (inboxId !== undefined) await ownedInbox(deps, account.reach, inboxId);
       const range = rangeOf(query, deps.now());
-      const used = await accountUsage(deps, { accountId: account.id, inboxIds, ...range }, query.group_by ?? "day");
+      const used = await accountUsage(deps, { reach: account.reach, inboxId, ...range }, query.group_by ?? "day");
       return { ...range, ...used, countedUntil: used.countedUntil.toISOString(), data: [...used.data] };
     },
     operation({
       summary: "Get usage",
       access: "read",
       description:
-        "Counts mail by day or by inbox, also that of deleted inboxes. A mail is counted within seconds, on its day in UTC. The days of each inbox are kept for 62 days, and then as days of the account. A token for one inbox counts that inbox.",
+        "Counts mail by day or by inbox, also that of deleted inboxes. A mail is counted within seconds, on its day in UTC. The days of each inbox are kept for 62 days, and then as days of the account. A caller that reaches a part of the account counts those of its inboxes that are not deleted.",
       query: UsageQuery,
       answers: { 200: Usage },
       // `not_found` for an inbox of another account.

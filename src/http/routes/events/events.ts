@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import type { Reach } from "../../../domain/access/access.ts";
 import { cursorAtRow } from "../../../domain/cursor.ts";
 import { notFound, Refusal } from "../../../domain/errors.ts";
 import { startName } from "../../../domain/events/log-position.ts";
@@ -131,7 +132,7 @@ const mostRead = 10_000;
 /** The log of events, for callers who missed a delivery or prefer to poll (contract §10.7). */
 export function events(deps: EventDeps) {
   const { db } = deps;
-  const isThere = whetherThere((accountId, id) => ownedEvent(deps, accountId, id));
+  const isThere = whetherThere((reach, id) => ownedEvent(deps, reach, id));
 
   return api("/v1/events", "Events")
     .get(
@@ -144,7 +145,7 @@ export function events(deps: EventDeps) {
         const isNarrowed =
           query.types !== undefined ||
           query.automated !== undefined ||
-          query.external_id !== undefined ||
+          subscription.externalIds !== undefined ||
           (subscription.inboxIds?.length ?? 0) > 1;
         const lookAt = isNarrowed ? mostRead : undefined;
         const page = { ...subscription, accountId: account.id, from, limit: query.limit, lookAt };
@@ -164,7 +165,7 @@ export function events(deps: EventDeps) {
     .get(
       "/:id",
       ({ account, params, query: { include } }) =>
-        openEvent({ ...deps, db: db.api }, { accountId: account.id, id: params.id }, includedBy(include)),
+        openEvent({ ...deps, db: db.api }, { reach: account.reach, id: params.id }, includedBy(include)),
       operation({
         summary: "Get event",
         access: "read",
@@ -179,7 +180,7 @@ export function events(deps: EventDeps) {
     .get(
       "/:id/deliveries",
       async ({ account, params, query: { limit, cursor } }) => {
-        const eventId = await ownedEvent(deps, account.id, params.id);
+        const eventId = await ownedEvent(deps, account.reach, params.id);
         const question = ["deliveries", eventId];
         const after = cursor === undefined ? undefined : attemptAt(cursor, question);
         const found = await listDeliveries(db.api, { accountId: account.id, eventId, after, limit: limit + 1 });
@@ -208,7 +209,7 @@ export function events(deps: EventDeps) {
         await redeliverEvent(
           deps,
           { accountId: account.id, actor },
-          await ownedEvent(deps, account.id, params.id),
+          await ownedEvent(deps, account.reach, params.id),
           body.webhookId,
         );
         set.status = 202;
@@ -259,8 +260,8 @@ function attemptAt(cursor: string, question: unknown): { lane: string; attempt: 
   return { lane: last.id, attempt: Number(last.number) };
 }
 
-async function ownedEvent({ db }: EventDeps, accountId: string, id: string): Promise<string> {
-  const event = isId("evt", id) ? await findEvent(db.api, accountId, id) : undefined;
+async function ownedEvent({ db }: EventDeps, reach: Reach, id: string): Promise<string> {
+  const event = isId("evt", id) ? await findEvent(db.api, reach, id) : undefined;
   if (event === undefined) throw notFound("event");
   return event.id;
 }

@@ -2,8 +2,7 @@ import { Elysia } from "elysia";
 import { Refusal, statusOf } from "../../../domain/errors.ts";
 import { defaultEventTypes, everyEvent } from "../../../domain/events/event-types.ts";
 import { positionName } from "../../../domain/events/log-position.ts";
-import { inOrder } from "../../../domain/events/subscription.ts";
-import { reachedInboxes } from "../../../flows/account/token-reach.ts";
+import { inOrder, sourcesInReach } from "../../../domain/events/subscription.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import {
   type EventStream,
@@ -231,11 +230,11 @@ function paceOf({ count, withinMs }: { count: number; withinMs: number }): () =>
 
 async function wantedBy(deps: SocketDeps, account: Account, asked: SubscribeMessage): Promise<Wanted> {
   const named = asked.inbox_ids ?? undefined;
-  for (const id of named ?? []) await ownedInbox(deps, account.id, id);
+  for (const id of named ?? []) await ownedInbox(deps, account.reach, id);
+  const inboxIds = named && [...new Set(named)];
   return {
     types: asked.event_types === null ? [everyEvent] : (asked.event_types ?? defaultEventTypes),
-    inboxIds: reachedInboxes(account, named && [...new Set(named)]),
-    externalIds: asked.external_ids ?? undefined,
+    ...sourcesInReach(account.reach, { inboxIds, externalIds: asked.external_ids ?? undefined }),
     automated: asked.automated ?? undefined,
     include: inOrder(asked.include ?? []),
   };

@@ -1,7 +1,13 @@
 import { Type } from "@sinclair/typebox";
+import type { Reach } from "../../../domain/access/access.ts";
 import { defaultEventTypes, eventTypes, isAskableType } from "../../../domain/events/event-types.ts";
-import { type IncludeWord, includeWords, inOrder, type Subscription } from "../../../domain/events/subscription.ts";
-import { reachedInboxes } from "../../../flows/account/token-reach.ts";
+import {
+  type IncludeWord,
+  includeWords,
+  inOrder,
+  type Subscription,
+  sourcesInReach,
+} from "../../../domain/events/subscription.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { examples } from "../../document/examples.ts";
 import { alsoNamed } from "../../judging/known-fields.ts";
@@ -77,11 +83,11 @@ export async function askedSubscription(
   account: Account,
   { types, inbox_id, external_id, automated, include }: SubscriptionWords,
 ): Promise<AskedSubscription> {
-  const named = inbox_id === undefined ? undefined : await ownedInboxes(deps, account.id, inbox_id);
+  const inboxIds = inbox_id === undefined ? undefined : await ownedInboxes(deps, account.reach, inbox_id);
+  const externalIds = external_id === undefined ? undefined : namedIn("external_id", external_id);
   return {
     types: types === undefined ? defaultEventTypes : wordsOf(types),
-    inboxIds: reachedInboxes(account, named),
-    externalIds: external_id === undefined ? undefined : namedIn("external_id", external_id),
+    ...sourcesInReach(account.reach, { inboxIds, externalIds }),
     automated: automated === undefined ? undefined : automated === "true",
     include: includedBy(include),
   };
@@ -92,9 +98,9 @@ export function includedBy(include: string | undefined): IncludeWord[] {
   return include === undefined ? [] : inOrder(wordsOf(include));
 }
 
-async function ownedInboxes(deps: Deps, accountId: string, list: string): Promise<string[]> {
+async function ownedInboxes(deps: Deps, reach: Reach, list: string): Promise<string[]> {
   const ids = namedIn("inbox_id", list);
-  return Promise.all(ids.map(async (id) => (await ownedInbox(deps, accountId, id)).id));
+  return Promise.all(ids.map(async (id) => (await ownedInbox(deps, reach, id)).id));
 }
 
 function namedIn(parameterName: string, list: string): string[] {

@@ -1,3 +1,4 @@
+import { isWholeAccount, type Reach } from "../../../domain/access/access.ts";
 import { notFound, Refusal } from "../../../domain/errors.ts";
 import { usualSettings } from "../../../domain/events/endpoint.ts";
 import { isId } from "../../../domain/ids.ts";
@@ -100,11 +101,11 @@ function collection(deps: WebhooksDeps) {
 }
 
 function endpoint(deps: WebhooksDeps) {
-  const whenRefused = whetherThere((accountId, id) => ownedEndpoint(deps, accountId, id));
+  const whenRefused = whetherThere((reach, id) => ownedEndpoint(deps, reach, id));
   return api("/v1/webhooks", "Webhooks")
     .get(
       "/:id",
-      async ({ account, params }) => toEndpoint(deps, await ownedEndpoint(deps, account.id, params.id)),
+      async ({ account, params }) => toEndpoint(deps, await ownedEndpoint(deps, account.reach, params.id)),
       operation({
         summary: "Get webhook endpoint",
         access: "account",
@@ -117,7 +118,7 @@ function endpoint(deps: WebhooksDeps) {
     .patch(
       "/:id",
       async ({ account, actor, params, body }) => {
-        const { id } = await ownedEndpoint(deps, account.id, params.id);
+        const { id } = await ownedEndpoint(deps, account.reach, params.id);
         return toEndpoint(deps, await changeEndpoint(deps, { accountId: account.id, actor, id }, body));
       },
       operation({
@@ -136,7 +137,7 @@ function endpoint(deps: WebhooksDeps) {
     .delete(
       "/:id",
       async ({ account, actor, params, set }) => {
-        await deleteEndpoint(deps, actor, await ownedEndpoint(deps, account.id, params.id));
+        await deleteEndpoint(deps, actor, await ownedEndpoint(deps, account.reach, params.id));
         set.status = 204;
       },
       operation({
@@ -152,7 +153,7 @@ function endpoint(deps: WebhooksDeps) {
     .post(
       "/:id/rotate-secret",
       async ({ account, actor, params, body }) => {
-        const endpoint = await ownedEndpoint(deps, account.id, params.id);
+        const endpoint = await ownedEndpoint(deps, account.reach, params.id);
         return {
           secret: await rotateWebhookSecret(deps, actor, endpoint, body.overlapSeconds ?? defaultOverlapSeconds),
         };
@@ -172,11 +173,12 @@ function endpoint(deps: WebhooksDeps) {
 }
 
 function deliveriesTo(deps: WebhooksDeps) {
-  const whenRefused = whetherThere((accountId, id) => ownedEndpoint(deps, accountId, id));
+  const whenRefused = whetherThere((reach, id) => ownedEndpoint(deps, reach, id));
   return api("/v1/webhooks", "Webhooks")
     .post(
       "/:id/test",
-      async ({ account, actor, params }) => testEndpoint(deps, actor, await ownedEndpoint(deps, account.id, params.id)),
+      async ({ account, actor, params }) =>
+        testEndpoint(deps, actor, await ownedEndpoint(deps, account.reach, params.id)),
       operation({
         summary: "Test webhook endpoint",
         access: "account",
@@ -191,7 +193,7 @@ function deliveriesTo(deps: WebhooksDeps) {
     .get(
       "/:id/deliveries",
       async ({ account, params, query: { limit, cursor, state } }) => {
-        const endpoint = await ownedEndpoint(deps, account.id, params.id);
+        const endpoint = await ownedEndpoint(deps, account.reach, params.id);
         const question = ["endpoint deliveries", endpoint.id, state];
         const before =
           cursor === undefined
@@ -214,7 +216,7 @@ function deliveriesTo(deps: WebhooksDeps) {
     .post(
       "/:id/recover",
       async ({ account, actor, params, body, set }) => {
-        const { id } = await ownedEndpoint(deps, account.id, params.id);
+        const { id } = await ownedEndpoint(deps, account.reach, params.id);
         const recovered = await recoverEvents(deps, {
           accountId: account.id,
           actor,
@@ -238,13 +240,14 @@ function deliveriesTo(deps: WebhooksDeps) {
     );
 }
 
-/** The caller's endpoint of that id. Throws `not_found` also for an endpoint of another account. */
+/** The endpoint of that id. Throws `not_found` also for a caller that reaches only a part of the account. */
 export async function ownedEndpoint(
   { db }: Pick<WebhooksDeps, "db">,
-  accountId: string,
+  reach: Reach,
   id: string,
 ): Promise<TriedEndpoint> {
-  const endpoint = isId("whk", id) ? await findEndpoint(db.api, { accountId, id }) : undefined;
+  const isNamed = isId("whk", id) && isWholeAccount(reach);
+  const endpoint = isNamed ? await findEndpoint(db.api, { accountId: reach.accountId, id }) : undefined;
   if (endpoint === undefined) throw notFound("webhook");
   return endpoint;
 }

@@ -1,10 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { refuseWithout } from "../../../domain/access/access.ts";
+import { type Reach, refuseWithout } from "../../../domain/access/access.ts";
 import { type Closure, refuseSuspended } from "../../../domain/access/suspension.ts";
 import { notFound, Refusal } from "../../../domain/errors.ts";
 import { isId } from "../../../domain/ids.ts";
-import { refuseBeyondReach } from "../../../flows/account/token-reach.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { matchesEntityTag, parseRange } from "../../../standards/byte-range.ts";
 import { attachmentDisposition, harmlessType } from "../../../standards/content-disposition.ts";
@@ -94,9 +93,7 @@ async function permitted(deps: AttachmentDeps, request: Request, named: Named): 
   const signature = parameters.get("signature");
   if (signature === null) {
     const account = await authenticatedCaller(request, deps);
-    const attachment = await storedAttachment(deps, named);
-    if (attachment.accountId !== account.id) throw notFound("attachment");
-    await refuseBeyondReach(deps, account.reach, `/v1/attachments/${named.message_id}`);
+    const attachment = await storedAttachment(deps, account.reach, named);
     refuseWithout("read", account, "download attachment");
     return attachment;
   }
@@ -108,12 +105,16 @@ async function permitted(deps: AttachmentDeps, request: Request, named: Named): 
   if (verdict === "expired") {
     throw new Refusal("link_expired", "Cannot download attachment: the URL has expired; the message has a new one");
   }
-  return storedAttachment(deps, named);
+  return storedAttachment(deps, undefined, named);
 }
 
-async function storedAttachment(deps: Deps, { message_id: messageId, filename }: Named): Promise<StoredAttachment> {
+async function storedAttachment(
+  deps: Deps,
+  reach: Reach | undefined,
+  { message_id: messageId, filename }: Named,
+): Promise<StoredAttachment> {
   const isName = isId("msg", messageId) && filename.isWellFormed() && !filename.includes("\0");
-  const attachment = isName ? await findAttachment(deps.db.api, messageId, filename) : undefined;
+  const attachment = isName ? await findAttachment(deps.db.api, reach, messageId, filename) : undefined;
   if (attachment === undefined) throw notFound("attachment");
   return attachment;
 }

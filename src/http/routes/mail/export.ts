@@ -70,8 +70,8 @@ export function inboxExport(deps: ExportDeps) {
   return api("/v1/inboxes", "Inboxes").get(
     "/:id/export",
     async ({ account, actor, params, query, request }) => {
-      const inbox = await ownedInbox(deps, account.id, params.id);
-      const { messageCount } = await ownedTotals(deps, account.id, inbox.id);
+      const inbox = await ownedInbox(deps, account.reach, params.id);
+      const { messageCount } = await ownedTotals(deps, account.reach, inbox.id);
       const format = query.format ?? "jsonl";
       const address = inboxAddress(inbox.username, deps.mailDomain);
       const headers = {

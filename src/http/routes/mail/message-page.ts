@@ -13,7 +13,7 @@ export function messagePage(deps: ReadingDeps) {
   return api("/v1/messages", "Messages").get(
     "/:id/html",
     async ({ account, params, query }) => {
-      const whole = await ownedMessage(deps, account.id, params.id);
+      const whole = await ownedMessage(deps, account.reach, params.id);
       const message = query.quotes === "hidden" ? await withoutQuotes(deps, account.id, whole) : whole;
       const remotePictures = query.images === "remote";
       const page = await shownPage(deps.links, { message, remotePictures, now: deps.now() });
@@ -39,7 +39,7 @@ export function messagePage(deps: ReadingDeps) {
           }),
         ),
       }),
-      whenRefused: whetherThere((accountId, id) => ownedMessage(deps, accountId, id)),
+      whenRefused: whetherThere((reach, id) => ownedMessage(deps, reach, id)),
       answers: {
         200: Type.String({
           description: "The page",

@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import type { Reach } from "../../../domain/access/access.ts";
 import { cursorAt, cursorAtRow } from "../../../domain/cursor.ts";
 import { notFound, Refusal } from "../../../domain/errors.ts";
 import { isId } from "../../../domain/ids.ts";
@@ -11,7 +12,6 @@ import {
   type SearchField,
   type SearchQuestion,
 } from "../../../domain/search-question.ts";
-import { reachedInboxes } from "../../../flows/account/token-reach.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import type { AttachmentLinks } from "../../../flows/read/attachment-links.ts";
 import {
@@ -113,9 +113,9 @@ const MessagePage = named(
   ),
 );
 
-/** The caller's inbox with its totals. Throws `not_found` also for an inbox of another account. */
-export async function ownedTotals(deps: Deps, accountId: string, id: string): Promise<InboxTotals> {
-  const totals = isId("inb", id) ? await findInboxTotals(deps.db.api, accountId, id) : undefined;
+/** An inbox with its totals. Throws `not_found` also for an inbox beyond the reach. */
+export async function ownedTotals(deps: Deps, reach: Reach, id: string): Promise<InboxTotals> {
+  const totals = isId("inb", id) ? await findInboxTotals(deps.db.api, reach, id) : undefined;
   if (totals === undefined) throw notFound("inbox");
   return totals;
 }
@@ -127,11 +127,10 @@ export function messages(deps: MessagesDeps) {
     .get(
       "/messages",
       async ({ account, query }) => {
-        const [inboxId] = reachedInboxes(account, query.inbox_id === undefined ? undefined : [query.inbox_id]) ?? [];
         const page =
-          inboxId === undefined
-            ? await pageOfAccount(deps, account.id, query)
-            : await pageOfInbox(deps, account.id, inboxId, query);
+          query.inbox_id === undefined
+            ? await pageOfAccount(deps, account.reach, query)
+            : await pageOfInbox(deps, account.reach, query.inbox_id, query);
         const { messages, ...rest } = page;
         const include = includedWords(query.include);
         return { data: await toListedMessages(deps, account.id, { messages, include }), ...rest };
@@ -149,7 +148,7 @@ export function messages(deps: MessagesDeps) {
     .get(
       "/messages/:id",
       async ({ account, params }) => {
-        const message = await ownedMessage(deps, account.id, params.id);
+        const message = await ownedMessage(deps, account.reach, params.id);
         const shown = await toMessage(deps, account.id, message);
         if (shown === undefined) throw notFound("message");
         return shown;
@@ -160,21 +159,21 @@ export function messages(deps: MessagesDeps) {
         description:
           "One message, with newly signed URLs of its attachments, and with its codes, links, and text without quotes. These are extracted at each request; no link is ever fetched.",
         path: idPath("message"),
-        whenRefused: whetherThere((accountId, id) => ownedMessage(deps, accountId, id)),
+        whenRefused: whetherThere((reach, id) => ownedMessage(deps, reach, id)),
         answers: { 200: Message },
       }),
     )
     .get(
       "/messages/:id/raw",
       async ({ account, params, request }) =>
-        rawAnswer(deps, await ownedMessage(deps, account.id, params.id), request.method === "HEAD"),
+        rawAnswer(deps, await ownedMessage(deps, account.reach, params.id), request.method === "HEAD"),
       operation({
         summary: "Download raw message",
         access: "read",
         description:
           "The mail itself. For inbound mail the received bytes. For outbound mail the bytes for the relay, without the DKIM signature, which is added when the mail is sent.",
         path: idPath("message"),
-        whenRefused: whetherThere((accountId, id) => ownedMessage(deps, accountId, id)),
+        whenRefused: whetherThere((reach, id) => ownedMessage(deps, reach, id)),
         answers: {
           200: Type.String({
             description: "The mail",
@@ -187,7 +186,7 @@ export function messages(deps: MessagesDeps) {
     .get(
       "/inboxes/:id/messages",
       async ({ account, params, query }) => {
-        const { messages, ...rest } = await pageOfInbox(deps, account.id, params.id, query);
+        const { messages, ...rest } = await pageOfInbox(deps, account.reach, params.id, query);
         const include = includedWords(query.include);
         return { data: await toListedMessages(deps, account.id, { messages, include }), ...rest };
       },
@@ -198,7 +197,7 @@ export function messages(deps: MessagesDeps) {
           "Newest first. A page costs the same at any `offset`. `cursor` continues after a page and neither skips nor repeats a message while mail arrives. A page ends early at about 8 MiB of bodies. A body over 256 KiB is cut (`truncated`), and at most 50 attachments of a message are shown; the single message has everything. All filters apply together. The `total` of a search is exact below 10,000; 10,000 means 10,000 or more.",
         path: inboxPath,
         query: MessagesParameters,
-        whenRefused: whetherThere((accountId, id) => ownedTotals(deps, accountId, id)),
+        whenRefused: whetherThere((reach, id) => ownedTotals(deps, reach, id)),
         answers: {
           200: MessagePage,
         },
@@ -215,26 +214,26 @@ interface Page {
   nextCursor: string | null;
 }
 
-async function pageOfInbox(deps: MessagesDeps, accountId: string, inboxId: string, query: Parameters): Promise<Page> {
+async function pageOfInbox(deps: MessagesDeps, reach: Reach, inboxId: string, query: Parameters): Promise<Page> {
   const question = questionOf(inboxId, query);
   const after = positionAfter(query, question);
   if (after instanceof Refusal) {
-    await ownedTotals(deps, accountId, inboxId);
+    await ownedTotals(deps, reach, inboxId);
     throw after;
   }
   const { conditions, ...filters } = filtersOf(query);
-  const { messages, total, next } = await askedPage(deps, { ...filters, accountId, inboxId, after }, conditions);
+  const { messages, total, next } = await askedPage(deps, { ...filters, reach, inboxId, after }, conditions);
   return { messages, total, nextCursor: next === undefined ? null : cursorAt(next, question) };
 }
 
-async function pageOfAccount(deps: MessagesDeps, accountId: string, query: Parameters): Promise<Page> {
-  const question = questionOf(accountId, query);
+async function pageOfAccount(deps: MessagesDeps, reach: Reach, query: Parameters): Promise<Page> {
+  const question = questionOf(reach.accountId, query);
   const after =
     query.cursor === undefined ? undefined : cursorRow(query.cursor, question, "instant", "search messages");
   if (after instanceof Refusal) throw after;
   const { conditions, direction, ...filters } = filtersOf(query);
   const asked = { ...filters, conditions: withDirection(conditions, direction), after };
-  const { messages, total, next } = await searchAccount({ db: deps.db.api, log: deps.log }, accountId, asked);
+  const { messages, total, next } = await searchAccount({ db: deps.db.api, log: deps.log }, reach, asked);
   return { messages, total, nextCursor: next === undefined ? null : cursorAtRow(next, question) };
 }
 
@@ -273,8 +272,8 @@ async function composedAnswer(
   return new Response(body, { headers });
 }
 
-export async function ownedMessage(deps: Deps, accountId: string, id: string): Promise<StoredMessage> {
-  const message = isId("msg", id) ? await findMessage(deps.db.api, accountId, id) : undefined;
+export async function ownedMessage(deps: Deps, reach: Reach, id: string): Promise<StoredMessage> {
+  const message = isId("msg", id) ? await findMessage(deps.db.api, reach, id) : undefined;
   if (message === undefined) throw notFound("message");
   return message;
 }
@@ -285,7 +284,7 @@ async function askedPage(
   conditions: readonly SearchCondition[],
 ): Promise<MessagesPage> {
   const { api: db } = deps.db;
-  const { accountId, inboxId, direction, threadId, since, until } = asked;
+  const { reach, inboxId, direction, threadId, since, until } = asked;
   const isBetween = since !== undefined || until !== undefined;
   const isSearch = conditions.length > 0;
   const isPlain = !isSearch && !isBetween && threadId === undefined;
@@ -293,7 +292,7 @@ async function askedPage(
     const page = await pageMessages(db, asked);
     if (page !== undefined) return page;
   }
-  const totals = await ownedTotals(deps, accountId, inboxId);
+  const totals = await ownedTotals(deps, reach, inboxId);
   // A thread with a further filter is a search too, because message numbers cannot find its pages.
   if (isSearch || (threadId !== undefined && (isBetween || direction !== undefined))) {
     const all = withDirection(conditions, direction);
@@ -303,7 +302,7 @@ async function askedPage(
   return threadId === undefined ? pageBetween(db, totals, asked) : pageOfThread(db, threadId, asked);
 }
 
-interface Filters extends Omit<MessagesQuery, "accountId" | "inboxId" | "after"> {
+interface Filters extends Omit<MessagesQuery, "reach" | "inboxId" | "after"> {
   conditions: readonly SearchCondition[];
 }
 

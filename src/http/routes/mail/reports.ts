@@ -19,12 +19,12 @@ export interface ReportsDeps extends Deps, StoredBytesDeps {}
 
 /** Reports about messages that were sent. */
 export function reports(deps: ReportsDeps) {
-  const whenRefused = whetherThere((accountId, id) => ownedMessage(deps, accountId, id));
+  const whenRefused = whetherThere((reach, id) => ownedMessage(deps, reach, id));
   return api("/v1", "Messages")
     .get(
       "/messages/:id/reports",
       async ({ account, params }) => {
-        const { id } = await ownedMessage(deps, account.id, params.id);
+        const { id } = await ownedMessage(deps, account.reach, params.id);
         return { data: (await listReports(deps.db.api, id)).map(toReport) };
       },
       operation({
@@ -48,7 +48,7 @@ export function reports(deps: ReportsDeps) {
     .get(
       "/messages/:id/reports/:report_id/raw",
       async ({ account, params, request }) => {
-        const { id } = await ownedMessage(deps, account.id, params.id);
+        const { id } = await ownedMessage(deps, account.reach, params.id);
         const report = isId("rep", params.report_id) ? await findReport(deps.db.api, id, params.report_id) : undefined;
         if (report === undefined) throw notFound("report");
         return rawAnswer(deps, report, request.method === "HEAD");

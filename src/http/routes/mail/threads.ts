@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
+import type { Reach } from "../../../domain/access/access.ts";
 import type { ThreadState } from "../../../domain/conversation.ts";
 import { notFound } from "../../../domain/errors.ts";
 import { isId } from "../../../domain/ids.ts";
@@ -106,7 +107,7 @@ const ThreadMessages = named(
 export function threads(deps: ReadingDeps) {
   const ofThread = api("/v1/threads/:id", "Threads")
     .derive(async ({ account, params }) => ({
-      thread: await ownedThread(deps, account.id, (params as { id: string }).id),
+      thread: await ownedThread(deps, account.reach, (params as { id: string }).id),
     }))
     .get(
       "/messages",
@@ -134,7 +135,7 @@ export function threads(deps: ReadingDeps) {
       "",
       async ({ account, actor, thread, body }) => {
         const marked = await markThread(deps, {
-          accountId: account.id,
+          reach: account.reach,
           actor,
           threadId: thread.id,
           isRead: body.is_read,
@@ -157,7 +158,7 @@ export function threads(deps: ReadingDeps) {
 
   const ofInbox = api("/v1/inboxes/:id/threads", "Threads")
     .derive(async ({ account, params }) => ({
-      totals: await ownedTotals(deps, account.id, (params as { id: string }).id),
+      totals: await ownedTotals(deps, account.reach, (params as { id: string }).id),
     }))
     .get(
       "",
@@ -198,8 +199,8 @@ export function threads(deps: ReadingDeps) {
   return new Elysia().use(ofThread).use(ofInbox);
 }
 
-async function ownedThread(deps: ReadingDeps, accountId: string, id: string): Promise<ThreadState> {
-  const thread = isId("thr", id) ? await findThread(deps.db.api, accountId, id) : undefined;
+async function ownedThread(deps: ReadingDeps, reach: Reach, id: string): Promise<ThreadState> {
+  const thread = isId("thr", id) ? await findThread(deps.db.api, reach, id) : undefined;
   if (thread === undefined) throw notFound("thread");
   return thread;
 }

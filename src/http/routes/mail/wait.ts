@@ -79,13 +79,13 @@ export function waiting(deps: WaitingDeps) {
     async ({ account, params, query, request, set }) => {
       const after = afterOf(params.id, query);
       if (after !== undefined && "refusal" in after) {
-        await ownedTotals(deps, account.id, params.id);
+        await ownedTotals(deps, account.reach, params.id);
         throw after.refusal;
       }
       deps.mayTakeLong(request);
       const result = await deps.waitForMail({
         ...filtersOf(query),
-        accountId: account.id,
+        reach: account.reach,
         inboxId: params.id,
         after,
         signal: request.signal,
@@ -103,7 +103,7 @@ export function waiting(deps: WaitingDeps) {
         "Answers as soon as a matching mail arrives, or with `null` after the time-out. Both are 200 and have a `cursor`: pass it as `after` to the next wait, and you miss no mail and get none twice. With `timeout=0` the answer has the current `cursor`: get it before you trigger a mail, then wait `after` it. Inbound mail only. A wait changes nothing.",
       path: inboxPath,
       query: WaitParameters,
-      whenRefused: whetherThere((accountId, id) => ownedTotals(deps, accountId, id)),
+      whenRefused: whetherThere((reach, id) => ownedTotals(deps, reach, id)),
       refuses: ["too_many_listeners"],
       answers: { 200: WaitAnswer },
     }),

@@ -1,5 +1,7 @@
 import { Type } from "@sinclair/typebox";
+import type { Caller } from "../../../domain/access/access.ts";
 import { notFound, Refusal } from "../../../domain/errors.ts";
+import { itemKindsOf, listedKinds } from "../../../domain/outbox-item.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { cancelMail } from "../../../flows/send/cancel-mail.ts";
 import { giveUpItem, ownedItem, pageItems, retryItem } from "../../../flows/send/outbox-items.ts";
@@ -15,7 +17,6 @@ import { cursorParameter, cursorRow } from "../../shell/parameters.ts";
 import { Message, toMessage } from "../mail/message-shape.ts";
 import { ownedMessage, ownedTotals, type ReadingDeps } from "../mail/messages.ts";
 
-const kinds = ["relay", "webhook"] as const;
 const states = ["ready", "running", "waiting"] as const;
 
 const OutboxItem = named(
@@ -27,7 +28,7 @@ const OutboxItem = named(
           "For mail the id of the message, with `.1`, `.2`, … for further destinations; for an event its id, with a dot and the endpoint's id if that is not the default one",
         examples: [examples.answerId],
       }),
-      kind: oneOf(kinds, { description: "`relay`: outbound mail; `webhook`: an event for an endpoint" }),
+      kind: oneOf(listedKinds, { description: "`relay`: outbound mail; `webhook`: an event for an endpoint" }),
       state: oneOf(states, {
         description:
           "`ready`: queued; `running`: an attempt is running; `waiting`: an attempt failed, and the next is not due yet",
@@ -59,7 +60,7 @@ const OutboxItem = named(
 );
 
 const OutboxQuery = Type.Object({
-  kind: Type.Optional(oneOf(kinds, { description: "Only mail, or only events for webhooks" })),
+  kind: Type.Optional(oneOf(listedKinds, { description: "Only mail, or only events for webhooks" })),
   state: Type.Optional(oneOf(states, { description: "Only items in this state" })),
   inbox_id: alsoNamed(
     "inboxId",
@@ -73,23 +74,33 @@ const itemPath = { id: { description: "Id in the outbox", example: examples.answ
 
 /** The outbox of an account: lists its items, retries them and cancels them. */
 export function outbox(deps: Deps) {
-  const whenRefused = whetherThere((accountId, id) => ownedItem(deps, accountId, id));
+  const whenRefused = whetherThere((_, id, account) => ownedItem(deps, itemsOf(account), id));
   return api("/v1/outbox", "Outbox")
     .get(
       "",
       async ({ account, query: { kind, state, inbox_id: inboxId, limit, cursor } }) => {
+        const { reach, kinds } = itemsOf(account);
         const question = ["outbox", kind, state, inboxId];
         const after = cursor === undefined ? undefined : cursorRow(cursor, question, "instant", "list outbox items");
-        if (inboxId !== undefined) await ownedTotals(deps, account.id, inboxId);
+        if (inboxId !== undefined) await ownedTotals(deps, reach, inboxId);
         if (after instanceof Refusal) throw after;
-        const asked = { accountId: account.id, kind, state, inboxId, after, limit, question };
+        const asked = {
+          reach,
+          kinds: kinds.filter((each) => kind === undefined || each === kind),
+          state,
+          inboxId,
+          after,
+          limit,
+          question,
+        };
         const { items, nextCursor: next } = await pageItems(deps, asked);
         return { data: items.map(toItem), nextCursor: next };
       },
       operation({
         summary: "List outbox items",
-        access: "account",
-        description: "Mail and events that are still to be sent for the account, oldest first.",
+        access: "read",
+        description:
+          "Mail and events that are still to be sent, oldest first. Events only for a key with access `full` that reaches the whole account.",
         query: OutboxQuery,
         answers: {
           200: named(
@@ -110,13 +121,13 @@ export function outbox(deps: Deps) {
     .post(
       "/:id/retry",
       async ({ account, actor, params, set }) => {
-        const item = await retryItem(deps, { accountId: account.id, actor }, params.id);
+        const item = await retryItem(deps, { ...itemsOf(account), actor }, params.id);
         set.status = 202;
         return toItem(item);
       },
       operation({
         summary: "Retry outbox item",
-        access: "account",
+        access: "agent",
         description:
           "Queues it now. Its schedule continues from there, and it is given up at the same time as before. An item that is queued already stays as it is.",
         path: itemPath,
@@ -128,12 +139,12 @@ export function outbox(deps: Deps) {
     .delete(
       "/:id",
       async ({ account, actor, params, set }) => {
-        await giveUpItem(deps, { accountId: account.id, actor }, params.id);
+        await giveUpItem(deps, { ...itemsOf(account), actor }, params.id);
         set.status = 204;
       },
       operation({
         summary: "Cancel outbox item",
-        access: "account",
+        access: "agent",
         description:
           "For mail the same as `POST /v1/messages/{id}/cancel`: it cancels the whole message, not only this destination. An event is not delivered to this endpoint; its attempts stay in the log, and it can be redelivered.",
         path: itemPath,
@@ -149,22 +160,27 @@ export function cancel(deps: ReadingDeps) {
   return api("/v1/messages", "Sending").post(
     "/:id/cancel",
     async ({ account, actor, params }) => {
-      await cancelMail(deps, { accountId: account.id, actor }, params.id);
-      const shown = await toMessage(deps, account.id, await ownedMessage(deps, account.id, params.id));
+      await cancelMail(deps, { ...account.reach, actor }, params.id);
+      const shown = await toMessage(deps, account.id, await ownedMessage(deps, account.reach, params.id));
       if (shown === undefined) throw notFound("message");
       return shown;
     },
     operation({
       summary: "Cancel message",
-      access: "send",
+      access: "agent",
       description:
         "Cancels a message that is in the outbox: it becomes `failed` with the reason `canceled`, and `message.failed` is sent. Recipients that got it stay `sent`. While an attempt is running the request is refused and changes nothing. So a canceled message is never sent later, unless `mayHaveBeenSent` is true.",
       path: idPath("message"),
-      whenRefused: whetherThere((accountId, id) => ownedMessage(deps, accountId, id)),
+      whenRefused: whetherThere((reach, id) => ownedMessage(deps, reach, id)),
       answers: { 200: Message },
       refuses: ["send_in_progress", "not_cancelable"],
     }),
   );
+}
+
+/** The items that a caller may see. */
+function itemsOf(caller: Caller) {
+  return { reach: caller.reach, kinds: itemKindsOf(caller) };
 }
 
 function toItem(item: ListedItem) {

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { keyInReach, type Reach } from "../../../domain/access/access.ts";
 import { notFound, type Refusal } from "../../../domain/errors.ts";
 import { missingIdempotencyKey } from "../../../domain/idempotency.ts";
 import { type Limited, limitsOf, rateLimitFields, type SendUsage } from "../../../domain/limits.ts";
@@ -95,15 +96,15 @@ export function send(deps: SendDeps) {
 
   return api("/v1/inboxes/:id/send", "Sending")
     .derive(async ({ account, params }) => ({
-      inboxIsThere: await owners.check(account.id, (params as { id: string }).id),
+      inboxIsThere: await owners.check(account.reach, (params as { id: string }).id),
     }))
     .post(
       "",
       async ({ account, params, body: { mail, attachments }, request, set }) => {
-        const idempotencyKey = idempotencyKeyOf(request);
+        const idempotencyKey = keyInReach(account.reach, idempotencyKeyOf(request));
         if (idempotencyKey === undefined) throw missingIdempotencyKey();
         const asked = { account, inboxId: params.id, idempotencyKey, ...mail };
-        const result = await forms.send(asked, attachments, request);
+        const result = await forms.send(account, asked, attachments, request);
         if (result.kind === "refused") throw await refused({ account, params, set }, result.refusal, result.usage);
         addLimits(set, account, result.usage);
         if (result.kind === "replayed") {
@@ -193,10 +194,10 @@ async function firstAttempts(
   return message;
 }
 
-/** Remembers which account owns an inbox: each send checks this, and it changes only when the inbox is deleted. */
+/** Remembers which account owns an inbox: each send checks this, and it changes only when the inbox is deleted. The tenant may change. */
 interface InboxOwners {
-  /** Throws if the account has no such inbox. A remembered inbox may have been deleted meanwhile. */
-  check(accountId: string, inboxId: string): Promise<void>;
+  /** Throws if the inbox is beyond the reach. A remembered inbox may have been deleted meanwhile. */
+  check(reach: Reach, inboxId: string): Promise<void>;
   forget(inboxId: string): void;
 }
 
@@ -205,12 +206,13 @@ const mostRemembered = 50_000;
 function inboxOwners(deps: Deps): InboxOwners {
   const owners = boundedMemory<string, string>(mostRemembered);
   return {
-    async check(accountId, inboxId) {
+    async check(reach, inboxId) {
       const known = owners.get(inboxId);
-      if (known === accountId) return;
-      if (known !== undefined) throw notFound("inbox");
-      await ownedInbox(deps, accountId, inboxId);
-      owners.set(inboxId, accountId);
+      const isBeyond = reach.inboxId !== undefined && reach.inboxId !== inboxId;
+      if (isBeyond || (known !== undefined && known !== reach.accountId)) throw notFound("inbox");
+      if (known !== undefined && reach.externalId === undefined) return;
+      await ownedInbox(deps, reach, inboxId);
+      owners.set(inboxId, reach.accountId);
     },
     forget: owners.delete,
   };

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import type { Reach } from "../../../domain/access/access.ts";
 import { notFound, Refusal } from "../../../domain/errors.ts";
 import { isId } from "../../../domain/ids.ts";
 import { suppressionReasons } from "../../../domain/send/suppressed.ts";
@@ -110,17 +111,17 @@ function collection(deps: SuppressingDeps) {
     .get(
       "",
       async ({ account, query: { address, inbox_id: inboxId, reason, limit, cursor } }) => {
-        if (inboxId !== undefined) await ownedInbox(deps, account.id, inboxId);
+        if (inboxId !== undefined) await ownedInbox(deps, account.reach, inboxId);
         const question = ["suppressions", account.id, address, inboxId, reason];
         const last = cursor === undefined ? undefined : cursorRow(cursor, question, "none", "list suppressions");
         if (last instanceof Refusal) throw last;
-        const asked = { accountId: account.id, inboxId, reason, limit, before: last?.id, question };
+        const asked = { reach: account.reach, inboxId, reason, limit, before: last?.id, question };
         const page = await pageSuppressions(deps, { ...asked, address: address && wireAddress(address) });
         return { data: page.data.map(toSuppression), nextCursor: page.nextCursor };
       },
       operation({
         summary: "List suppressions",
-        access: "account",
+        access: "read",
         description: "Newest first, without expired ones.",
         query: Query,
         answers: { 200: SuppressionPage },
@@ -130,16 +131,15 @@ function collection(deps: SuppressingDeps) {
     .post(
       "",
       async ({ account, actor, body, set }) => {
-        const by = { accountId: account.id, actor };
-        if (body.data !== undefined) return addSuppressions(deps, by, body.data.map(asked));
-        const { suppression, isNew } = await addSuppression(deps, by, asked(body));
+        if (body.data !== undefined) return addSuppressions(deps, account, actor, body.data.map(asked));
+        const { suppression, isNew } = await addSuppression(deps, account, actor, asked(body));
         set.status = isNew ? 201 : 200;
         if (isNew) set.headers.location = `/v1/suppressions/${suppression.id}`;
         return toSuppression(suppression);
       },
       operation({
         summary: "Add suppressions",
-        access: "account",
+        access: "full",
         description:
           "From now on the account, or one inbox, sends nothing to the address: sends to it are refused, and queued mail fails. An existing suppression stays as it is (200). `data` takes up to 1,000, all or none, each with a `reason`, to import them from elsewhere; an expired bounce is not added. The address is taken literally, with its `+tag` and its dots.",
         body: newSuppression(deps.mailDomain),
@@ -155,14 +155,14 @@ function collection(deps: SuppressingDeps) {
 }
 
 function suppression(deps: Deps) {
-  const whenRefused = whetherThere((accountId, id) => owned(deps, accountId, id));
+  const whenRefused = whetherThere((reach, id) => owned(deps, reach, id));
   return api("/v1/suppressions", "Suppressions")
     .get(
       "/:id",
-      async ({ account, params }) => toSuppression(await owned(deps, account.id, params.id)),
+      async ({ account, params }) => toSuppression(await owned(deps, account.reach, params.id)),
       operation({
         summary: "Get suppression",
-        access: "account",
+        access: "read",
         description: "One suppression of the account.",
         path,
         whenRefused,
@@ -173,12 +173,12 @@ function suppression(deps: Deps) {
       "/:id",
       async ({ account, actor, params, set }) => {
         if (!isId("sup", params.id)) throw notFound("suppression");
-        await deleteSuppression(deps, { accountId: account.id, actor }, params.id);
+        await deleteSuppression(deps, { ...account.reach, actor }, params.id);
         set.status = 204;
       },
       operation({
         summary: "Delete suppression",
-        access: "account",
+        access: "full",
         description: "Mail to the address is allowed again, also after a complaint. This is logged.",
         path,
         whenRefused,
@@ -187,9 +187,9 @@ function suppression(deps: Deps) {
     );
 }
 
-async function owned(deps: Deps, accountId: string, id: string): Promise<StoredSuppression> {
+async function owned(deps: Deps, reach: Reach, id: string): Promise<StoredSuppression> {
   if (!isId("sup", id)) throw notFound("suppression");
-  return ownedSuppression(deps, accountId, id);
+  return ownedSuppression(deps, reach, id);
 }
 
 function toSuppression(suppression: StoredSuppression) {

@@ -1,3 +1,4 @@
+import type { Caller } from "../../../domain/access/access.ts";
 import type { AskedAttachment } from "../../../domain/send/attachment-words.ts";
 import type { SendRequest, SendResult } from "../../../domain/send/send.ts";
 import { type SendingWithFiles, sendWithFiles } from "../../../flows/send/send-with-files.ts";
@@ -37,13 +38,14 @@ export function takenForms(deps: SendingWithFiles) {
   }
 
   function send(
+    caller: Caller,
     asked: SendRequest,
     attachments: readonly AskedAttachment[] | undefined,
     request: Request,
   ): Promise<SendResult> {
     const form = formsTaken.get(request);
     const hasFiles = attachments !== undefined || form !== undefined || asked.forwardOf !== undefined;
-    return hasFiles ? sendWithFiles(deps, asked, attachments ?? [], form) : deps.sendEmail(asked);
+    return hasFiles ? sendWithFiles(deps, caller, asked, attachments ?? [], form) : deps.sendEmail(asked);
   }
 
   return { take, send };

@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { type Caller, uploadsOf } from "../../../domain/access/access.ts";
 import { notFound, Refusal } from "../../../domain/errors.ts";
 import { isId } from "../../../domain/ids.ts";
 import { takeUpload } from "../../../flows/send/take-upload.ts";
@@ -51,7 +52,7 @@ const path = { id: { description: "Id of the upload", example: examples.uploadId
 const longestName = 1000;
 
 export function uploads(deps: UploadDeps) {
-  const isThere = whetherThere(uploadOf);
+  const isThere = whetherThere((_, id, account) => uploadOf(account, id));
 
   return api("/v1/uploads", "Attachments")
     .post(
@@ -59,7 +60,7 @@ export function uploads(deps: UploadDeps) {
       async ({ account, query, request, set }) => {
         const contentType = typeOf(request, query.filename);
         const [filename = ""] = storedNames([{ filename: query.filename, contentType }]);
-        const upload = await takeUpload(deps, account.id, {
+        const upload = await takeUpload(deps, account, {
           filename,
           contentType,
           declaredBytes: declaredBytes(request),
@@ -89,7 +90,7 @@ export function uploads(deps: UploadDeps) {
     )
     .get(
       "/:id",
-      async ({ account, params }) => toUpload(await uploadOf(account.id, params.id)),
+      async ({ account, params }) => toUpload(await uploadOf(account, params.id)),
       operation({
         summary: "Get upload",
         access: "send",
@@ -102,8 +103,8 @@ export function uploads(deps: UploadDeps) {
     .delete(
       "/:id",
       async ({ account, params, set }) => {
-        await uploadOf(account.id, params.id);
-        if (!(await expireUpload(deps.db.api, account.id, params.id, deps.now()))) throw notFound("upload");
+        await uploadOf(account, params.id);
+        if (!(await expireUpload(deps.db.api, uploadsOf(account), params.id, deps.now()))) throw notFound("upload");
         set.status = 204;
       },
       operation({
@@ -116,8 +117,8 @@ export function uploads(deps: UploadDeps) {
       }),
     );
 
-  async function uploadOf(accountId: string, id: string): Promise<Upload> {
-    const upload = isId("upl", id) ? await findUpload(deps.db.api, accountId, id, deps.now()) : undefined;
+  async function uploadOf(caller: Caller, id: string): Promise<Upload> {
+    const upload = isId("upl", id) ? await findUpload(deps.db.api, uploadsOf(caller), id, deps.now()) : undefined;
     if (upload === undefined) throw notFound("upload");
     return upload;
   }

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { query } from "../../../../src/database/db.ts";
+import { openStream } from "../../../support/event-stream.ts";
+import { untilLogShowsAll } from "../../../support/log-horizon.ts";
 import { mailOf } from "../../../support/mail.ts";
 import { answer, type Receiver, startReceiver } from "../../../support/receiver.ts";
 import { type ScriptedSmtp, scriptedSmtp } from "../../../support/scripted-smtp.ts";
@@ -60,15 +62,90 @@ test("the account counts its inboxes, unread threads, and what waits in the outb
   expect(await counts(other)).toEqual({ inboxes: 1, unreadThreads: 0, outbox: 0 });
 });
 
-test("a token gets the counts of what it may read, which is never the outbox", async () => {
+test("a token gets the counts of what it may read, with an empty outbox", async () => {
   const apiKey = await newAccount(world);
   const [one, two] = [await newInbox(world, apiKey), await newInbox(world, apiKey)];
   await world.deliver(newMail(), [await addressOf(apiKey, one), await addressOf(apiKey, two)]);
   await world.deliver(newMail(), await addressOf(apiKey, two));
   const tokenWith = async (body: object) =>
     (await world.api("/v1/tokens", { method: "POST", body, apiKey })).body.token as string;
-  expect(await counts(await tokenWith({}))).toEqual({ inboxes: 2, unreadThreads: 3, outbox: null });
-  expect(await counts(await tokenWith({ inboxId: one }))).toEqual({ inboxes: 1, unreadThreads: 1, outbox: null });
+  expect(await counts(await tokenWith({}))).toEqual({ inboxes: 2, unreadThreads: 3, outbox: 0 });
+  expect(await counts(await tokenWith({ inboxId: one }))).toEqual({ inboxes: 1, unreadThreads: 1, outbox: 0 });
+});
+
+test("a token of one inbox sees nothing of another in any list, total, search, stream or count", async () => {
+  const apiKey = await newAccount(world);
+  const [one, two] = [await newInbox(world, apiKey), await newInbox(world, apiKey)];
+  const token = (await world.api("/v1/tokens", { method: "POST", body: { inboxId: one }, apiKey })).body.token;
+  const stream = await openStream(new URL("/v1/events/stream", world.service.apiUrl), {
+    authorization: `Bearer ${token}`,
+  });
+  for (const [inboxId, total] of [
+    [two, 2],
+    [one, 4],
+  ] as const) {
+    await world.deliver(newMail(), await addressOf(apiKey, inboxId));
+    await send(world, inboxId, {}, { apiKey });
+    const suppression = { address: "joe@example.com", inboxId };
+    await world.api("/v1/suppressions", { method: "POST", body: suppression, apiKey });
+    await untilAnswered(async () => {
+      const { totals } = (await world.api("/v1/usage", { apiKey })).body;
+      return totals.received + totals.sent === total || undefined;
+    });
+  }
+  await untilLogShowsAll(world.service.deps.db.api);
+  await stream.untilTold(1);
+  stream.close();
+  const streamed = stream.frames.flatMap(({ event, data }) =>
+    event === "message.received" && data ? [JSON.parse(data)] : [],
+  );
+  expect(streamed.map(({ inbox_id }) => inbox_id)).toEqual([one]);
+
+  async function seenBy(apiKey: string) {
+    const get = async (path: string) => (await world.api(path, { apiKey })).body;
+    const inboxIds = (rows: Record<string, string>[]) =>
+      [...new Set(rows.map((row) => row.inboxId ?? row.inbox_id ?? row.id))].toSorted();
+    const lists = [
+      "inboxes",
+      "messages",
+      "messages?q=hello",
+      "messages?q=is:unread",
+      "events",
+      "outbox",
+      "suppressions",
+    ];
+    const pages = await Promise.all(lists.map((list) => get(`/v1/${list}`)));
+    const [used, byInbox, { perMinute, outbox }] = [
+      await get("/v1/usage"),
+      await get("/v1/usage?group_by=inbox"),
+      await get("/v1/stats"),
+    ];
+    return {
+      lists: pages.map(({ data }) => inboxIds(data)),
+      totals: pages.flatMap(({ total }) => total ?? []),
+      usage: [used.totals.received, used.totals.sent, used.current.inboxes, used.current.messages],
+      usageOf: [inboxIds(byInbox.data), byInbox.totals.received],
+      stats: [perMinute.reduce((sum: number, { received }: { received: number }) => sum + received, 0), outbox.count],
+      counts: (await get("/v1/account")).counts,
+    };
+  }
+  const both = [one, two].toSorted();
+  expect(await seenBy(apiKey)).toEqual({
+    lists: Array.from({ length: 7 }, () => both),
+    totals: [2, 4, 4, 2],
+    usage: [2, 2, 2, 4],
+    usageOf: [both, 2],
+    stats: [2, 2],
+    counts: { inboxes: 2, unreadThreads: 2, outbox: 2 },
+  });
+  expect(await seenBy(token)).toEqual({
+    lists: Array.from({ length: 7 }, () => [one]),
+    totals: [1, 2, 2, 1],
+    usage: [1, 1, 1, 2],
+    usageOf: [[one], 1],
+    stats: [1, 1],
+    counts: { inboxes: 1, unreadThreads: 1, outbox: 1 },
+  });
 });
 
 test("more than 1,000 items in the outbox count as 1,000", async () => {

@@ -92,11 +92,9 @@ test("an item in the outbox is counted, with its age", async () => {
   expect((await stats(await newAccount(world))).outbox.count).toBe(0);
 });
 
-test("a number of minutes out of range is refused, and so is every token", async () => {
+test("a number of minutes out of range is refused", async () => {
   for (const minutes of ["0", "1441", "1.5", "x"]) {
     const { status, body } = await world.api(`/v1/stats?minutes=${minutes}`);
     expect([status, body.code]).toEqual([400, "invalid_query"]);
   }
-  const { body } = await world.api("/v1/tokens", { method: "POST", body: {} });
-  expect((await world.api("/v1/stats", { apiKey: body.token })).status).toBe(403);
 });
