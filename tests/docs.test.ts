@@ -50,6 +50,7 @@ const followed = [
     "deliverability",
     "domains",
     "errors",
+    "keys",
     "tenants",
     "operators",
     "usage",

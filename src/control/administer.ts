@@ -3,7 +3,8 @@ import { auditActions } from "../domain/access/audit.ts";
 import { notFound, Refusal } from "../domain/errors.ts";
 import { type Plan, plans } from "../domain/limits.ts";
 import type { EnvelopeFrom } from "../domain/reports/return-path.ts";
-import { accountNamed, addKey, createAccount, revokeKey } from "../flows/account/manage-accounts.ts";
+import { accountNamed, createAccount, revokeKey } from "../flows/account/manage-accounts.ts";
+import { addKey, byCommandLine } from "../flows/account/manage-keys.ts";
 import { createOperator, revokeOperator } from "../flows/account/operators.ts";
 import { resealSecrets } from "../flows/account/sealed-secrets.ts";
 import { type SignInDeps, signInLinkOfAccount } from "../flows/account/sign-in.ts";
@@ -19,8 +20,9 @@ import { redeliverEvent } from "../flows/events/redeliver-event.ts";
 import { testWebhook } from "../flows/events/test-webhook.ts";
 import { shownWebhook } from "../flows/read/shown-webhook.ts";
 import { parseInstant } from "../standards/instant.ts";
-import { listAccounts, listApiKeys } from "../store/account/accounts.ts";
+import { listAccounts } from "../store/account/accounts.ts";
 import { listAuditEntries } from "../store/account/audit.ts";
+import { listApiKeys } from "../store/account/keys.ts";
 import { listOperators } from "../store/account/operators.ts";
 import { findEndpoint } from "../store/events/endpoints.ts";
 import { findEvent } from "../store/events/events.ts";
@@ -100,12 +102,13 @@ const operations = {
     }));
   },
   async "key create"(deps: Deps, { account, name }: Arguments) {
-    const { id, key } = await addKey(deps, await accountNamed(deps, account), name);
-    return { id, apiKey: key };
+    const made = await addKey(deps, byCommandLine(await accountNamed(deps, account)), name);
+    return { id: made.info.id, apiKey: made.key };
   },
   async "key list"(deps: Deps, { account }: Arguments) {
     const { id } = await accountNamed(deps, account);
-    const keys = await listApiKeys(deps.db.api, id);
+    const filters = { inboxId: undefined, externalId: undefined, isRevoked: undefined };
+    const keys = await listApiKeys(deps.db.api, { reach: { accountId: id }, ...filters, limit: 1_000, offset: 0 });
     return keys.map((key) => ({
       id: key.id,
       name: key.name,

@@ -42,6 +42,7 @@ export const statusOf = {
   send_in_progress: 409,
   not_cancelable: 409,
   domain_in_use: 409,
+  last_key: 409,
   answered_meanwhile: 409,
   upgrade_required: 426,
   idempotency_key_reused: 422,
@@ -91,6 +92,7 @@ export type Resource =
   | "report"
   | "account"
   | "domain"
+  | "key"
   | "route";
 
 export function notFound(resource: Resource): Refusal {

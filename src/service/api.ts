@@ -20,6 +20,7 @@ import { account } from "../http/routes/account/account.ts";
 import { audit } from "../http/routes/account/audit.ts";
 import { domains } from "../http/routes/account/domains.ts";
 import { inboxes } from "../http/routes/account/inboxes.ts";
+import { keys as accountKeys } from "../http/routes/account/keys.ts";
 import { stats } from "../http/routes/account/stats.ts";
 import { tokens } from "../http/routes/account/tokens.ts";
 import { usage } from "../http/routes/account/usage.ts";
@@ -211,6 +212,7 @@ async function appOf(
         events({ ...deps, links }),
         eventStream({ ...deps, streaming, open: streams, ...long }),
         socketRoute(),
+        accountKeys(deps),
         account({ ...deps, outbound: config.outbound.kind, sendMaxBytes: config.sendMaxBytes }),
         domains(ownDomains),
         stats(deps),
@@ -238,6 +240,7 @@ async function appOf(
           asAccount: door.asAccount,
           authenticate: keys.authenticate,
           authenticateSession: session?.authenticateSession,
+          trustedProxies: config.trustedProxies,
         }),
         ...(session === undefined
           ? []

@@ -18,6 +18,33 @@ export function isIpAddress(text: string): boolean {
   return parseIpv4(text) !== undefined || parseIpv6(text) !== undefined;
 }
 
+/** Whether a text is a block of addresses (CIDR, RFC 4632 and RFC 4291 §2.3), or one address. */
+export function isAddressBlock(text: string): boolean {
+  return parseBlock(text) !== undefined;
+}
+
+/** Whether an address is in one of these blocks. */
+export function isInBlocks(address: string, blocks: readonly string[]): boolean {
+  const parsed = parseBlock(originOf(address).host);
+  if (parsed === undefined) return false;
+  return blocks.some((text) => {
+    const block = parseBlock(text);
+    if (block === undefined || block.width !== parsed.width) return false;
+    const shift = BigInt(block.width - block.bits);
+    return block.base >> shift === parsed.base >> shift;
+  });
+}
+
+/** The address and the length of a block. An address alone is a block of one. */
+function parseBlock(text: string): { base: bigint; width: number; bits: number } | undefined {
+  const [, address = "", digits] = /^([^/]+)(?:\/(0|[1-9]\d{0,2}))?$/.exec(text) ?? [];
+  const v4 = parseIpv4(address);
+  const base = v4 === undefined ? parseIpv6(address) : BigInt(v4);
+  const width = v4 === undefined ? 128 : 32;
+  const bits = digits === undefined ? width : Number(digits);
+  return base === undefined || bits > width ? undefined : { base, width, bits };
+}
+
 /** The address of a client, with the networks by which clients are counted and limited. */
 export interface Origin {
   /** The address of the client in its canonical spelling. */

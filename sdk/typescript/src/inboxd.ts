@@ -13,6 +13,8 @@ import {
   events,
   type Inboxes,
   inboxes,
+  type Keys,
+  keys,
   type Messages,
   messages,
   type Outbox,
@@ -77,6 +79,7 @@ export class Inboxd {
   readonly outbox: Outbox;
   readonly suppressions: Suppressions;
   readonly domains: Domains;
+  readonly keys: Keys;
   readonly tokens: Tokens;
   readonly account: Account;
   /** Works with the key of an operator alone. */
@@ -99,6 +102,7 @@ export class Inboxd {
     this.outbox = outbox(this.request);
     this.suppressions = suppressions(this.request);
     this.domains = domains(this.request);
+    this.keys = keys(this.request);
     this.tokens = tokens(this.request);
     this.account = account(this.request);
     this.admin = admin(this.request);

@@ -382,6 +382,27 @@ export const domains = (request: Requester): Domains => ({
   zone: (id, options) => request("GET", "/v1/domains/{id}/zone", { path: { id }, ...options }),
 });
 
+export interface Keys {
+  list(query?: QueryAt<"/v1/keys">, options?: CallOptions): List<Schemas["Key"], Schemas["KeyPage"]>;
+  /** Creates a key. The answer has it as `key`, which is shown only there. */
+  create(key?: Body<"NewKey">, options?: CallOptions): Promise<Schemas["CreatedKey"]>;
+  get(id: string, options?: CallOptions): Promise<Schemas["Key"]>;
+  change(id: string, change: Body<"KeyChange">, options?: CallOptions): Promise<Schemas["Key"]>;
+  revoke(id: string, options?: CallOptions): Promise<void>;
+  /** Creates a key like this one, which ends after the overlap. */
+  rotate(id: string, rotation?: Body<"KeyRotation">, options?: CallOptions): Promise<Schemas["CreatedKey"]>;
+}
+
+export const keys = (request: Requester): Keys => ({
+  list: (query = {}, options) =>
+    listByOffset((position) => request("GET", "/v1/keys", { query: { ...query, ...position }, ...options }), query),
+  create: (body = {}, options) => request("POST", "/v1/keys", { body, ...options }),
+  get: (id, options) => request("GET", "/v1/keys/{id}", { path: { id }, ...options }),
+  change: (id, body, options) => request("PATCH", "/v1/keys/{id}", { path: { id }, body, ...options }),
+  revoke: (id, options) => request("DELETE", "/v1/keys/{id}", { path: { id }, ...options }),
+  rotate: (id, body = {}, options) => request("POST", "/v1/keys/{id}/rotate", { path: { id }, body, ...options }),
+});
+
 export interface Tokens {
   create(token?: Body<"NewToken">, options?: CallOptions): Promise<Schemas["Token"]>;
 }

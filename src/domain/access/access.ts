@@ -33,6 +33,12 @@ export interface Caller extends Readonly<Limited> {
   readonly reach: Reach;
   /** When the key, the token or the session ends; undefined for never. */
   readonly expiresAt?: Date | undefined;
+  /** The blocks of addresses from which the key may be used; none for any address. */
+  readonly allowedIps?: readonly string[];
+}
+
+export function hasEnded({ expiresAt }: Pick<Caller, "expiresAt">, now: Date): boolean {
+  return expiresAt !== undefined && expiresAt <= now;
 }
 
 /** A key that may do everything in the whole account. */

@@ -1,4 +1,4 @@
-import { type Caller, wholeAccount } from "../../domain/access/access.ts";
+import { type Caller, hasEnded } from "../../domain/access/access.ts";
 import {
   type ConsoleClaims,
   type ConsolePurpose,
@@ -9,7 +9,7 @@ import {
 import { boundedMemory, passingMemory } from "../../primitives/memory.ts";
 import { paced } from "../../primitives/paced.ts";
 import { sha256Hex } from "../../standards/digest.ts";
-import { findAccountOfKey, findKeyHash, markKeysUsed } from "../../store/account/accounts.ts";
+import { findKeyHash, findKeyHolder, type KeyHolder, markKeysUsed } from "../../store/account/keys.ts";
 import type { Deps } from "../deps.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 
@@ -67,10 +67,9 @@ export function authenticator(
     const nowMs = now.getTime();
     if (unknown.get(hash, nowMs)) return undefined;
     const holder = remembered.get(hash, nowMs) ?? (await find(hash, nowMs));
-    if (holder !== undefined) {
-      lastUsed.set(holder.keyId, now);
-      writing.ask();
-    }
+    if (holder === undefined || hasEnded(holder, now)) return undefined;
+    lastUsed.set(holder.keyId, now);
+    writing.ask();
     return holder;
   }
 
@@ -86,15 +85,15 @@ export function authenticator(
 
   async function find(hash: string, nowMs: number) {
     const forgottenBefore = forgotten;
-    const account = await findAccountOfKey(deps.db.api, hash);
+    const found = await findKeyHolder(deps.db.api, hash);
     // If any key was made or revoked during the look-up, its result may be outdated and is not remembered.
     const remembers = hears && forgotten === forgottenBefore;
-    if (account === undefined) {
+    if (found === undefined) {
       remembered.delete(hash);
       if (remembers) unknown.set(hash, true, nowMs + unknownMs);
       return undefined;
     }
-    const holder = wholeAccount(account, account.keyId);
+    const holder = callerOf(found);
     if (remembers) remembered.set(hash, holder, nowMs + rememberedMs);
     return holder;
   }
@@ -123,6 +122,11 @@ export function authenticator(
       await writeUses();
     },
   };
+}
+
+function callerOf({ inboxId, externalId, expiresAt, ...holder }: KeyHolder): Caller {
+  const reach = { accountId: holder.id, inboxId: inboxId ?? undefined, externalId: externalId ?? undefined };
+  return { ...holder, kind: "key", reach, expiresAt: expiresAt ?? undefined };
 }
 
 /** Authentication with tokens. `holderOf` finds the holder of a key by its hash. */

@@ -9,6 +9,7 @@ import { insertEvents } from "../../store/events/fan-out.ts";
 import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
 import { inboxEvent } from "../events/inbox-event.ts";
+import { endKeysOfInbox } from "./manage-keys.ts";
 
 /** How long the address of a deleted inbox stays reserved, so that old mail cannot reach a new owner. */
 export const quarantineMs = 30 * 24 * 3_600_000;
@@ -26,6 +27,7 @@ export async function deleteInbox(
     if (inbox === undefined || !(await markInboxDeleted(tx, reach, id, deletedAt))) throw notFound("inbox");
     await markAddressHeld(tx, id, inbox.username, heldUntil(inbox, deletedAt));
     await markInboxGone(tx, accountId);
+    await endKeysOfInbox(deps, tx, { accountId, actor }, id);
     await signalToForget(tx, { kind: "address", username: inbox.username });
     const { username } = inbox;
     await audit(tx, deps, deletedAt, {

@@ -1,21 +1,19 @@
 import { type Db, transaction } from "../../database/db.ts";
 import { type Actor, commandLine, service } from "../../domain/access/actor.ts";
+import { type KeySettings, wholeKey } from "../../domain/access/key.ts";
 import { Refusal } from "../../domain/errors.ts";
-import { limitsOf, type Plan, refuseOverQuota } from "../../domain/limits.ts";
+import type { Plan } from "../../domain/limits.ts";
 import { sha256Hex } from "../../standards/digest.ts";
 import { newWebhookSecret } from "../../standards/signature.ts";
 import { isCleanText } from "../../standards/text.ts";
 import {
   type Account,
-  countLivingKeys,
   findAccountByName,
   findFirstAccount,
   insertAccount,
-  insertApiKey,
-  lockAccount,
   lockFirstStart,
-  markKeyRevoked,
 } from "../../store/account/accounts.ts";
+import { insertApiKey, markKeyRevoked } from "../../store/account/keys.ts";
 import { signalToForget } from "../../store/channels.ts";
 import { insertEndpoint, lockEndpoint, markEndpointChanged } from "../../store/events/endpoints.ts";
 import { audit } from "../audit.ts";
@@ -34,40 +32,24 @@ export interface KeyRequest {
   name?: string | undefined;
   /** The key itself. A random one is made if it is left out. */
   key?: string;
+  /** By default it may do everything in the account. */
+  settings?: KeySettings;
+  createdBy?: string;
 }
 
 export async function createKey(deps: Deps, db: Db, request: KeyRequest): Promise<NewKey> {
-  const { accountId, key = randomKey(deps, "ibx_") } = request;
+  const { accountId, key = randomKey(deps, "ibx_"), settings = wholeKey, createdBy = null } = request;
   const name = request.name === undefined ? null : checkedName("create key", request.name);
   const createdAt = deps.now();
   const id = deps.newId("key", createdAt);
   const hash = sha256Hex(key);
-  await insertApiKey(db, { id, accountId, name, hash, prefix: key.slice(0, 8), lastFour: key.slice(-4), createdAt });
+  const { access, inboxId, externalId, allowedIps, expiresAt } = settings;
+  const shown = { prefix: key.slice(0, 8), lastFour: key.slice(-4) };
+  const rights = { access, inboxId, externalId, allowedIps: [...allowedIps], expiresAt };
+  await insertApiKey(db, { id, accountId, name, hash, ...shown, createdAt, createdBy, ...rights });
   // A process may remember the key as unknown, because an operator who chooses API_KEY may have used it before it was stored here.
   await signalToForget(db, { kind: "key", hash });
   return { id, key };
-}
-
-/** Adds a key to an account that exists, within its quota of keys. */
-export function addKey(deps: Deps, account: Account, name: string | undefined): Promise<NewKey> {
-  return transaction(deps.db.api, async (tx) => {
-    await lockAccount(tx, account.id);
-    const used = await countLivingKeys(tx, account.id);
-    refuseOverQuota("keys", { used, limits: limitsOf(deps.limits, account), doing: "create key" });
-    const made = await createKey(deps, tx, { accountId: account.id, name });
-    await auditKey(deps, tx, "key.created", { id: made.id, accountId: account.id });
-    return made;
-  });
-}
-
-/** Only the command line creates and revokes keys of accounts that exist. */
-function auditKey(
-  deps: Deps,
-  tx: Db,
-  action: "key.created" | "key.revoked",
-  { id, accountId }: { id: string; accountId: string },
-): Promise<void> {
-  return audit(tx, deps, deps.now(), { action, accountId, actor: commandLine, target: { type: "key", id } });
 }
 
 export async function createAccount(
@@ -105,14 +87,16 @@ export function checkedName(doing: string, given: string): string {
   throw new Refusal("validation_error", `Cannot ${doing}: its name must be 1 to 100 characters on one line`);
 }
 
-/** Revokes a key, and notifies all processes. Returns its hash, or undefined if there is no such key. */
+/** Revokes a key for the operator, and notifies all processes. Returns its hash, or undefined if there is no such key. */
 export async function revokeKey(deps: Deps, keyId: string): Promise<string | undefined> {
   return transaction(deps.db.api, async (tx) => {
     const revoked = await markKeyRevoked(tx, keyId, deps.now());
     if (revoked === undefined) return undefined;
-    await signalToForget(tx, { kind: "key", hash: revoked.hash });
-    await auditKey(deps, tx, "key.revoked", { id: keyId, accountId: revoked.accountId });
-    return revoked.hash;
+    const { hash, accountId } = revoked;
+    await signalToForget(tx, { kind: "key", hash });
+    const target = { type: "key", id: keyId } as const;
+    await audit(tx, deps, deps.now(), { action: "key.revoked", accountId, actor: commandLine, target });
+    return hash;
   });
 }
 

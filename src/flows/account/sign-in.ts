@@ -2,7 +2,8 @@ import type { Caller } from "../../domain/access/access.ts";
 import type { Actor } from "../../domain/access/actor.ts";
 import { consoleSeconds, tokenEnd } from "../../domain/access/token.ts";
 import { Refusal } from "../../domain/errors.ts";
-import { findAccountById, findNewestLivingKey } from "../../store/account/accounts.ts";
+import { findAccountById } from "../../store/account/accounts.ts";
+import { findNewestWholeKey } from "../../store/account/keys.ts";
 import { insertUsedToken } from "../../store/account/used-tokens.ts";
 import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
@@ -28,9 +29,9 @@ export async function signInLink(deps: SignInDeps, keyId: string): Promise<SignI
   return { url: `${deps.baseUrl()}/console/#t=${token}`, expiresAt };
 }
 
-/** Makes a sign-in link for the newest key of an account that is not revoked. */
+/** Makes a sign-in link for the newest key of an account that may do everything in it. */
 export async function signInLinkOfAccount(deps: SignInDeps, account: { id: string; name: string }) {
-  const keyId = await findNewestLivingKey(deps.db.api, account.id);
+  const keyId = await findNewestWholeKey(deps.db.api, account.id, deps.now());
   if (keyId === undefined) {
     throw new Refusal(
       "not_found",

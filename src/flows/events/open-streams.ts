@@ -1,6 +1,6 @@
 import type { Caller } from "../../domain/access/access.ts";
 import { paced } from "../../primitives/paced.ts";
-import { listLivingKeys } from "../../store/account/accounts.ts";
+import { listLivingKeys } from "../../store/account/keys.ts";
 import { collectPiledUp } from "../collect-garbage.ts";
 import type { Deps } from "../deps.ts";
 import type { ListenerKind, Listeners } from "../listeners.ts";
@@ -89,7 +89,7 @@ export function openStreams({ db, log, now, listeners, observe = {}, secondMs = 
     const keyIds = new Set(kept.map(({ stream }) => stream.caller.keyId));
     if (keyIds.size === 0) return;
     try {
-      const living = new Set(await listLivingKeys(db.api, [...keyIds]));
+      const living = new Set(await listLivingKeys(db.api, [...keyIds], now()));
       for (const each of kept) if (!living.has(each.stream.caller.keyId)) end(each, "unauthorized");
     } catch {
       log.debug("the keys of streams were not checked");

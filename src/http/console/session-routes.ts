@@ -7,7 +7,7 @@ import type { Authenticator } from "../../flows/account/authenticate.ts";
 import { endSession, newSession, type SessionDeps, useSignInLink } from "../../flows/account/sign-in.ts";
 import { bodyJudge, readAsTheyAre } from "../judging/faults.ts";
 import { actorOf } from "../shell/actor.ts";
-import { accountOf, unauthorized } from "../shell/auth.ts";
+import { accountOf, fromAllowedAddress, unauthorized } from "../shell/auth.ts";
 import { parseJson, readBody } from "../shell/body.ts";
 import { unavailable } from "../shell/errors.ts";
 import { text } from "../shell/models.ts";
@@ -69,6 +69,7 @@ export function consoleSession(deps: ConsoleSessionDeps) {
           link === undefined
             ? await accountOf(key, deps.keys.authenticateKey, keyNeeded)
             : await holderOfLink(request, link, confirm);
+        fromAllowedAddress(holder, request, deps, link === undefined ? keyNeeded : linkNeeded);
         const token = await newSession(deps, holder, actorOf(holder, { request, set }, deps.trustedProxies));
         Object.assign(set.headers, { "set-cookie": deps.session.cookie(token, consoleSeconds.console), ...notStored });
         set.status = 204;

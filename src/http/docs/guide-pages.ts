@@ -6,6 +6,7 @@ import domains from "../../../docs/domains.md" with { type: "text" };
 import errors from "../../../docs/errors.md" with { type: "text" };
 import events from "../../../docs/events.md" with { type: "text" };
 import frameworks from "../../../docs/frameworks.md" with { type: "text" };
+import keys from "../../../docs/keys.md" with { type: "text" };
 import mcp from "../../../docs/mcp.md" with { type: "text" };
 import migrating from "../../../docs/migrating.md" with { type: "text" };
 import operations from "../../../docs/operations.md" with { type: "text" };
@@ -70,6 +71,7 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
   }),
   ...inGroup("Tasks", {
     testing: { about: "take the code of a sign-up mail in CI, with Playwright or the client", text: testing },
+    keys: { about: "what a key may do, where, from where and until when; rotation", text: keys },
     tenants: { about: "accounts, keys, tokens and your own ids: which is for what", text: tenants },
     operators: { about: "accounts over HTTP: limits, suspension, audit, removal", text: operators },
     usage: { about: "what an account has used by day or inbox, and its quotas", text: usage },

@@ -62,6 +62,7 @@ const tags = [
   { name: "Outbox", description: "Mail and events that are still to be sent, and how to cancel them" },
   { name: "Suppressions", description: "Addresses that get no mail, and the reasons" },
   { name: "Account", description: "The account of your key, with its limits" },
+  { name: "Keys", description: "Keys of the account, each with an access and a reach" },
   { name: "Tokens", description: "Short-lived tokens of your key, for browsers and for one task" },
   { name: "Audit", description: "Who changed what in your account" },
   { name: "Admin", description: "For operators: all accounts, with the key of an operator alone" },

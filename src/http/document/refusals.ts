@@ -172,7 +172,7 @@ function resourceOf(path: string): Resource {
   if (path.startsWith("/v1/admin/accounts/")) return "account";
   if (path.startsWith("/v1/admin/domains/")) return "domain";
   const [, resource] =
-    /^\/v1\/(inbox|thread|message|attachment|upload|event|webhook|suppression|domain)e?s\b/.exec(path) ?? [];
+    /^\/v1\/(inbox|thread|message|attachment|upload|event|webhook|suppression|domain|key)e?s\b/.exec(path) ?? [];
   return (resource as Resource | undefined) ?? "route";
 }
 
@@ -223,6 +223,7 @@ const meanings: Record<Reason, string> = {
   invalid_domain: "mail cannot have this domain",
   domain_reserved: "the domain belongs to the service",
   domain_in_use: "the domain has inboxes",
+  last_key: "no other key could manage the account",
   quota_exceeded: "the account, or the inbox, has its maximum",
   webhook_limit_reached: "the account has its maximum of webhook endpoints",
   no_recipient: "the answered message has no other address to reply to",

@@ -12,7 +12,7 @@ export interface Asked {
 export function actorOf(
   { keyId, kind }: Pick<Account, "keyId" | "kind">,
   { request, set }: Asked,
-  trustedProxies?: readonly string[],
+  trustedProxies?: readonly string[] | undefined,
 ): Actor {
   return {
     type: kind === "operator" ? "operator" : "key",

@@ -24,8 +24,6 @@ import { requestId, requestIdHeader } from "./request-headers.ts";
 import { isStreamed } from "./streamed-body.ts";
 
 export interface HttpDeps extends HealthDeps, Described, AuthenticateStream {
-  /** The proxies whose X-Forwarded-For counts. */
-  trustedProxies?: readonly string[];
   /** Notes that an operator acts in an account. */
   noteActed?: (actor: Actor, accountId: string, route: string) => Promise<void>;
   /** What the operator has closed in an account. */

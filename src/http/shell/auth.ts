@@ -1,6 +1,8 @@
 import type { Caller } from "../../domain/access/access.ts";
 import { accountHeader, type Operator } from "../../domain/access/operator.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
+import { isInBlocks } from "../../standards/ip.ts";
+import { clientAddress } from "./client-address.ts";
 
 /** The caller, as the guard found it. */
 export type Account = Caller;
@@ -21,7 +23,20 @@ export async function authenticatedCaller(request: Request, ways: AuthenticateCa
   const authorization = request.headers.get("authorization");
   const bySession = authorization === null ? await ways.authenticateSession?.(request) : undefined;
   const asAccount = bySession ?? (await actingAccount(request, ways));
-  return asAccount ?? accountOf(bearerKey(authorization), ways.authenticate);
+  const account = asAccount ?? (await accountOf(bearerKey(authorization), ways.authenticate));
+  return fromAllowedAddress(account, request, ways);
+}
+
+/** Refuses a key outside of its addresses, as an unknown key is refused. */
+export function fromAllowedAddress<Holder extends Account>(
+  account: Holder,
+  request: Request,
+  { trustedProxies }: { trustedProxies?: readonly string[] | undefined },
+  needed = keyNeeded,
+): Holder {
+  const { allowedIps = [] } = account;
+  if (allowedIps.length === 0 || isInBlocks(clientAddress(request, trustedProxies) ?? "", allowedIps)) return account;
+  throw unauthorized(needed);
 }
 
 /** The account in which an operator acts, by `X-Inboxd-Account`. That header does nothing beside other keys. */
@@ -52,17 +67,19 @@ export interface AuthenticateCaller extends AuthenticateOperator {
    * request changes something and does not come from a page of this service.
    */
   authenticateSession?: ((request: Request) => Promise<Account | undefined>) | undefined;
+  /** The proxies whose X-Forwarded-For counts. */
+  trustedProxies?: readonly string[] | undefined;
 }
 
 /**
  * The account of a request for the event stream or the WebSocket. Browsers cannot set headers of these requests, so the
  * URL may have a token. Then only that token counts.
  */
-export function authenticatedStream(request: Request, ways: AuthenticateStream): Promise<Account> {
+export async function authenticatedStream(request: Request, ways: AuthenticateStream): Promise<Account> {
   const inAddress = new URL(request.url).searchParams.get("token");
-  return inAddress === null
-    ? authenticatedCaller(request, ways)
-    : accountOf(inAddress, ways.authenticateAddress ?? nobody, tokenNeeded);
+  if (inAddress === null) return authenticatedCaller(request, ways);
+  const account = await accountOf(inAddress, ways.authenticateAddress ?? nobody, tokenNeeded);
+  return fromAllowedAddress(account, request, ways, tokenNeeded);
 }
 
 export interface AuthenticateStream extends AuthenticateCaller {

@@ -40,7 +40,6 @@ export interface SocketDoor {
 
 export interface SocketDoorDeps extends AuthenticateStream {
   isDraining(): boolean;
-  trustedProxies?: readonly string[];
   noteActed?: (actor: Actor, accountId: string, route: string) => Promise<void>;
   closureOf?: (accountId: string) => Closure | undefined;
   newRequestId(): string;

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { wholeKey } from "../../../src/domain/access/key.ts";
 import { authenticator } from "../../../src/flows/account/authenticate.ts";
 import { createAccount, createKey } from "../../../src/flows/account/manage-accounts.ts";
 import { sha256Hex } from "../../../src/standards/digest.ts";
-import { insertApiKey, listApiKeys, markKeyRevoked } from "../../../src/store/account/accounts.ts";
+import { insertApiKey, listApiKeys, markKeyRevoked } from "../../../src/store/account/keys.ts";
 import { untilAnswered } from "../../support/until.ts";
 import { startWorld, type World } from "../../support/world.ts";
 
@@ -39,7 +40,8 @@ test("an unknown key is looked up once in five seconds, and works at once when i
   const silent = "a key that is made silently, as if its notification were lost";
   expect(await keys.authenticate(silent)).toBeUndefined();
   const row = { id: "key_1", accountId: account.id, name: null, prefix: "", lastFour: "", createdAt: deps.now() };
-  await insertApiKey(deps.db.api, { ...row, hash: sha256Hex(silent) });
+  const rights = { ...wholeKey, allowedIps: [], createdBy: null };
+  await insertApiKey(deps.db.api, { ...row, ...rights, hash: sha256Hex(silent) });
   expect(await keys.authenticate(silent)).toBeUndefined();
   world.clock.pass(5_000);
   expect(await keys.authenticate(silent)).toMatchObject({ id: account.id });
@@ -62,7 +64,14 @@ test("the last use of a key is stored: the first use at once, later ones at inte
   if (first === undefined || second === undefined) throw new Error("No key was made");
   const keys = authenticator(deps, undefined, 50);
   const uses = async () => {
-    const listed = await listApiKeys(deps.db.api, account.id);
+    const listed = await listApiKeys(deps.db.api, {
+      reach: { accountId: account.id },
+      inboxId: undefined,
+      externalId: undefined,
+      isRevoked: undefined,
+      limit: 10,
+      offset: 0,
+    });
     return [first, second].map(({ id }) => listed.find((key) => key.id === id)?.lastUsedAt?.getTime());
   };
 

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { accountNamed, addKey, createAccount, revokeKey } from "../../../src/flows/account/manage-accounts.ts";
+import { accountNamed, createAccount, revokeKey } from "../../../src/flows/account/manage-accounts.ts";
+import { addKey, byCommandLine } from "../../../src/flows/account/manage-keys.ts";
 import { listAuditEntries } from "../../../src/store/account/audit.ts";
 import { startWorld } from "../../support/world.ts";
 
@@ -8,11 +9,12 @@ test("an account has as many keys as its quota allows, and the audit says who cr
   const { deps } = world.service;
   await createAccount(deps, { name: "acme", plan: "developer", limits: { keys: 2 } });
   const account = await accountNamed(deps, "acme");
-  const second = await addKey(deps, account, "second");
-  await expect(addKey(deps, account, "third")).rejects.toThrow("Cannot create key: the limit of 2 keys is reached");
+  const by = byCommandLine(account);
+  const { info: second } = await addKey(deps, by, "second");
+  await expect(addKey(deps, by, "third")).rejects.toThrow("Cannot create key: the limit of 2 keys is reached");
   expect(await revokeKey(deps, second.id)).toBeDefined();
   expect(await revokeKey(deps, second.id)).toBeUndefined();
-  const third = await addKey(deps, account, "third");
+  const { info: third } = await addKey(deps, by, "third");
 
   const all = { action: undefined, actor: undefined, targetId: undefined, since: undefined, until: undefined };
   const entries = await listAuditEntries(deps.db.api, { ...all, accountId: account.id, beforeId: undefined, limit: 9 });

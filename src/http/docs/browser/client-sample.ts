@@ -87,6 +87,12 @@ const calls: Readonly<Record<string, ClientCall>> = {
   listAuditEntriesOfAllAccounts: { name: "admin.audit", takes: "query", isEach: true },
   getUsageOfAllAccounts: { name: "admin.usage", takes: "query" },
   getSystem: { name: "admin.system" },
+  listKeys: { name: "keys.list", takes: "query", isEach: true },
+  createKey: { name: "keys.create", takes: "body" },
+  getKey: { name: "keys.get" },
+  changeKey: { name: "keys.change", takes: "body" },
+  revokeKey: { name: "keys.revoke" },
+  rotateKey: { name: "keys.rotate", takes: "body" },
   createToken: { name: "tokens.create", takes: "body" },
 };
 

@@ -1,0 +1,203 @@
+import { type SQL, sql } from "drizzle-orm";
+import { arrayOf, type Db, query } from "../../database/db.ts";
+import { isWholeAccount, type Reach } from "../../domain/access/access.ts";
+import { type Selected, selected } from "../columns.ts";
+import { isReached } from "../reach.ts";
+import { insertNewRows, recordSet } from "../rows.ts";
+import { accounts, apiKeys } from "../schema.ts";
+
+export type ApiKey = Omit<typeof apiKeys.$inferSelect, "lastUsedAt" | "revokedAt">;
+
+/** Inserts an API key, unless it exists already. */
+export function insertApiKey(db: Db, key: ApiKey): Promise<void> {
+  return insertNewRows(db, apiKeys, [key]);
+}
+
+const holderFields = selected(accounts, "a", ["id", "plan", "limits"]);
+const rightsFields = selected(apiKeys, "k", ["access", "inboxId", "externalId", "allowedIps", "expiresAt"]);
+
+/** The account of a key, and what the key may do in it. */
+export type KeyHolder = Selected<typeof holderFields> & Selected<typeof rightsFields> & { keyId: string };
+
+/** Finds the holder of the key with this hash. Undefined if the key is unknown or revoked. */
+export async function findKeyHolder(db: Db, hash: string): Promise<KeyHolder | undefined> {
+  const [holder] = await query<KeyHolder>(
+    db,
+    sql`select ${holderFields}, ${rightsFields}, k.id as "keyId" from api_keys k join accounts a on a.id = k.account_id
+        where k.hash = ${hash} and k.revoked_at is null and a.deleted_at is null`,
+  );
+  return holder;
+}
+
+/** Finds the hash of a key by its id, even if the key is revoked. */
+export async function findKeyHash(db: Db, id: string): Promise<string | undefined> {
+  const [key] = await query<{ hash: string }>(db, sql`select hash from api_keys where id = ${id}`);
+  return key?.hash;
+}
+
+/** Finds the id of the newest key of an account that may do everything in it, and has not ended. */
+export async function findNewestWholeKey(db: Db, accountId: string, now: Date): Promise<string | undefined> {
+  const [key] = await query<{ id: string }>(
+    db,
+    sql`select k.id from api_keys k where k.account_id = ${accountId} and ${isWhole} and (k.expires_at is null or k.expires_at > ${now})
+        order by k.id desc limit 1`,
+  );
+  return key?.id;
+}
+
+/** Whether a key `k` may do everything in its account, and is not revoked. */
+const isWhole = sql`k.access = 'full' and k.inbox_id is null and k.external_id is null and k.revoked_at is null`;
+
+/** Lists the keys among these that are neither revoked nor over, and whose account is open. The key of an operator has no account. */
+export async function listLivingKeys(db: Db, ids: readonly string[], now: Date): Promise<string[]> {
+  const living = await query<{ id: string }>(
+    db,
+    sql`select k.id from api_keys k join accounts a on a.id = k.account_id
+        where k.id = any(${arrayOf("text", ids)}) and k.revoked_at is null and (k.expires_at is null or k.expires_at > ${now})
+          and a.deleted_at is null and coalesce(a.suspended, 'sending') = 'sending'
+        union all
+        select id from operator_keys where id = any(${arrayOf("text", ids)}) and revoked_at is null
+          and (expires_at is null or expires_at > ${now})`,
+  );
+  return living.map(({ id }) => id);
+}
+
+const shownFields = selected(apiKeys, "k", [
+  ...(["id", "accountId", "name", "access", "inboxId", "externalId", "allowedIps", "prefix", "lastFour"] as const),
+  ...(["createdAt", "createdBy", "lastUsedAt", "expiresAt", "revokedAt"] as const),
+]);
+
+export type ApiKeyInfo = Selected<typeof shownFields>;
+
+/** Whether a key `k` is within a reach: within that of a tenant are its keys, and those of its inboxes. */
+function isKeyReached(reach: Reach): SQL {
+  if (isWholeAccount(reach)) return sql`k.account_id = ${reach.accountId}`;
+  const ofTenant = reach.externalId === undefined ? sql`false` : sql`k.external_id = ${reach.externalId}`;
+  return sql`k.account_id = ${reach.accountId}
+    and (${ofTenant} or k.inbox_id in (select i.id from inboxes i where ${isReached(reach)}))`;
+}
+
+export interface KeyPage {
+  reach: Reach;
+  inboxId: string | undefined;
+  externalId: string | undefined;
+  /** Only revoked keys, or only others. */
+  isRevoked: boolean | undefined;
+  limit: number;
+  offset: number;
+}
+
+/** Lists keys, newest first. */
+export function listApiKeys(db: Db, page: KeyPage): Promise<ApiKeyInfo[]> {
+  return query(
+    db,
+    sql`select ${shownFields} from api_keys k where ${isOfPage(page)} order by k.id desc limit ${page.limit} offset ${page.offset}`,
+  );
+}
+
+export async function countApiKeys(db: Db, page: KeyPage): Promise<number> {
+  const [counted] = await query<{ total: number }>(
+    db,
+    sql`select count(*) as total from api_keys k where ${isOfPage(page)}`,
+  );
+  return counted?.total ?? 0;
+}
+
+function isOfPage({ reach, inboxId, externalId, isRevoked }: KeyPage): SQL {
+  const conditions = [isKeyReached(reach)];
+  if (inboxId !== undefined) conditions.push(sql`k.inbox_id = ${inboxId}`);
+  if (externalId !== undefined) conditions.push(sql`k.external_id = ${externalId}`);
+  if (isRevoked !== undefined) conditions.push(sql`(k.revoked_at is not null) = ${isRevoked}::boolean`);
+  return sql.join(conditions, sql` and `);
+}
+
+export async function findApiKey(db: Db, reach: Reach, id: string): Promise<ApiKeyInfo | undefined> {
+  const [key] = await query<ApiKeyInfo>(
+    db,
+    sql`select ${shownFields} from api_keys k where k.id = ${id} and ${isKeyReached(reach)}`,
+  );
+  return key;
+}
+
+/**
+ * Whether another key could still manage the account if this one ended: it may do everything, and does not end before it. The caller has
+ * locked the account.
+ */
+export async function isOtherWholeKey(
+  tx: Db,
+  { id, accountId, expiresAt }: Pick<ApiKeyInfo, "id" | "accountId" | "expiresAt">,
+): Promise<boolean> {
+  const found = await query(
+    tx,
+    sql`select from api_keys k where k.account_id = ${accountId} and k.id <> ${id} and ${isWhole}
+          and (k.expires_at is null or k.expires_at >= ${expiresAt}::timestamptz) limit 1`,
+  );
+  return found.length === 1;
+}
+
+export interface KeyChange {
+  name?: string | null | undefined;
+  allowedIps?: readonly string[] | undefined;
+  expiresAt?: Date | null | undefined;
+}
+
+/** Changes a key that is not revoked. Returns it with its hash. */
+export async function markKeyChanged(
+  db: Db,
+  reach: Reach,
+  id: string,
+  { name, allowedIps, expiresAt }: KeyChange,
+): Promise<(ApiKeyInfo & { hash: string }) | undefined> {
+  const changes = [
+    ...(name === undefined ? [] : [sql`name = ${name}`]),
+    ...(allowedIps === undefined ? [] : [sql`allowed_ips = ${arrayOf("text", allowedIps)}`]),
+    ...(expiresAt === undefined ? [] : [sql`expires_at = ${expiresAt}`]),
+  ];
+  const [changed] = await query<ApiKeyInfo & { hash: string }>(
+    db,
+    sql`update api_keys k set ${changes.length === 0 ? sql`name = name` : sql.join(changes, sql`, `)}
+        where k.id = ${id} and ${isKeyReached(reach)} and k.revoked_at is null returning ${shownFields}, k.hash`,
+  );
+  return changed;
+}
+
+/** Revokes the keys of an inbox. Returns their ids. */
+export async function markInboxKeysRevoked(tx: Db, inboxId: string, revokedAt: Date): Promise<string[]> {
+  const revoked = await query<{ id: string }>(
+    tx,
+    sql`update api_keys set revoked_at = ${revokedAt} where inbox_id = ${inboxId} and revoked_at is null returning id`,
+  );
+  return revoked.map(({ id }) => id);
+}
+
+/** Revokes a key. Returns its hash and its account; undefined if there is no such key, or if it was revoked before. */
+export async function markKeyRevoked(
+  db: Db,
+  id: string,
+  revokedAt: Date,
+): Promise<{ hash: string; accountId: string } | undefined> {
+  const [key] = await query<{ hash: string; accountId: string }>(
+    db,
+    sql`update api_keys set revoked_at = ${revokedAt} where id = ${id} and revoked_at is null
+        returning hash, account_id as "accountId"`,
+  );
+  return key;
+}
+
+/** Counts the keys of an account, without revoked ones. */
+export async function countLivingKeys(db: Db, accountId: string): Promise<number> {
+  const [counted] = await query<{ keys: number }>(
+    db,
+    sql`select count(*) as keys from api_keys where account_id = ${accountId} and revoked_at is null`,
+  );
+  return counted?.keys ?? 0;
+}
+
+/** Writes the time of the last use of each of these keys, in one statement. */
+export async function markKeysUsed(db: Db, used: readonly { id: string; lastUsedAt: Date }[]): Promise<void> {
+  await query(
+    db,
+    sql`update api_keys set last_used_at = row."lastUsedAt" from ${recordSet(apiKeys, used, ["id", "lastUsedAt"])}
+        where api_keys.id = row.id and (last_used_at is null or last_used_at < row."lastUsedAt")`,
+  );
+}
