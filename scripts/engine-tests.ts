@@ -17,6 +17,8 @@ const clients = [
   "tests/mcp/",
   "tests/sdk/",
   "tests/docs.test.ts",
+  // Each operation with keys of each access and reach: the statements behind them have tests of their own.
+  "tests/http/routes/access.test.ts",
   // How slow listeners and mail servers elsewhere are, and what these understand, is tested over sockets.
   "tests/http/routes/events/silent-listeners.test.ts",
   "tests/http/routes/events/slow-listeners.test.ts",
