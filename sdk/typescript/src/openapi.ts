@@ -1087,7 +1087,7 @@ export interface paths {
         put?: never;
         /**
          * Create token
-         * @description Creates a token for a browser, or for an agent with one task. It can only read: inboxes, mail and events of the account or of one inbox. A resource outside its reach gets 404; a request that it may not make gets 403. It expires by itself, and ends with the key that made it.
+         * @description Creates a token for a browser, or for an agent with one task. Without `access` it can only read. It reaches at most what its key reaches, or a part of that: one inbox, or the inboxes with one `externalId`. A resource outside its reach gets 404; a request that it may not make gets 403. It expires by itself, and ends with the key that made it. A token makes no tokens.
          */
         post: operations["createToken"];
         delete?: never;
@@ -5196,11 +5196,22 @@ export interface components {
         /** @description What the token reaches, and how long it is valid */
         NewToken: {
             /**
-             * @description The only inbox that the token reaches. Without it: all of the account. Also accepted as `inbox_id`
+             * @description The only inbox that the token reaches. Without it: all that its key reaches. Also accepted as `inbox_id`
              * @example inb_01km57j4m0eh7awf6pjemv292z
              */
             inboxId?: string;
-            /** @description How long it is valid. A token in a URL must expire within an hour. Also accepted as `ttl_seconds` (default: 900) */
+            /**
+             * @description The only `externalId` whose inboxes the token reaches, now and later. Also accepted as `external_id`
+             * @example user-7
+             */
+            externalId?: string;
+            /**
+             * @description What it may do, at most what its key may: `read`: only read; `send`: send, without reading mail; `agent`: both, and mark, wait and stream (default: "read")
+             * @example read
+             * @enum {string}
+             */
+            access?: "read" | "send" | "agent";
+            /** @description How long it is valid. A token in a URL must expire within an hour, and only read. Also accepted as `ttl_seconds` (default: 900) */
             ttlSeconds?: number;
         };
         /** @description Where events go, and which events */
@@ -6252,7 +6263,7 @@ export interface components {
              */
             total: number;
         };
-        /** @description A token that can only read, and that ends with the key that made it */
+        /** @description A token, which ends with the key that made it */
         Token: {
             /**
              * @description Use it as Bearer token in place of a key. It is not stored
@@ -17733,6 +17744,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "inboxId": "inb_01km57j4m0eh7awf6pjemv292z",
+                 *       "externalId": "user-7",
+                 *       "access": "read",
                  *       "ttlSeconds": 900
                  *     }
                  */
@@ -17740,7 +17753,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A token that can only read, and that ends with the key that made it */
+            /** @description A token, which ends with the key that made it */
             201: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */

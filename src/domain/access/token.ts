@@ -1,5 +1,6 @@
 import { isId } from "../ids.ts";
 import type { Caller } from "./access.ts";
+import { mayGrant, type TokenAccess, tokenAccesses } from "./key.ts";
 
 /**
  * The rights of a token. They are at most those of the key that made the token, and end when that key is no longer
@@ -8,10 +9,10 @@ import type { Caller } from "./access.ts";
 export interface TokenClaims {
   /** The key that made the token. */
   keyId: string;
-  /** A token can only read. */
-  access: "read";
-  /** Undefined for all inboxes of the account. */
+  access: TokenAccess;
+  /** The only inbox, or the only `externalId`, that it reaches. Undefined for all that its key reaches. */
   inboxId: string | undefined;
+  externalId: string | undefined;
   expiresAt: Date;
 }
 
@@ -21,24 +22,28 @@ export const tokenSeconds = { least: 60, usual: 900, most: 86_400 };
 /** The most time until a token in a URL expires. It is short because URLs are stored and shown in more places than headers. */
 export const longestInAddressMs = 3_600_000;
 
-/** The caller that has a token, from the holder of the key that made it. */
-export function withToken(holder: Caller, { access, inboxId, expiresAt }: TokenClaims): Caller {
-  return {
-    ...holder,
-    kind: "token",
-    access,
-    reach: { ...holder.reach, inboxId: holder.reach.inboxId ?? inboxId },
-    expiresAt,
-  };
+/**
+ * The caller that has a token, from the holder of the key that made it. It never has more than the key, whatever the token says: undefined
+ * if their reaches have nothing in common.
+ */
+export function withToken(holder: Caller, { access, inboxId, externalId, expiresAt }: TokenClaims): Caller | undefined {
+  const { reach } = holder;
+  const isWithin = (own: string | undefined, asked: string | undefined) =>
+    own === undefined || asked === undefined || own === asked;
+  if (!mayGrant(holder.access, access)) return undefined;
+  if (!isWithin(reach.inboxId, inboxId) || !isWithin(reach.externalId, externalId)) return undefined;
+  const both = { inboxId: reach.inboxId ?? inboxId, externalId: reach.externalId ?? externalId };
+  return { ...holder, kind: "token", access, reach: { accountId: reach.accountId, ...both }, expiresAt };
 }
 
 /** The claims of a token as text, to be signed. */
-export function claimsText({ keyId, access, inboxId, expiresAt }: TokenClaims): string {
+export function claimsText({ keyId, access, inboxId, externalId, expiresAt }: TokenClaims): string {
   const claims = {
     v: 1,
     key: keyId,
     access,
     ...(inboxId !== undefined && { inbox: inboxId }),
+    ...(externalId !== undefined && { ext: externalId }),
     exp: seconds(expiresAt),
   };
   return written(claims);
@@ -86,10 +91,12 @@ export function partsOfToken(token: string): TokenParts | undefined {
 /** Parses the claims of a token. Undefined for an unknown version, whose claims may mean anything. */
 export function parseClaims(text: string): TokenClaims | undefined {
   const claims = knownClaims(text);
-  if (claims?.access !== "read" || claims.purpose !== undefined) return undefined;
-  const { key, inbox, expiresAt } = claims;
+  const access = tokenAccesses.find((known) => known === claims?.access);
+  if (claims === undefined || access === undefined || claims.purpose !== undefined) return undefined;
+  const { key, inbox, ext, expiresAt } = claims;
   if (inbox !== undefined && (typeof inbox !== "string" || !isId("inb", inbox))) return undefined;
-  return { keyId: key, access: "read", inboxId: inbox, expiresAt };
+  if (ext !== undefined && typeof ext !== "string") return undefined;
+  return { keyId: key, access, inboxId: inbox, externalId: ext, expiresAt };
 }
 
 /** The instant at which a token expires. It is a whole second, and never later than requested. */
@@ -97,7 +104,8 @@ export function tokenEnd(now: Date, ttlSeconds: number): Date {
   return new Date((seconds(now) + ttlSeconds) * 1000);
 }
 
-const tokenForm = /^ibt_([A-Za-z0-9_-]{1,400})\.([A-Za-z0-9_-]{43})$/;
+/** An `externalId` of 255 characters takes up to 1,400 characters of the claims. */
+const tokenForm = /^ibt_([A-Za-z0-9_-]{1,1800})\.([A-Za-z0-9_-]{43})$/;
 
 function seconds(at: Date): number {
   return Math.floor(at.getTime() / 1000);

@@ -19,7 +19,7 @@ export type SignInToken = Pick<ConsoleClaims, "id" | "expiresAt">;
 export interface Authenticator {
   /** Accepts an API key, or a token that was made with one. */
   authenticate: (credential: string) => Promise<Caller | undefined>;
-  /** Accepts only credentials that may appear in a URL: tokens that expire within an hour, never keys. */
+  /** Accepts only credentials that may appear in a URL: tokens that only read and expire within an hour, never keys. */
   authenticateAddress: (token: string) => Promise<Caller | undefined>;
   /** Accepts only an API key. */
   authenticateKey: (key: string) => Promise<Caller | undefined>;
@@ -173,7 +173,8 @@ function byTokens(
   async function authenticateAddress(credential: string): Promise<Caller | undefined> {
     const holder = await authenticate(credential);
     const endsAt = holder?.kind === "token" ? holder.expiresAt?.getTime() : undefined;
-    return endsAt !== undefined && endsAt - deps.now().getTime() <= longestInAddressMs ? holder : undefined;
+    const isRead = holder?.access === "read";
+    return isRead && endsAt !== undefined && endsAt - deps.now().getTime() <= longestInAddressMs ? holder : undefined;
   }
 
   async function hashOf(keyId: string): Promise<string | undefined> {

@@ -83,7 +83,7 @@ export async function authenticatedStream(request: Request, ways: AuthenticateSt
 }
 
 export interface AuthenticateStream extends AuthenticateCaller {
-  /** Accepts only credentials that may appear in a URL: tokens that expire within an hour, never keys. */
+  /** Accepts only credentials that may appear in a URL: tokens that only read and expire within an hour, never keys. */
   authenticateAddress?: Authenticate;
 }
 
@@ -104,10 +104,10 @@ export function bearerKey(authorization: string | null): string {
   return (authorization !== null && bearer.exec(authorization)?.[1]) || "";
 }
 
-const bearer = /^bearer +([\x21-\x7e]{1,512}) *$/i;
+const bearer = /^bearer +([\x21-\x7e]{1,2048}) *$/i;
 
 const keyNeeded = "a valid API key is needed as Bearer token";
-const tokenNeeded = "a URL must have a valid token that expires within an hour, and never a key";
+const tokenNeeded = "a URL must have a valid token that only reads and expires within an hour, and never a key";
 
 export function unauthorized(needed: string): Refusal {
   return new Refusal("unauthorized", `Cannot authenticate: ${needed}`, {

@@ -1,19 +1,13 @@
 import { Type } from "@sinclair/typebox";
-import { tokenEnd, tokenSeconds } from "../../../domain/access/token.ts";
-import { Refusal } from "../../../domain/errors.ts";
-import type { AccessTokens } from "../../../flows/account/access-tokens.ts";
-import type { Deps } from "../../../flows/deps.ts";
+import { tokenAccesses } from "../../../domain/access/key.ts";
+import { tokenSeconds } from "../../../domain/access/token.ts";
+import { makeToken, type TokenDeps } from "../../../flows/account/make-token.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import { alsoNamed } from "../../judging/known-fields.ts";
 import { api } from "../../shell/app.ts";
-import { instant, text } from "../../shell/models.ts";
+import { instant, oneOf, text } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
-import { ownedInbox } from "./inboxes.ts";
-
-export interface TokenDeps extends Deps {
-  tokens: Pick<AccessTokens, "write">;
-}
 
 const NewToken = named(
   "NewToken",
@@ -23,10 +17,29 @@ const NewToken = named(
         "inbox_id",
         Type.Optional(
           text({
-            description: "The only inbox that the token reaches. Without it: all of the account",
+            description: "The only inbox that the token reaches. Without it: all that its key reaches",
             examples: [examples.inboxId],
           }),
         ),
+      ),
+      externalId: alsoNamed(
+        "external_id",
+        Type.Optional(
+          text({
+            min: 1,
+            max: 255,
+            description: "The only `externalId` whose inboxes the token reaches, now and later",
+            examples: [examples.externalId],
+          }),
+        ),
+      ),
+      access: Type.Optional(
+        oneOf(tokenAccesses, {
+          description:
+            "What it may do, at most what its key may: `read`: only read; `send`: send, without reading mail; `agent`: both, and mark, wait and stream",
+          default: "read",
+          examples: ["read"],
+        }),
       ),
       ttlSeconds: alsoNamed(
         "ttl_seconds",
@@ -35,7 +48,7 @@ const NewToken = named(
             minimum: tokenSeconds.least,
             maximum: tokenSeconds.most,
             default: tokenSeconds.usual,
-            description: "How long it is valid. A token in a URL must expire within an hour",
+            description: "How long it is valid. A token in a URL must expire within an hour, and only read",
           }),
         ),
       ),
@@ -54,27 +67,17 @@ const Token = named(
       }),
       expiresAt: instant({ description: "When it expires", examples: ["2026-03-21T10:20:00.000Z"] }),
     },
-    { description: "A token that can only read, and that ends with the key that made it" },
+    { description: "A token, which ends with the key that made it" },
   ),
 );
-
-function tokenRefused(kind: "token" | "operator"): Refusal {
-  const maker = kind === "token" ? "a token" : "the key of an operator";
-  return new Refusal("forbidden", `Cannot create token: ${maker} makes no tokens`, {
-    extra: { required_access: "read" },
-  });
-}
 
 /** Short-lived tokens of a key with fewer rights, for browsers and for agents with one task. */
 export function tokens(deps: TokenDeps) {
   return api("/v1/tokens", "Tokens").post(
     "",
-    async ({ account, body, set }) => {
-      if (account.kind === "token" || account.kind === "operator") throw tokenRefused(account.kind);
-      const { inboxId, ttlSeconds = tokenSeconds.usual } = body;
-      if (inboxId !== undefined) await ownedInbox(deps, account.reach, inboxId);
-      const expiresAt = tokenEnd(deps.now(), ttlSeconds);
-      const token = await deps.tokens.write({ keyId: account.keyId, access: "read", inboxId, expiresAt });
+    async ({ account, actor, body, set }) => {
+      const { access = "read", inboxId, externalId, ttlSeconds = tokenSeconds.usual } = body;
+      const { token, expiresAt } = await makeToken(deps, account, actor, { access, inboxId, externalId, ttlSeconds });
       set.status = 201;
       set.headers["cache-control"] = "no-store";
       return { token, expiresAt: expiresAt.toISOString() };
@@ -83,9 +86,13 @@ export function tokens(deps: TokenDeps) {
       summary: "Create token",
       access: "read",
       description:
-        "Creates a token for a browser, or for an agent with one task. It can only read: inboxes, mail and events of the account or of one inbox. A resource outside its reach gets 404; a request that it may not make gets 403. It expires by itself, and ends with the key that made it.",
+        "Creates a token for a browser, or for an agent with one task. Without `access` it can only read. It reaches at most what its key reaches, or a part of that: one inbox, or the inboxes with one `externalId`. A resource outside its reach gets 404; a request that it may not make gets 403. It expires by itself, and ends with the key that made it. A token makes no tokens.",
       body: NewToken,
       bodyMayBeEmpty: true,
+      alsoWrong: ({ inboxId, externalId }) =>
+        inboxId === undefined || externalId === undefined
+          ? []
+          : [{ pointer: "#/externalId", detail: "must be left out with `inboxId`" }],
       answers: { 201: Token },
       refuses: ["not_found"],
     }),

@@ -21,7 +21,6 @@ const unaudited: Readonly<Record<string, string>> = {
   deleteSharedDomain: "tests/http/routes/admin has its entry",
   deleteAnyAccount: "tests/http/routes/admin has its entry",
   changeAnyAccount: "tests/http/routes/admin has its entries",
-  createToken: "it will leave one",
 };
 
 describe("the audit", () => {
@@ -54,6 +53,7 @@ describe("the audit", () => {
     const { body: mail } = await send(world(), inbox.id);
     const { body: upload } = await ask("POST", "/v1/uploads?filename=a.txt", "words");
     const { body: suppression } = await ask("POST", "/v1/suppressions", { address: "eve@example.net" });
+    const { body: key } = await ask("POST", "/v1/keys", { access: "agent" });
     const { body: domain } = await ask("POST", "/v1/domains", { domain: "own.example.org" });
     const items = await untilAnswered(async () => {
       const { data } = (await world().api("/v1/outbox?state=waiting")).body;
@@ -120,6 +120,11 @@ describe("the audit", () => {
         suppression.id,
         () => ask("DELETE", `/v1/suppressions/${suppression.id}`),
       ],
+      ["createKey", ["key.created"], undefined, () => ask("POST", "/v1/keys", { access: "read" })],
+      ["changeKey", ["key.changed"], key.id, () => ask("PATCH", `/v1/keys/${key.id}`, { name: "mine" })],
+      ["rotateKey", ["key.rotated"], undefined, () => ask("POST", `/v1/keys/${key.id}/rotate`)],
+      ["revokeKey", ["key.revoked"], key.id, () => ask("DELETE", `/v1/keys/${key.id}`)],
+      ["createToken", ["token.made"], undefined, () => ask("POST", "/v1/tokens")],
       ["deleteWebhook", ["webhook.deleted"], undefined, () => ask("DELETE", "/v1/webhook")],
       ["deleteInbox", ["inbox.deleted"], inbox.id, () => ask("DELETE", `/v1/inboxes/${inbox.id}`)],
       ["sendEmail", [], undefined, async () => send(world(), (await world().inbox()).id)],

@@ -146,6 +146,54 @@ describe("A token", () => {
     expect((await world.api(`/v1/inboxes/${ada.id}`)).status).toBe(200);
   });
 
+  test("has the access that was asked for, up to that of its key, and never full", async () => {
+    const made = async (body: object) => (await world.api("/v1/keys", { method: "POST", body })).body.key as string;
+    const [agent, reader, sender] = [
+      await made({ access: "agent" }),
+      await made({ access: "read" }),
+      await made({ access: "send" }),
+    ];
+    for (const [key, access, status] of [
+      [agent, "agent", 201],
+      [agent, "send", 201],
+      [reader, "read", 201],
+      [reader, "send", 403],
+      [reader, "agent", 403],
+      [sender, "send", 403],
+      [world.apiKey, "full", 400],
+      [world.apiKey, "ingest", 400],
+    ] as const) {
+      const answer = await world.api("/v1/tokens", { method: "POST", body: { access }, apiKey: key });
+      expect([access, answer.status]).toEqual([access, status]);
+    }
+    const mail = { to: "jane@example.com", subject: "s", body: "b" };
+    const send = (inbox: WorldInbox, apiKey: string) =>
+      statusAndCode(`/v1/inboxes/${inbox.id}/send`, {
+        method: "POST",
+        body: mail,
+        apiKey,
+        headers: { "idempotency-key": crypto.randomUUID() },
+      });
+    const ofAda = await token({ access: "send", inboxId: ada.id });
+    expect(await send(ada, ofAda)).toEqual([200, null, null]);
+    expect(await send(bob, ofAda)).toEqual([404, "not_found", "inbox"]);
+    expect(await statusAndCode("/v1/messages", { apiKey: ofAda })).toEqual([403, "forbidden", null]);
+    const streamed = await world.fetch(`/v1/events/stream?token=${ofAda}`, { apiKey: null });
+    expect(streamed.status).toBe(401);
+    await streamed.body?.cancel();
+  });
+
+  test("of a tenant reaches the inboxes of that tenant, also those that come later", async () => {
+    const externalId = "tenant with a blank – and a dash";
+    const apiKey = await token({ externalId });
+    const inboxes = async () => (await world.api("/v1/inboxes", { apiKey })).body.total;
+    expect(await inboxes()).toBe(0);
+    await world.api("/v1/inboxes", { method: "POST", body: { externalId } });
+    expect(await inboxes()).toBe(1);
+    const both = { externalId, inboxId: ada.id };
+    expect((await world.api("/v1/tokens", { method: "POST", body: both })).status).toBe(400);
+  });
+
   test("that was changed is none", async () => {
     const [claims = "", signature = ""] = (await token({ inboxId: ada.id })).slice("ibt_".length).split(".");
     const { inbox: _, ...wider } = JSON.parse(Buffer.from(claims, "base64url").toString());
