@@ -318,6 +318,7 @@ async function workerDeps(db: Database): Promise<WorkerDeps> {
     mailDomain: "inbox.localhost",
     recipientsMax: 50,
     isDirect: false,
+    cell: "00",
     limits: perPlan(() => noLimits),
     nudge: () => undefined,
     changes: localChanges(),

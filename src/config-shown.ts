@@ -13,6 +13,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
     PORT: config.port,
     BASE_URL: config.baseUrl ?? `http://${config.host}:${config.port}`,
     MAIL_DOMAIN: config.mailDomain,
+    CELL: config.cell,
     SMTP_HOST: config.smtpHost,
     SMTP_PORT: config.smtpPort,
     SMTP_HOSTNAME: config.smtpHostname,

@@ -141,6 +141,10 @@ export function parseSelector(text: string): Parsed<string> {
     : "must be a DNS label such as inboxd1";
 }
 
+export function parseCell(text: string): Parsed<string> {
+  return /^[0-9A-Za-z]{2}$/.test(text) ? { value: text } : "must be 2 letters or digits";
+}
+
 export function parseToken(text: string): Parsed<string> {
   return /^[\x21-\x7e]{20,512}$/.test(text) ? { value: text } : "must be 20 to 512 visible ASCII characters";
 }

@@ -3,6 +3,7 @@ import {
   type Environment,
   parseAddresses,
   parseBaseUrl,
+  parseCell,
   parseDatabaseUrl,
   parseDomain,
   parsedNoticeSource,
@@ -40,6 +41,8 @@ export interface Config {
   /** `undefined`: the address of the listener. */
   baseUrl: string | undefined;
   mailDomain: string;
+  /** The cell of this service, which its keys and tokens name. */
+  cell: string;
   smtpHost: string;
   smtpPort: number;
   smtpHostname: string;
@@ -226,6 +229,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     webhookDisableDays: integer("WEBHOOK_DISABLE_DAYS", 5, 0, 365),
     attachmentUrlTtlSeconds: integer("ATTACHMENT_URL_TTL", 900, 1, 7 * day),
     eventRetentionDays: integer("EVENT_RETENTION_DAYS", 30, 1, 3650),
+    cell: checked("CELL", text("CELL") ?? "00", parseCell) ?? "00",
     auditRetentionDays: integer("AUDIT_RETENTION_DAYS", 365, 1, 3650),
     messageRetentionDays: integer("MESSAGE_RETENTION_DAYS", 0, 0, 3650),
     corsOrigins: checked("CORS_ORIGINS", text("CORS_ORIGINS"), parseOrigins),

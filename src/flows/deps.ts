@@ -17,6 +17,8 @@ export interface Deps {
   sealing: Sealing;
   log: Logger;
   mailDomain: string;
+  /** Two characters in new keys, by which a balancer before several services tells whose they are. */
+  cell: string;
   limits: PlanLimits;
   /** The most recipients that a mail may have. */
   recipientsMax: number;

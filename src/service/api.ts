@@ -191,6 +191,7 @@ async function appOf(
       authenticateSession: session?.authenticateSession,
       health: async () => (doors.areOpen ? await isReady() : { ready: false, reason: "the listeners are not up yet" }),
       serviceId,
+      cell: config.cell,
       version,
       events: eventKinds,
       thisServer,

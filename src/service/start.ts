@@ -102,6 +102,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
     limits: config.limits,
     recipientsMax: config.recipientsMax,
     isDirect: config.outbound.kind === "direct",
+    cell: config.cell,
     nudge: (kind) => nudge(kind),
     changes,
   };
@@ -115,7 +116,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
 
   const firstStart = await seedFirstAccount(deps, config);
   const signingKey = await signingKeyOf(deps, config.signingKey);
-  const tokens = await accessTokens(signingKey);
+  const tokens = await accessTokens(signingKey, config.cell);
   const { keys, asking } = withOwnKey(deps, authenticator(deps, tokens));
   const receiving = await openReceiving(opening, signingKey);
   const streams = openStreamKeeper(opening, counted);

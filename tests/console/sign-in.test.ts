@@ -15,7 +15,7 @@ describeInBrowser("Signing in at the console", () => {
 
   async function strangersLink(): Promise<string> {
     const { deps } = setup.world.service;
-    const tokens = await accessTokens(await signingKeyOf(deps, undefined));
+    const tokens = await accessTokens(await signingKeyOf(deps, undefined), "00");
     const baseUrl = () => setup.world.service.apiUrl.origin;
     return (await signInLinkOfAccount({ ...deps, tokens, baseUrl }, stranger.account)).url;
   }

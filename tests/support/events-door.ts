@@ -24,6 +24,7 @@ export async function eventsDoor(db: Database, options: EventsDoorOptions = {}) 
         key.startsWith("acc_") ? wholeAccount({ id: key, plan: "developer" }, "key_1") : undefined,
       health: async () => ({ ready: true }),
       serviceId: "service-of-tests",
+      cell: "00",
       isDraining: () => false,
       newRequestId: () => "request",
       log: deps.log,

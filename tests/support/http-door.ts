@@ -28,6 +28,7 @@ export function openDoor(own: Partial<HttpDeps> = {}, address: HttpAddress = { h
     },
     health: async () => ({ ready: true }),
     serviceId: "service-of-tests",
+    cell: "00",
     isDraining: () => draining,
     newRequestId: () => {
       ids += 1;

@@ -59,6 +59,7 @@ export async function hurriedListeners({ service: { deps } }: World, secondMs: n
       ...ways,
       health: async () => ({ ready: true }),
       serviceId: "service-of-tests",
+      cell: "00",
       version: "0.0.0",
       thisServer: localServer,
     },

@@ -55,6 +55,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     limits: perPlan(() => noLimits),
     recipientsMax: 50,
     isDirect: false,
+    cell: "00",
     nudge: (kind) => workers?.nudge(kind),
     changes: localChanges(),
     relay,

@@ -2486,7 +2486,7 @@ export interface components {
             deletedAt: string | null;
             /**
              * @description Its first key, which is shown only here
-             * @example ibx_4zVnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT
+             * @example ibx_00VnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT
              */
             key: string;
         };
@@ -2582,7 +2582,7 @@ export interface components {
             revokedAt: string | null;
             /**
              * @description The key itself, which is shown only here
-             * @example ibx_4zVnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT
+             * @example ibx_00VnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT
              */
             key: string;
         };
@@ -3472,6 +3472,11 @@ export interface components {
              * @enum {string}
              */
             status: "ok";
+            /**
+             * @description The cell of its new keys: the two characters behind `ibx_`
+             * @example 00
+             */
+            cell: string;
         };
         /** @description An inbox: an email address that sends and receives */
         Inbox: {
@@ -6267,7 +6272,7 @@ export interface components {
         Token: {
             /**
              * @description Use it as Bearer token in place of a key. It is not stored
-             * @example ibt_eyJ2IjoxLCJrZXkiOiJrZXlfMDFrbTU3ajRtMGVoN2F3ZjZwamVtdjI5MzAiLCJhY2Nlc3MiOiJyZWFkIiwiaW5ib3giOiJpbmJfMDFrbTU3ajRtMGVoN2F3ZjZwamVtdjI5MnoiLCJleHAiOjE3NzQwODg0MDB9.PN6XqmAdAChjEmTNJusiiRgcFpql3tgpKJ4Rd8KrqWo
+             * @example ibt_00eyJ2IjoxLCJrZXkiOiJrZXlfMDFrbTU3ajRtMGVoN2F3ZjZwamVtdjI5MzAiLCJhY2Nlc3MiOiJyZWFkIiwiaW5ib3giOiJpbmJfMDFrbTU3ajRtMGVoN2F3ZjZwamVtdjI5MnoiLCJleHAiOjE3NzQwODg0MDB9.PN6XqmAdAChjEmTNJusiiRgcFpql3tgpKJ4Rd8KrqWo
              */
             token: string;
             /**
@@ -16994,7 +16999,7 @@ export interface operations {
                      *       "lastUsedAt": null,
                      *       "expiresAt": null,
                      *       "revokedAt": null,
-                     *       "key": "ibx_4zVnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT"
+                     *       "key": "ibx_00VnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT"
                      *     }
                      */
                     "application/json": components["schemas"]["CreatedKey"];
@@ -17612,7 +17617,7 @@ export interface operations {
                      *       "lastUsedAt": null,
                      *       "expiresAt": null,
                      *       "revokedAt": null,
-                     *       "key": "ibx_4zVnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT"
+                     *       "key": "ibx_00VnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT"
                      *     }
                      */
                     "application/json": components["schemas"]["CreatedKey"];
@@ -17763,7 +17768,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "token": "ibt_eyJ2IjoxLCJrZXkiOiJrZXlfMDFrbTU3ajRtMGVoN2F3ZjZwamVtdjI5MzAiLCJhY2Nlc3MiOiJyZWFkIiwiaW5ib3giOiJpbmJfMDFrbTU3ajRtMGVoN2F3ZjZwamVtdjI5MnoiLCJleHAiOjE3NzQwODg0MDB9.PN6XqmAdAChjEmTNJusiiRgcFpql3tgpKJ4Rd8KrqWo",
+                     *       "token": "ibt_00eyJ2IjoxLCJrZXkiOiJrZXlfMDFrbTU3ajRtMGVoN2F3ZjZwamVtdjI5MzAiLCJhY2Nlc3MiOiJyZWFkIiwiaW5ib3giOiJpbmJfMDFrbTU3ajRtMGVoN2F3ZjZwamVtdjI5MnoiLCJleHAiOjE3NzQwODg0MDB9.PN6XqmAdAChjEmTNJusiiRgcFpql3tgpKJ4Rd8KrqWo",
                      *       "expiresAt": "2026-03-21T10:20:00.000Z"
                      *     }
                      */
@@ -18233,7 +18238,7 @@ export interface operations {
                      *       "createdAt": "2026-03-20T08:59:00.000Z",
                      *       "lastUsedAt": "2026-03-21T10:05:00.000Z",
                      *       "deletedAt": null,
-                     *       "key": "ibx_4zVnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT"
+                     *       "key": "ibx_00VnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT"
                      *     }
                      */
                     "application/json": components["schemas"]["CreatedAccount"];
@@ -20213,7 +20218,8 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "status": "ok"
+                     *       "status": "ok",
+                     *       "cell": "00"
                      *     }
                      */
                     "application/json": components["schemas"]["Health"];

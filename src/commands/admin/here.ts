@@ -54,6 +54,7 @@ async function here(request: AdminRequest): Promise<object> {
       limits: config.limits,
       recipientsMax: config.recipientsMax,
       isDirect: config.outbound.kind === "direct",
+      cell: config.cell,
       allowPrivateWebhooks: config.allowPrivateWebhooks,
       webhooks,
       nudge: () => undefined,
@@ -83,7 +84,7 @@ function envelopeFromHere(
 async function consoleHere(deps: Pick<Deps, "db" | "randomBytes">, config: Config) {
   const host = everyAddress.has(config.host) ? "127.0.0.1" : config.host;
   return {
-    tokens: await accessTokens(await signingKeyOf(deps, config.signingKey)),
+    tokens: await accessTokens(await signingKeyOf(deps, config.signingKey), config.cell),
     baseUrl: () => config.baseUrl ?? `http://${host.includes(":") ? `[${host}]` : host}:${config.port}`,
   };
 }

@@ -21,11 +21,11 @@ export interface AccessTokens {
   readForConsole(token: TokenParts, purpose: ConsolePurpose, now: Date): Promise<ConsoleClaims | undefined>;
 }
 
-export async function accessTokens(signingKey: string): Promise<AccessTokens> {
+export async function accessTokens(signingKey: string, cell: string): Promise<AccessTokens> {
   const key = await tokenKey(signingKey);
 
   async function signed(text: string): Promise<string> {
-    return `${tokenPrefix}${text}.${await tokenSignature(key, text)}`;
+    return `${tokenPrefix}${cell}${text}.${await tokenSignature(key, text)}`;
   }
 
   async function inForce<Claims extends { expiresAt: Date }>(

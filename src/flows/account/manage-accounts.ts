@@ -38,7 +38,7 @@ export interface KeyRequest {
 }
 
 export async function createKey(deps: Deps, db: Db, request: KeyRequest): Promise<NewKey> {
-  const { accountId, key = randomKey(deps, "ibx_"), settings = wholeKey, createdBy = null } = request;
+  const { accountId, key = randomKey(deps, `ibx_${deps.cell}`), settings = wholeKey, createdBy = null } = request;
   const name = request.name === undefined ? null : checkedName("create key", request.name);
   const createdAt = deps.now();
   const id = deps.newId("key", createdAt);
@@ -177,11 +177,11 @@ async function setFirstUrl(tx: Db, accountId: string, url: string): Promise<void
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** Makes a key with 43 digits of base 62 behind its prefix, which have 256 bits. */
+/** Makes a key of 47 characters: its prefix, and digits of base 62 that have at least 244 bits. */
 export function randomKey(deps: Deps, prefix: string): string {
   let rest = BigInt(`0x${Uint8Array.from(deps.randomBytes(32)).toHex()}`);
   let digits = "";
-  for (let count = 0; count < 43; count += 1) {
+  for (let count = 0; count < 47 - prefix.length; count += 1) {
     digits = base62.charAt(Number(rest % 62n)) + digits;
     rest /= 62n;
   }

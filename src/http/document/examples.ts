@@ -36,10 +36,10 @@ export const examples = {
   suppressedUntil: "2026-06-19T10:05:00.000Z",
   secret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD4VOGAZ0ExAm=",
   token:
-    "ibt_eyJ2IjoxLCJrZXkiOiJrZXlfMDFrbTU3ajRtMGVoN2F3ZjZwamVtdjI5MzAiLCJhY2Nlc3MiOiJyZWFkIiwiaW5ib3giOiJpbmJfMDFrbTU3ajRtMGVoN2F3ZjZwamVtdjI5MnoiLCJleHAiOjE3NzQwODg0MDB9.PN6XqmAdAChjEmTNJusiiRgcFpql3tgpKJ4Rd8KrqWo",
+    "ibt_00eyJ2IjoxLCJrZXkiOiJrZXlfMDFrbTU3ajRtMGVoN2F3ZjZwamVtdjI5MzAiLCJhY2Nlc3MiOiJyZWFkIiwiaW5ib3giOiJpbmJfMDFrbTU3ajRtMGVoN2F3ZjZwamVtdjI5MnoiLCJleHAiOjE3NzQwODg0MDB9.PN6XqmAdAChjEmTNJusiiRgcFpql3tgpKJ4Rd8KrqWo",
   auditEntryId: "aud_01km57j4m0eh7awf6pjemv2936",
   accountId: "acc_01km57gaj0ensrzmay9tpnrkga",
-  apiKey: "ibx_4zVnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT",
+  apiKey: "ibx_00VnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT",
   keyId: "key_01km57j4m0eh7awf6pjemv2930",
   requestId: "0197f4a2-7a3e-7c55-8d1e-2f0b6a9c4e10",
 } as const;

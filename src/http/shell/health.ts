@@ -12,13 +12,15 @@ export interface HealthDeps {
   isDraining(): boolean;
   /** Distinguishes this service from others on the same machine. */
   serviceId: string;
+  /** The cell that new keys name. */
+  cell: string;
 }
 
 /** Health checks for a supervisor of the process. They need no key (contract §11). */
 export function health(deps: HealthDeps) {
   const alive = ({ set }: { set: { headers: Record<string, string | number> } }) => {
     set.headers[serviceIdHeader] = deps.serviceId;
-    return { status: "ok" as const };
+    return { status: "ok" as const, cell: deps.cell };
   };
   return new Elysia({ tags: ["Health"] })
     .get("/health", alive, { detail: { hide: true } })
@@ -29,7 +31,7 @@ export function health(deps: HealthDeps) {
         summary: "Check health",
         access: "open",
         description: "Answers as long as the process works. Restart the process if it does not. `/health` is the same.",
-        answers: { 200: named("Health", statusAlone("ok", "The process answers")) },
+        answers: { 200: Health },
         answerHeaders: {
           200: { "X-Inboxd-Service": "Id of the service: the same for all processes on one database" },
         },
@@ -52,6 +54,20 @@ export function health(deps: HealthDeps) {
       }),
     );
 }
+
+const Health = named(
+  "Health",
+  Type.Object(
+    {
+      status: oneOf(["ok"], { description: "The process answers" }),
+      cell: Type.String({
+        description: "The cell of its new keys: the two characters behind `ibx_`",
+        examples: ["00"],
+      }),
+    },
+    { description: "The process answers" },
+  ),
+);
 
 function statusAlone<const Word extends string>(word: Word, description: string) {
   return Type.Object({ status: oneOf([word], { description }) }, { description });

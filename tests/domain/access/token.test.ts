@@ -43,13 +43,14 @@ describe("claims of a token", () => {
   });
 });
 
-test("A token is a prefix, claims, a dot and a signature of 43 characters", () => {
+test("A token is a prefix with a cell, claims, a dot and a signature of 43 characters", () => {
   const signature = "s".repeat(43);
-  expect(partsOfToken(`ibt_abc.${signature}`)).toEqual({ claims: "abc", signature });
+  expect(partsOfToken(`ibt_Z9abc.${signature}`)).toEqual({ claims: "abc", signature });
   for (const other of [
     `ibx_abc.${signature}`,
     `ibt_abc.${signature}s`,
-    `ibt_.${signature}`,
+    `ibt_00.${signature}`,
+    `ibt_0-a.${signature}`,
     `ibt_a=.${signature}`,
     "",
     "ibt_",

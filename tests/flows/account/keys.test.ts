@@ -4,14 +4,18 @@ import { addKey, byCommandLine } from "../../../src/flows/account/manage-keys.ts
 import { listAuditEntries } from "../../../src/store/account/audit.ts";
 import { startWorld } from "../../support/world.ts";
 
-test("an account has as many keys as its quota allows, and the audit says who created and revoked them", async () => {
-  await using world = await startWorld();
+test("an account has as many keys as its quota allows, they name the cell, and the audit says who created and revoked them", async () => {
+  await using world = await startWorld({ env: { CELL: "Z9" } });
   const { deps } = world.service;
   await createAccount(deps, { name: "acme", plan: "developer", limits: { keys: 2 } });
   const account = await accountNamed(deps, "acme");
   const by = byCommandLine(account);
-  const { info: second } = await addKey(deps, by, "second");
+  const made = await addKey(deps, by, "second");
+  const { info: second } = made;
   await expect(addKey(deps, by, "third")).rejects.toThrow("Cannot create key: the limit of 2 keys is reached");
+  const { body: token } = await world.api("/v1/tokens", { method: "POST" });
+  expect(token.token).toStartWith("ibt_Z9");
+  expect(made.key).toMatch(/^ibx_Z9[0-9A-Za-z]{41}$/);
   expect(await revokeKey(deps, second.id)).toBeDefined();
   expect(await revokeKey(deps, second.id)).toBeUndefined();
   const { info: third } = await addKey(deps, by, "third");

@@ -28,7 +28,7 @@ const signInByLink = (link: string, given: object = {}, headers: Record<string, 
 /** The token of a new link, as printed by `inboxd console`. */
 async function linkOf(account: { id: string; name: string }, on = world): Promise<string> {
   const { deps } = on.service;
-  const tokens = await accessTokens(await signingKeyOf(deps, undefined));
+  const tokens = await accessTokens(await signingKeyOf(deps, undefined), "00");
   const { url } = await signInLinkOfAccount({ ...deps, tokens, baseUrl: () => "" }, account);
   return url.replace("/console/#t=", "");
 }

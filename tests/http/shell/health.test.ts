@@ -8,7 +8,7 @@ describe("Health", () => {
     door.drain();
     for (const path of ["/healthz", "/health"]) {
       const answer = await door.ask("GET", path, { headers: { authorization: "" } });
-      expect([path, answer.status, await answer.json()]).toEqual([path, 200, { status: "ok" }]);
+      expect([path, answer.status, await answer.json()]).toEqual([path, 200, { status: "ok", cell: "00" }]);
       expect(answer.headers.get("x-inboxd-service")).toBe("service-of-tests");
     }
   });

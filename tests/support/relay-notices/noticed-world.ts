@@ -107,6 +107,7 @@ async function sesApp(world: World): Promise<AnyElysia> {
       authenticate: () => undefined,
       health: async () => ({ ready: true }),
       serviceId: "1",
+      cell: "00",
       isDraining: () => false,
       newRequestId: () => "1",
       log: pino({ level: "silent" }),

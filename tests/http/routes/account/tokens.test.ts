@@ -195,10 +195,10 @@ describe("A token", () => {
   });
 
   test("that was changed is none", async () => {
-    const [claims = "", signature = ""] = (await token({ inboxId: ada.id })).slice("ibt_".length).split(".");
+    const [claims = "", signature = ""] = (await token({ inboxId: ada.id })).slice("ibt_00".length).split(".");
     const { inbox: _, ...wider } = JSON.parse(Buffer.from(claims, "base64url").toString());
     const forged = Buffer.from(JSON.stringify(wider)).toString("base64url");
-    for (const apiKey of [`ibt_${forged}.${signature}`, `ibt_${claims}.${"A".repeat(43)}`, `ibt_${claims}`])
+    for (const apiKey of [`ibt_00${forged}.${signature}`, `ibt_00${claims}.${"A".repeat(43)}`, `ibt_00${claims}`])
       expect((await world.api("/v1/inboxes", { apiKey })).status).toBe(401);
   });
 
