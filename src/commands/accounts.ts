@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { accesses } from "../domain/access/access.ts";
 import { plans } from "../domain/limits.ts";
 import { admin } from "./admin.ts";
 import { type OfAccount, ofAccount, reporting } from "./cli.ts";
@@ -16,9 +17,23 @@ interface KeyRow {
   id: string;
   name: string | null;
   key: string;
+  access: string;
+  inboxId: string | null;
+  externalId: string | null;
+  expiresAt: string | null;
   createdAt: string;
   lastUsedAt: string | null;
   revokedAt: string | null;
+}
+
+/** The options of a new key. */
+interface NewKey {
+  name?: string;
+  access: string;
+  inbox?: string;
+  externalId?: string;
+  expires?: string;
+  allow?: string;
 }
 
 interface SignInLink {
@@ -48,19 +63,36 @@ export function accountCommands(program: Command): void {
   reporting(
     ofAccount(key.command("create"))
       .description("create a key and print it once")
-      .option("--name <name>", "a name for the key, such as its purpose"),
-    ({ account, name }: OfAccount & { name?: string }) =>
-      admin({ operation: "key create", arguments: { account, name } }),
+      .option("--name <name>", "a name for the key, such as its purpose")
+      .addOption(new Option("--access <access>", "what it may do").choices(accesses).default("full"))
+      .option("--inbox <id>", "limit it to this inbox")
+      .option("--external-id <id>", "limit it to the inboxes with this externalId")
+      .option("--expires <instant>", "its end: a day such as 2027-03-21, or an instant (default: none)")
+      .option("--allow <addresses>", "IP addresses and blocks from which it may be used, with commas (default: any)"),
+    (options: OfAccount & NewKey) => admin({ operation: "key create", arguments: { ...options } }),
+  );
+  reporting(key.command("show <id>").description("show a key without its secret"), (id: string) =>
+    admin({ operation: "key show", arguments: { id } }),
+  );
+  reporting(
+    key
+      .command("rotate <id>")
+      .description("create a key like this one and print it once; the old one ends after the overlap")
+      .option("--overlap <seconds>", "how long the old key still works, 0 to 604800 (default: 86400)"),
+    (id: string, { overlap }: { overlap?: string }) => admin({ operation: "key rotate", arguments: { id, overlap } }),
   );
   reporting(
     ofAccount(key.command("list")).description("list keys, newest first"),
     async ({ account }: OfAccount) => (await admin({ operation: "key list", arguments: { account } })) as KeyRow[],
     (keys, calendar) =>
-      keys.map(({ id, name, key, createdAt, lastUsedAt, revokedAt }) => ({
+      keys.map(({ id, name, key, access, inboxId, externalId, createdAt, lastUsedAt, expiresAt, revokedAt }) => ({
         name,
         key,
+        access,
+        reach: inboxId ?? externalId,
         created: shortTime(createdAt, calendar),
         used: shortTime(lastUsedAt, calendar),
+        expires: shortTime(expiresAt, calendar),
         revoked: shortTime(revokedAt, calendar),
         id,
       })),

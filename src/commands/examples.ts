@@ -17,8 +17,13 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "account create": ["inboxd account create umbrella", "inboxd account create globex --plan free --json"],
   "account list": ["inboxd account list"],
   key: ["inboxd key create --name billing", "inboxd key list"],
-  "key create": ["inboxd key create --name billing", "inboxd key create --name robot --account acme --json"],
+  "key create": [
+    "inboxd key create --name billing",
+    "inboxd key create --name robot --access agent --external-id tenant-7",
+  ],
   "key list": ["inboxd key list", "inboxd key list --account acme"],
+  "key show": ["inboxd key show key_01jpw7z1x2e9a8r5k3m0t6vqhd"],
+  "key rotate": ["inboxd key rotate key_01jpw7z1x2e9a8r5k3m0t6vqhd --overlap 3600"],
   "key revoke": ["inboxd key revoke key_01jpw7z1x2e9a8r5k3m0t6vqhd"],
 
   domain: ["inboxd domain add mail.example.com", "inboxd domain list"],

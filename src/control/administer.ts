@@ -1,10 +1,12 @@
+import { accesses } from "../domain/access/access.ts";
 import { commandLine as actor } from "../domain/access/actor.ts";
 import { auditActions } from "../domain/access/audit.ts";
+import type { KeySettings } from "../domain/access/key.ts";
 import { notFound, Refusal } from "../domain/errors.ts";
 import { type Plan, plans } from "../domain/limits.ts";
 import type { EnvelopeFrom } from "../domain/reports/return-path.ts";
 import { accountNamed, createAccount, revokeKey } from "../flows/account/manage-accounts.ts";
-import { addKey, byCommandLine } from "../flows/account/manage-keys.ts";
+import { addKey, byCommandLine, ownedKey, rotateKey } from "../flows/account/manage-keys.ts";
 import { createOperator, revokeOperator } from "../flows/account/operators.ts";
 import { resealSecrets } from "../flows/account/sealed-secrets.ts";
 import { type SignInDeps, signInLinkOfAccount } from "../flows/account/sign-in.ts";
@@ -20,9 +22,10 @@ import { redeliverEvent } from "../flows/events/redeliver-event.ts";
 import { testWebhook } from "../flows/events/test-webhook.ts";
 import { shownWebhook } from "../flows/read/shown-webhook.ts";
 import { parseInstant } from "../standards/instant.ts";
-import { listAccounts } from "../store/account/accounts.ts";
+import { isAddressBlock } from "../standards/ip.ts";
+import { type Account, listAccounts } from "../store/account/accounts.ts";
 import { listAuditEntries } from "../store/account/audit.ts";
-import { listApiKeys } from "../store/account/keys.ts";
+import { type ApiKeyInfo, findAccountOfKey, listApiKeys } from "../store/account/keys.ts";
 import { listOperators } from "../store/account/operators.ts";
 import { findEndpoint } from "../store/events/endpoints.ts";
 import { findEvent } from "../store/events/events.ts";
@@ -41,6 +44,44 @@ export interface AdminDeps extends Deps, DomainAdminDeps {
 }
 
 type Arguments = Readonly<Record<string, string | undefined>>;
+
+/** The settings of a key in the words of the command line. */
+function settingsOfKey({ access = "full", inbox, externalId, expires, allow }: Arguments, now: Date): KeySettings {
+  const known = accesses.find((each) => each === access);
+  const expiresAt = expires === undefined ? null : parseInstant(expires);
+  const allowedIps = allow === undefined ? [] : allow.split(",").map((block) => block.trim());
+  const wrong = (why: string) => new Refusal("validation_error", `Cannot create key: ${why}`);
+  if (known === undefined) throw wrong(`--access must be one of ${accesses.join(", ")}`);
+  if (inbox !== undefined && (externalId !== undefined || known === "full"))
+    throw wrong("--inbox is for one inbox: not with --external-id, and not with the access full");
+  if (expiresAt === undefined || (expiresAt !== null && expiresAt <= now))
+    throw wrong("--expires must be a day or an instant in the future");
+  if (!allowedIps.every(isAddressBlock)) throw wrong("--allow must be IP addresses or blocks, with commas");
+  return { access: known, inboxId: inbox ?? null, externalId: externalId ?? null, allowedIps, expiresAt };
+}
+
+async function accountOfKey(deps: Deps, id: string): Promise<Account> {
+  const account = await findAccountOfKey(deps.db.api, id);
+  if (account === undefined) throw notFound("key");
+  return account;
+}
+
+function shownKey(key: ApiKeyInfo) {
+  return {
+    id: key.id,
+    name: key.name,
+    key: `${key.prefix}…${key.lastFour}`,
+    access: key.access,
+    inboxId: key.inboxId,
+    externalId: key.externalId,
+    allowedIps: key.allowedIps,
+    createdAt: key.createdAt.toISOString(),
+    createdBy: key.createdBy,
+    lastUsedAt: key.lastUsedAt?.toISOString() ?? null,
+    expiresAt: key.expiresAt?.toISOString() ?? null,
+    revokedAt: key.revokedAt?.toISOString() ?? null,
+  };
+}
 
 /** The operations of the operator's command line, by name. A command sends the name to the service that has the database. */
 const operations = {
@@ -101,22 +142,27 @@ const operations = {
       target: { type: targetType, id: targetId },
     }));
   },
-  async "key create"(deps: Deps, { account, name }: Arguments) {
-    const made = await addKey(deps, byCommandLine(await accountNamed(deps, account)), name);
+  async "key create"(deps: Deps, { account, name, ...asked }: Arguments) {
+    const by = byCommandLine(await accountNamed(deps, account));
+    const made = await addKey(deps, by, name, settingsOfKey(asked, deps.now()));
+    return { id: made.info.id, apiKey: made.key };
+  },
+  async "key show"(deps: Deps, { id = "" }: Arguments) {
+    const account = await accountOfKey(deps, id);
+    return { account: account.name, ...shownKey(await ownedKey(deps.db.api, { accountId: account.id }, id)) };
+  },
+  async "key rotate"(deps: Deps, { id = "", overlap = "86400" }: Arguments) {
+    const seconds = /^\d{1,6}$/.test(overlap) ? Number(overlap) : Number.POSITIVE_INFINITY;
+    if (seconds > 604_800)
+      throw new Refusal("validation_error", "Cannot rotate key: --overlap must be 0 to 604800 seconds");
+    const made = await rotateKey(deps, byCommandLine(await accountOfKey(deps, id)), id, seconds);
     return { id: made.info.id, apiKey: made.key };
   },
   async "key list"(deps: Deps, { account }: Arguments) {
     const { id } = await accountNamed(deps, account);
     const filters = { inboxId: undefined, externalId: undefined, isRevoked: undefined };
     const keys = await listApiKeys(deps.db.api, { reach: { accountId: id }, ...filters, limit: 1_000, offset: 0 });
-    return keys.map((key) => ({
-      id: key.id,
-      name: key.name,
-      key: `${key.prefix}…${key.lastFour}`,
-      createdAt: key.createdAt.toISOString(),
-      lastUsedAt: key.lastUsedAt?.toISOString() ?? null,
-      revokedAt: key.revokedAt?.toISOString() ?? null,
-    }));
+    return keys.map(shownKey);
   },
   async "key revoke"(deps: Deps, { id = "" }: Arguments) {
     if ((await revokeKey(deps, id)) === undefined) {

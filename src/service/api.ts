@@ -20,7 +20,7 @@ import { account } from "../http/routes/account/account.ts";
 import { audit } from "../http/routes/account/audit.ts";
 import { domains } from "../http/routes/account/domains.ts";
 import { inboxes } from "../http/routes/account/inboxes.ts";
-import { keys as accountKeys } from "../http/routes/account/keys.ts";
+import { keys as accountKeys, inboxKeys } from "../http/routes/account/keys.ts";
 import { stats } from "../http/routes/account/stats.ts";
 import { tokens } from "../http/routes/account/tokens.ts";
 import { usage } from "../http/routes/account/usage.ts";
@@ -214,6 +214,7 @@ async function appOf(
         eventStream({ ...deps, streaming, open: streams, ...long }),
         socketRoute(),
         accountKeys(deps),
+        inboxKeys(deps),
         account({ ...deps, outbound: config.outbound.kind, sendMaxBytes: config.sendMaxBytes }),
         domains(ownDomains),
         stats(deps),

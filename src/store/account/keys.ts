@@ -35,6 +35,17 @@ export async function findKeyHash(db: Db, id: string): Promise<string | undefine
   return key?.hash;
 }
 
+const accountFields = selected(accounts, "a", ["id", "name", "plan", "createdAt", "limits"]);
+
+/** Finds the account of a key by the key's id, even if the key is revoked. */
+export async function findAccountOfKey(db: Db, id: string): Promise<Selected<typeof accountFields> | undefined> {
+  const [account] = await query<Selected<typeof accountFields>>(
+    db,
+    sql`select ${accountFields} from api_keys k join accounts a on a.id = k.account_id where k.id = ${id} and a.deleted_at is null`,
+  );
+  return account;
+}
+
 /** Finds the id of the newest key of an account that may do everything in it, and has not ended. */
 export async function findNewestWholeKey(db: Db, accountId: string, now: Date): Promise<string | undefined> {
   const [key] = await query<{ id: string }>(

@@ -90,6 +90,9 @@ const operations: Record<string, [Who, Thing?]> = {
   changeKey: ["full", "key"],
   revokeKey: ["full", "key"],
   rotateKey: ["full", "key"],
+  createInboxKey: ["full", "inbox"],
+  listInboxKeys: ["full", "inbox"],
+  revokeInboxKey: ["full", "inbox"],
   createToken: ["read"],
   listAuditEntries: ["account"],
 };
@@ -214,7 +217,10 @@ async function guardedOperations() {
 }
 
 function pathOf(path: string, thing: Thing | undefined): string {
-  return path.replace("{id}", (thing && ids[thing]) ?? "").replace("{report_id}", "rep_none");
+  return path
+    .replace("{id}", (thing && ids[thing]) ?? "")
+    .replace("{report_id}", "rep_none")
+    .replace("{key_id}", "key_none");
 }
 
 test("each operation answers each access and reach as the table says", async () => {

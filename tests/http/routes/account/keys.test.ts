@@ -112,6 +112,18 @@ test("a rotated key ends after the overlap, an ended or revoked key is refused, 
   expect(status).toBe(401);
 });
 
+test("the keys of an inbox have paths of their own, as other services have them", async () => {
+  const [inbox, other] = [await newInbox(), await newInbox()];
+  const made = (await ask("POST", `/v1/inboxes/${inbox}/api-keys`, { name: "robot" })).body;
+  expect(made).toMatchObject({ name: "robot", access: "agent", inboxId: inbox });
+  expect([made.token, made.tokenPrefix, made.last4]).toEqual([made.key, made.key.slice(0, 8), made.key.slice(-4)]);
+  const list = async () => (await ask("GET", `/v1/inboxes/${inbox}/api-keys`)).body;
+  expect(await list()).toMatchObject({ total: 1, data: [{ id: made.id }] });
+  expect((await ask("DELETE", `/v1/inboxes/${other}/api-keys/${made.id}`)).code).toBe("not_found");
+  expect((await ask("DELETE", `/v1/inboxes/${inbox}/api-keys/${made.id}`)).status).toBe(204);
+  expect(await list()).toEqual({ total: 0, data: [] });
+});
+
 test("the last key that manages the account cannot be revoked or made to end, but be rotated", async () => {
   const { deps } = world.service;
   const account = await findFirstAccount(deps.db.api);
