@@ -85,7 +85,7 @@ test("A parameter of the path that is not filled in yet has its name in the samp
   expect(sampleOf("typescript", draft)).toContain('inboxd.messages.get("<id>")');
 });
 
-test("Only operations outside of the API, and that of a relay, are called by their path", () => {
+test("Only operations outside of the API, that of a relay, and other paths of the keys are called by their path", () => {
   const byPath = operations.filter((operation) =>
     sampleOf(
       "typescript",
@@ -95,8 +95,11 @@ test("Only operations outside of the API, and that of a relay, are called by the
   expect(byPath.map(({ operationId }) => operationId).toSorted()).toEqual([
     "checkHealth",
     "checkReadiness",
+    "createInboxKey",
     "getOpenAPIDocument",
+    "listInboxKeys",
     "readDocumentation",
+    "revokeInboxKey",
     "takeRelayNotices",
   ]);
 });
