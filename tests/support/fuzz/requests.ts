@@ -112,6 +112,7 @@ function agreeingWait(query: [string, string][], known: Known): [string, string]
 /** Rules between two fields are in no schema. */
 function agreeing(json: unknown, { operationId }: ShownOperation): unknown {
   if (operationId === "sendEmail") return agreeingMail(json);
+  if (operationId === "createKey" && typeof json === "object" && json !== null) return agreeingKey({ ...json });
   // The account has no domain of its own that is verified.
   if (operationId === "createInbox" && typeof json === "object" && json !== null && "domain" in json)
     return { ...json, domain: "inbox.localhost" };
@@ -126,6 +127,14 @@ function agreeingSuppression({ data, ...one }: Record<string, unknown>): unknown
 }
 
 /** A mail that is no reply needs a subject and a recipient. */
+/** A key reaches one inbox or one tenant, never one inbox with full access, and has one end. */
+function agreeingKey(key: Record<string, unknown>): unknown {
+  if ((key.access ?? "full") === "full") delete key.inboxId;
+  if (key.inboxId) delete key.externalId;
+  if (key.expiresAt) delete key.expiresInSeconds;
+  return key;
+}
+
 function agreeingMail(json: unknown): unknown {
   // Only the inbox knows its own addresses, and `replyAll` needs an inbound mail.
   // A forward is no reply, its options need it, and a file has one of three sources. `ifUnanswered` needs `readUpToMessageId`.
