@@ -214,7 +214,7 @@ describe("A stream by a token", () => {
     const refused = await world.api(`/v1/events/stream?token=${world.apiKey}`, { apiKey: null });
     expect([refused.status, refused.body.detail]).toEqual([
       401,
-      "Cannot authenticate: a URL must have a valid token that expires within an hour, and never a key",
+      "Cannot authenticate: a URL must have a valid token that only reads and expires within an hour, and never a key",
     ]);
     const long = await token({ ttlSeconds: 3601 });
     expect((await stream(`?token=${long}`, { apiKey: "" })).status).toBe(401);
