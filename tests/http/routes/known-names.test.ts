@@ -19,6 +19,7 @@ for (const engine of enginesHere()) {
     let suppression: { id: string };
     let operatorKey: string;
     let accountId: string;
+    let keyId: string;
     let domain: { id: string };
     let shared: { id: string };
     beforeAll(async () => {
@@ -33,6 +34,7 @@ for (const engine of enginesHere()) {
       [thread] = (await world().api(`/v1/inboxes/${inbox.id}/threads`)).body.data;
       [event] = (await world().api("/v1/events")).body.data;
       accountId = (await world().api("/v1/account")).body.id;
+      keyId = (await world().api(`/v1/inboxes/${inbox.id}/api-keys`, { method: "POST", body: {} })).body.id;
       const operator = { name: "ops", expiresAt: undefined };
       operatorKey = (await createOperator(world().service.deps, commandLine, operator)).key;
       const added = (name: string) => ({ method: "POST", body: { domain: name } });
@@ -56,6 +58,7 @@ for (const engine of enginesHere()) {
           ["/v1/webhooks", webhook.id],
           ["/v1/outbox", waiting.id],
           ["/v1/suppressions", suppression.id],
+          ["/v1/keys", keyId],
           ["/v1/admin/accounts", accountId],
           ["/v1/admin/domains", shared.id],
           ["/v1/domains", domain.id],
@@ -68,7 +71,7 @@ for (const engine of enginesHere()) {
           const apiKey = path.startsWith("/v1/admin/") ? operatorKey : world().apiKey;
           const init = { method: method.toUpperCase(), headers, apiKey };
           const ask = (path: string) => world().api(`${path}?nobody=1`, init);
-          const { status, body } = await ask(path.replace("{id}", id));
+          const { status, body } = await ask(path.replace("{id}", id).replace("{key_id}", keyId));
           const where = `${method} ${path}`;
           expect([where, status, body.code, body.errors?.[0]]).toEqual([
             where,

@@ -33,6 +33,7 @@ test("Every list has what is documented of it, field by field, and nothing else"
   await world.api("/v1/suppressions", { method: "POST", body: { address: "eve@example.net" } });
   await send(world, inbox.id, { to: "jane@example.com" });
   await world.api("/v1/domains", { method: "POST", body: { domain: "shop.test" } });
+  await world.api(`/v1/inboxes/${inbox.id}/api-keys`, { method: "POST", body: {} });
 
   const operator = await createOperator(world.service.deps, commandLine, { name: "ops", expiresAt: undefined });
   const shared = { method: "POST", body: { domain: "shared.test" }, apiKey: operator.key };
@@ -60,8 +61,10 @@ test("Every list has what is documented of it, field by field, and nothing else"
     "/v1/events",
     "/v1/events/{id}/deliveries",
     "/v1/inboxes",
+    "/v1/inboxes/{id}/api-keys",
     "/v1/inboxes/{id}/messages",
     "/v1/inboxes/{id}/threads",
+    "/v1/keys",
     "/v1/messages",
     "/v1/outbox",
     "/v1/suppressions",

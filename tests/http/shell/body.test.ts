@@ -187,7 +187,7 @@ test("An unread body does not affect the next request of its connection", async 
     connection.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
     expect([(await connection.response())?.status, (await connection.response())?.body]).toEqual([
       path === "/v1/boxes/1/nothing" ? 405 : 404,
-      '{"status":"ok"}',
+      '{"status":"ok","cell":"00"}',
     ]);
   }
   connection.end();
