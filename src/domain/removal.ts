@@ -70,7 +70,7 @@ function inboundUpTo({ direction, seq, directionSeq }: OldMessage): number {
   return direction === "inbound" ? directionSeq : seq - directionSeq;
 }
 
-/** What is left of an inbox that has these messages and threads no more. `last` is the last message that is left. */
+/** The totals of an inbox without these messages and threads. `last` is its last message after the removal. */
 export function inboxWithout(
   inbox: EmptiedInbox,
   gone: readonly OldMessage[],
@@ -96,7 +96,7 @@ export function inboxWithout(
   };
 }
 
-/** What is left in a thread after a removal. */
+/** The rest of a thread after a removal. */
 export interface ThreadRemains {
   threadId: string;
   lastSeq: number;
@@ -109,7 +109,7 @@ export interface ThreadRemains {
   people: readonly Person[] | undefined;
 }
 
-/** What a removal leaves of a thread. A thread with so many messages that not all are read keeps its people. */
+/** The rest of a thread after a removal. A thread with so many messages that not all are read keeps its people. */
 export function threadWithout(thread: ThreadState, goneCount: number, remains: ThreadRemains): ThreadState {
   const { threadId, people, ...last } = remains;
   // A name that a removed message gave stays with its address, as it stays after a later mail without a name.

@@ -13,7 +13,7 @@ interface Opened {
   signal: AbortSignal;
 }
 
-/** What domains and their checks need. */
+/** The dependencies of domains and their checks. */
 export function openDomains({ config, deps, checked, signal }: Opened): DomainDeps {
   return {
     ...deps,

@@ -66,7 +66,7 @@ export const accounts = pgTable(
     inboxesMade: integer().notNull().default(0),
     /** The limits that the operator has set for this account alone. A missing one is the plan's. */
     limits: jsonb().$type<Readonly<Partial<Limits>>>().notNull().default({}),
-    /** What the operator has closed: sends, everything, or everything for the time of a move. Null for nothing. */
+    /** The suspension by the operator: of sends, of everything, or of everything for the time of a move. Null for none. */
     suspended: text({ enum: ["sending", "all", "moving"] }),
     /** The operator's reason for the suspension. */
     suspendedReason: text(),
@@ -130,7 +130,7 @@ export const operatorKeys = pgTable("operator_keys", {
   revokedAt: instant(),
 });
 
-/** Who did what. An entry is written in the transaction of what it tells of. It has no mail and no secret. */
+/** The audit. An entry is written in the transaction of its change. It has no mail and no secret. */
 export const auditEntries = pgTable(
   "audit_entries",
   {
@@ -636,7 +636,7 @@ export const correspondents = pgTable(
 );
 
 /**
- * What each account has used on each day: the mail of each inbox by the day of its messages, and each inbox on the day of its creation. Days
+ * The usage of each account on each day: the mail of each inbox by the day of its messages, and each inbox on the day of its creation. Days
  * that are more than 62 days old are added up to one row, with "" as inbox.
  */
 export const usageDays = pgTable(
@@ -659,7 +659,7 @@ export const usageDays = pgTable(
 );
 
 /**
- * What is counted of each inbox. The messages of an inbox have numbers without gaps, which are committed in order: so a message cannot be
+ * The progress of counting in each inbox. The messages of an inbox have numbers without gaps, which are committed in order: so a message cannot be
  * counted twice, and none is left out, however late it is committed.
  */
 export const countedInboxes = pgTable("counted_inboxes", {

@@ -76,7 +76,7 @@ async function emptyInbox(
   isOver: IsStopping,
   removed: (messages: number) => void,
 ): Promise<boolean> {
-  // What is removed stays counted: its usage is counted before, if it was not yet.
+  // Removed mail stays in the usage, so it is counted first if it was not yet.
   await countMail(deps, inboxId);
   for (let afterSeq = 0; ; ) {
     if (isOver()) return false;

@@ -1149,7 +1149,7 @@ export interface paths {
         };
         /**
          * List audit entries
-         * @description Who changed what in the account, newest first. An entry is written together with its change: neither is there without the other. Receiving and sending mail leaves no entry. Entries are kept for a year (`AUDIT_RETENTION_DAYS`).
+         * @description Changes in the account and their actors, newest first. An entry is written together with its change: neither is there without the other. Receiving and sending mail leaves no entry. Entries are kept for a year (`AUDIT_RETENTION_DAYS`).
          */
         get: operations["listAuditEntries"];
         put?: never;

@@ -18,7 +18,7 @@ interface Filter {
   target: string | undefined;
 }
 
-/** Who changed what in the account, newest first. */
+/** The changes in the account with their actors, newest first. */
 export function AuditList() {
   const { query } = route.value;
   const [action, actor, target] = ["action", "actor", "target"].map((name) => query.get(name) ?? undefined);

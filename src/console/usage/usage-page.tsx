@@ -15,7 +15,7 @@ type Usage = Schemas["Usage"];
 
 const choices = [30, 90] as const;
 
-/** What the account has used: by day, in all, and by inbox. */
+/** The usage of the account: by day, in total, and by inbox. */
 export function UsagePage() {
   const { query } = route.value;
   const chosen = choices.find((days) => `${days}` === query.get("days")) ?? choices[0];

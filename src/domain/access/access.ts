@@ -2,7 +2,7 @@ import { Refusal } from "../errors.ts";
 import type { Limited } from "../limits.ts";
 
 /**
- * What a key may do within its reach. `full`: everything. `agent`: reads, sends, marks, waits and streams. `send`: sends
+ * The rights of a key within its reach. `full`: everything. `agent`: reads, sends, marks, waits and streams. `send`: sends
  * and replies, without reading mail. `read`: reads. `ingest`: only hands in received mail.
  */
 export const accesses = ["full", "agent", "send", "read", "ingest"] as const;
@@ -47,7 +47,7 @@ export function wholeAccount({ id, plan, limits = {} }: Pick<Caller, "id" | "pla
 }
 
 /**
- * Who may call an operation. `open`: everybody, or the operation checks its caller itself. `any`: every key. `account`:
+ * The callers of an operation. `open`: everybody, or the operation checks its caller itself. `any`: every key. `account`:
  * a key with access `full` that reaches the whole account. The others are the accesses that suffice.
  */
 export const callers = {
@@ -100,7 +100,7 @@ export function keyInReach<Key extends string | undefined>({ inboxId, externalId
   return externalId === undefined ? key : `=${externalId} ${key}`;
 }
 
-/** Who made an upload: a key, or a token with the reach of the token. */
+/** The maker of an upload: a key, or a token with its reach. */
 export function makerOf({ keyId, reach: { inboxId, externalId } }: Caller): string {
   return [keyId, inboxId ?? "", externalId ?? ""].join(" ");
 }

@@ -1,6 +1,6 @@
 import type { Actor } from "./actor.ts";
 
-/** What the audit tells of. Receiving and sending mail is not in it. */
+/** The actions in the audit. It has no entries for received and sent mail. */
 export const auditActions = [
   "account.created",
   "account.changed",

@@ -1,7 +1,7 @@
 import { Refusal } from "../errors.ts";
 import { type Access, type Caller, onlyForAccount, type Reach } from "./access.ts";
 
-/** What a key may do, where, from where, and until when. */
+/** The rights of a key, their reach, the addresses for its use, and its end. */
 export interface KeySettings {
   access: Access;
   /** The only inbox that it reaches; null for more than one. */
@@ -46,7 +46,7 @@ export function lastKey(doing: string): Refusal {
   return new Refusal("last_key", `Cannot ${doing}: it is the last key that manages the account`);
 }
 
-/** Who made a key, as the key says: the id of a key, or `operator`. */
+/** The maker of a key, as the key names it: the id of a key, or `operator`. */
 export function makerOfKeys({ kind, keyId }: Pick<Caller, "kind" | "keyId">): string {
   return kind === "operator" ? "operator" : keyId;
 }

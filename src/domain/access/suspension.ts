@@ -1,7 +1,7 @@
 import { Refusal } from "../errors.ts";
 
 /**
- * What an operator has closed in an account. `sending`: nothing is sent. `all`: nothing is sent, taken or answered. `moving`: as `all`, for
+ * The suspension of an account. `sending`: nothing is sent. `all`: nothing is sent, taken or answered. `moving`: as `all`, for
  * the time in which the account moves to another service, so clients are told to come back.
  */
 export const suspensions = ["sending", "all", "moving"] as const;
@@ -14,7 +14,7 @@ export type Closure = Suspension | "deleted";
 /** How soon a client should try again while its account moves. */
 const movingSeconds = 30;
 
-/** What the refused request would do. */
+/** The purpose of the refused request, for its message. */
 export interface Refusable {
   /** Whether it sends mail. */
   sends: boolean;

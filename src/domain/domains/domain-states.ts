@@ -19,7 +19,7 @@ export const failedReasons = ["never_proven", "proof_gone", "moved"] as const;
 export type FailedReason = (typeof failedReasons)[number];
 
 /**
- * What a check says about the proof. `taken`: it is valid, but so is that of another account, which has the domain. `gone`: all servers that
+ * The result of a check for the proof. `taken`: it is valid, but so is that of another account, which has the domain. `gone`: all servers that
  * answered say that it is not there. `unknown` never counts against a domain.
  */
 export type Proof = (typeof proofs)[number];

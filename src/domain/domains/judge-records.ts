@@ -1,7 +1,7 @@
 import { truncateCodePoints, visibleText } from "../../standards/text.ts";
 import type { SeenRecord } from "./seen-record.ts";
 
-/** What one name server says about a name and a type. `unknown`: it gave no usable answer. */
+/** The answer of one name server about a name and a type. `unknown`: it gave no usable answer. */
 export type Said<Value> = { kind: "found"; values: readonly Value[] } | { kind: "nothing" } | { kind: "unknown" };
 
 export type Verdict = Pick<SeenRecord, "status" | "problem" | "found">;

@@ -27,7 +27,7 @@ export function isReceiving({ status, recordsSeen }: DomainFacts, hosts: readonl
   return isProven(status) && hosts.every((host) => isValid(recordsSeen, "mx", host));
 }
 
-/** What a domain is ready for, as the API and events show it. It receives if the records of all its hosts lead here. */
+/** The readiness of a domain, as the API and events show it. It receives if the records of all its hosts lead here. */
 export function domainReadiness(domain: DomainFacts & { subdomains: boolean }) {
   const { name, status, subdomains } = domain;
   const hosts = subdomains ? [name, anyBelow(name)] : [name];

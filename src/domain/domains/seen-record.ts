@@ -7,7 +7,7 @@ export interface SeenRecord {
   name: string;
   status: (typeof recordStatuses)[number];
   problem: RecordProblem | null;
-  /** What was found there, at most 5 values of at most 512 characters. */
+  /** The values that were found there, at most 5 of at most 512 characters. */
   found: readonly string[];
 }
 

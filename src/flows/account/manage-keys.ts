@@ -26,7 +26,7 @@ import { checkedName, createKey } from "./manage-accounts.ts";
 /** Someone who manages keys: a caller with access `full`, or the command line. */
 export interface KeyManager extends Limited {
   reach: Reach;
-  /** What the new keys say of their maker. */
+  /** The maker that the new keys name. */
   createdBy: string;
   actor: Actor;
   /** An operator may end the last key that manages an account. */

@@ -51,7 +51,7 @@ export async function revokeOperator(deps: Deps, actor: Actor, idOrName: string)
   });
 }
 
-/** What requests with the key of an operator need. */
+/** The dependencies of requests with the key of an operator. */
 export interface Operators {
   /** Finds the operator of a key. */
   authenticateOperator(key: string): Promise<Operator | undefined>;

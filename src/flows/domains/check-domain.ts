@@ -41,7 +41,7 @@ export interface CheckDeps extends Deps {
   checked?: ((proof: Proof) => void) | undefined;
 }
 
-/** What the DNS said in one check. */
+/** The answers of the DNS in one check. */
 interface Answers extends CheckedRecords {
   startedAt: Date;
   /** The domain that had the name when the check found the proof valid, with the selector of its active key. */
@@ -177,7 +177,7 @@ async function replaceKey(
   await signalToForget(tx, { kind: "domain", name: domain.name });
 }
 
-/** What the records say about the proof, which is that of the active key, or of the one that replaces it. */
+/** The state of the proof in these records: that of the active key, or of the key that replaces it. */
 function proofIn(domain: Domain, keys: readonly DomainKey[], records: readonly SeenRecord[]): Proof {
   const verdicts = keys
     .filter(({ state }) => state !== "retiring")
@@ -239,7 +239,7 @@ function withoutProof(domain: Domain): Domain {
   return { ...domain, recordsSeen };
 }
 
-/** What other processes remember of a domain beside its status. */
+/** The facts about a domain that other processes remember, beside its status. */
 function readinessOf({ recordsSeen }: Domain): string {
   return recordsSeen.map(({ name, status }) => `${name} ${status === "valid"}`).join("\n");
 }

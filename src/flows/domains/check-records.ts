@@ -23,7 +23,7 @@ import {
 } from "../../domain/domains/records.ts";
 import type { SeenRecord } from "../../domain/domains/seen-record.ts";
 
-/** What the name servers say about the records of a domain. */
+/** The answers of the name servers about the records of a domain. */
 export interface CheckedRecords {
   /** Undefined if the zone was not found. */
   zone: string | undefined;

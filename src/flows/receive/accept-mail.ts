@@ -22,7 +22,7 @@ export interface AcceptDeps extends Deps {
   /** Username of the inbox for postmaster and abuse (RFC 5321 §4.5.1). */
   operatorInbox: string | undefined;
   reports: ReportReception;
-  /** What the operator has closed in an account. */
+  /** The suspension of an account by the operator, or its deletion. */
   closureOf?: (accountId: string) => Closure | undefined;
   hosts: Pick<OwnHosts, "find">;
   /** Observes the outcome of each mail to a return path. */

@@ -26,7 +26,7 @@ import { isStreamed } from "./streamed-body.ts";
 export interface HttpDeps extends HealthDeps, Described, AuthenticateStream {
   /** Notes that an operator acts in an account. */
   noteActed?: (actor: Actor, accountId: string, route: string) => Promise<void>;
-  /** What the operator has closed in an account. */
+  /** The suspension of an account by the operator, or its deletion. */
   closureOf?: (accountId: string) => Closure | undefined;
   newRequestId(): string;
   log: Logger;
@@ -80,7 +80,7 @@ export type Guarded = {
   account: Account;
   /** The caller as the audit names it. */
   actor: Actor;
-  /** What the operator has closed in the account; undefined for nothing. */
+  /** The suspension of the account by the operator; undefined for none. */
   closure: Closure | undefined;
   requestId: string;
 };

@@ -15,7 +15,7 @@ export interface Operation<
   /** An imperative, such as "Create inbox". Refusals begin with it: `Cannot create inbox: …`. */
   summary: string;
   /**
-   * Who may call it. The check follows the look-up of the resource, so that a resource out of the caller's reach is 404.
+   * The callers of the operation. The check follows the look-up of the resource, so that a resource out of the caller's reach is 404.
    * An `open` operation needs no key, and its route must also be mounted as open.
    */
   access: MayCall | "operator";

@@ -217,7 +217,7 @@ function threadMarkOf(id: SQL): SQL {
   return sql`'/t' || left(encode(sha256(convert_to(${id}, 'UTF8')), 'hex'), ${sql.raw(String(markCharacters))})`;
 }
 
-/** What a search of an account needs to know of the inboxes within the reach. */
+/** The facts about the inboxes within the reach that a search of an account needs. */
 export interface AccountSearchFacts {
   /** The instant of their newest message; null if they have none. */
   newestAt: Date | null;

@@ -91,7 +91,7 @@ export function audit(deps: Deps) {
       summary: "List audit entries",
       access: "account",
       description:
-        "Who changed what in the account, newest first. An entry is written together with its change: neither is there without the other. Receiving and sending mail leaves no entry. Entries are kept for a year (`AUDIT_RETENTION_DAYS`).",
+        "Changes in the account and their actors, newest first. An entry is written together with its change: neither is there without the other. Receiving and sending mail leaves no entry. Entries are kept for a year (`AUDIT_RETENTION_DAYS`).",
       query: AuditQuery,
       answers: { 200: AuditPage },
     }),
