@@ -1,13 +1,20 @@
 import { pino } from "pino";
 import type { Config } from "../../../src/config.ts";
 import { readConfig } from "../../../src/config.ts";
+import { returnPaths } from "../../../src/domain/reports/return-path.ts";
+import { signingKeyOf } from "../../../src/flows/account/signing-key.ts";
 import type { Deps } from "../../../src/flows/deps.ts";
-import type { MailDoor } from "../../../src/flows/receive/accept-mail.ts";
+import { ownHosts } from "../../../src/flows/own-hosts.ts";
+import { type MailDoor, mailDoor } from "../../../src/flows/receive/accept-mail.ts";
+import { mailReceiver } from "../../../src/flows/receive/receive-email.ts";
+import { reportReception } from "../../../src/flows/receive/receive-report.ts";
+import { mailParser } from "../../../src/mail/read/parse.ts";
 import { smtpDoor } from "../../../src/service/receiving.ts";
 import { type Service, startService } from "../../../src/service/start.ts";
 import { selfSigned } from "../../../src/smtp/certificate.ts";
 import { startSmtp } from "../../../src/smtp/listener.ts";
 import { originOf } from "../../../src/standards/ip.ts";
+import { returnPathKey } from "../../../src/standards/signature.ts";
 
 /** Runs the service like `serve`: `before` may change its settings, `after` the running service. */
 export async function serveBroken(
@@ -23,6 +30,18 @@ export async function serveBroken(
 
 export const asItIs = async (config: Config) => config;
 export const portOf = async (service: Service) => ({ smtpPort: service.smtp.port });
+
+/** The door for mail, but for reports: it says that each was applied, and drops it. */
+export async function doorWithoutReports(deps: Deps, config: Config): Promise<MailDoor> {
+  const { parseQueued: parse } = mailParser({ mailDomain: config.mailDomain, onFault: () => undefined });
+  const reports = reportReception({
+    ...deps,
+    returnPaths: returnPaths(await returnPathKey(await signingKeyOf(deps, config.signingKey)), config.mailDomain),
+    applyReports: async (told) => told.map(() => "applied"),
+  });
+  const hosts = ownHosts(deps, false);
+  return mailDoor({ ...deps, parse, reports, receive: mailReceiver(deps), hosts, operatorInbox: undefined });
+}
 
 /** A listener of its own with a broken door. */
 export async function listenBroken(door: MailDoor, deps: Deps, config: Config): Promise<{ smtpPort: number }> {
