@@ -2605,7 +2605,7 @@ export interface components {
              */
             createdAt: string;
             /**
-             * @description Who created it: the id of a key, `cli` or `operator`; null for the key of a first start
+             * @description Its creator: the id of a key, `cli` or `operator`; null for the key of a first start
              * @example null
              */
             createdBy: string | null;
@@ -3750,7 +3750,7 @@ export interface components {
              */
             createdAt: string;
             /**
-             * @description Who created it: the id of a key, `cli` or `operator`; null for the key of a first start
+             * @description Its creator: the id of a key, `cli` or `operator`; null for the key of a first start
              * @example null
              */
             createdBy: string | null;
@@ -3850,7 +3850,7 @@ export interface components {
              */
             createdAt: string;
             /**
-             * @description Who created it: the id of a key, `cli` or `operator`; null for the key of a first start
+             * @description Its creator: the id of a key, `cli` or `operator`; null for the key of a first start
              * @example null
              */
             createdBy: string | null;

@@ -48,7 +48,8 @@ export function wholeAccount({ id, plan, limits = {} }: Pick<Caller, "id" | "pla
 
 /**
  * The callers of an operation. `open`: everybody, or the operation checks its caller itself. `any`: every key. `account`:
- * a key with access `full` that reaches the whole account. The others are the accesses that suffice.
+ * a key with access `full` that reaches the whole account. `full key`: a key with access `full`, and no session of it, so that
+ * nobody gets a key out of a browser. The others are the accesses that suffice.
  */
 export const callers = {
   open: accesses,
@@ -58,6 +59,7 @@ export const callers = {
   "read or send": ["full", "agent", "send", "read"],
   agent: ["full", "agent"],
   full: ["full"],
+  "full key": ["full"],
   account: ["full"],
   ingest: ["full", "ingest"],
 } as const satisfies Record<string, readonly Access[]>;
@@ -74,6 +76,9 @@ export function refuseWithout(mayCall: MayCall, { access, reach, kind }: Caller,
     );
   }
   if (mayCall === "account" && !isWholeAccount(reach)) throw onlyForAccount(doing, kind);
+  if (mayCall === "full key" && kind === "session") {
+    throw forbidden(mayCall, `Cannot ${doing}: a session of the console creates no keys`);
+  }
 }
 
 /** The `externalId` of a new inbox. A caller that reaches one inbox makes no others; one that reaches an `externalId` makes them with that. */

@@ -78,6 +78,18 @@ describe("A browser's session", () => {
     expect(removed.status).toBe(204);
   });
 
+  test("creates no keys, which would outlive it, and revokes them", async () => {
+    const cookie = await cookieOf();
+    const { body: key } = await world.api("/v1/keys", { method: "POST", body: {} });
+    const { id } = await world.inbox();
+    for (const path of ["/v1/keys", `/v1/keys/${key.id}/rotate`, `/v1/inboxes/${id}/api-keys`]) {
+      const { status, body } = await asked(path, { cookie, ...ofOurPage() }, "POST", {});
+      expect([path, status, body.code, body.required_access]).toEqual([path, 403, "forbidden", "full"]);
+    }
+    expect((await asked("/v1/keys", { cookie, "sec-fetch-site": "same-origin" })).body.total).toBeGreaterThan(1);
+    expect((await asked(`/v1/keys/${key.id}`, { cookie, ...ofOurPage() }, "DELETE")).status).toBe(204);
+  });
+
   test("is accepted from our own pages and opened addresses only", async () => {
     const cookie = await cookieOf();
     const sites: [Record<string, string>, number][] = [
