@@ -29,3 +29,24 @@ test("a message whose extraction fails is shown without extracted data, with a l
   ]);
   expect(lines).toEqual([expect.objectContaining({ level: 50, message_id: "msg_1" })]);
 });
+
+test("messages are extracted for an account before another one's ten lists of long mails", async () => {
+  // Codes and links without end: some 10 ms each.
+  const bodyHtml = `<p>Your code is 482913</p><a href="https://e.example/x">Log in</a>`.repeat(2_000);
+  const deps = { log: pino({ enabled: false }) };
+  let ended = 0;
+  const list = (accountId: string) =>
+    extracted(
+      deps,
+      accountId,
+      Array.from({ length: 30 }, () => ({ ...message, subject: "Hello", bodyHtml })),
+    );
+  const flood = Array.from({ length: 10 }, async () => {
+    await list("acc_flood");
+    ended += 1;
+  });
+  expect(await list("acc_1")).toHaveLength(30);
+  // By turns of the accounts, some 30 of the flood's 300 mails were extracted by then, three of each list.
+  expect(ended).toBe(0);
+  await Promise.all(flood);
+});

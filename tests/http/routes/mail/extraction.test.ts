@@ -1,10 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { createAccount } from "../../../../src/flows/account/manage-accounts.ts";
 import { takeIn } from "../../../support/arrivals.ts";
 import { enginesHere } from "../../../support/engines.ts";
 import { mailOf } from "../../../support/mail.ts";
 import { send } from "../../../support/sends.ts";
-import type { WorldInbox } from "../../../support/world.ts";
 import { oneWorldOn } from "../../../support/world-on.ts";
 
 const fields = ["codes", "links", "extractedText", "extractedHtml"];
@@ -53,40 +51,6 @@ for (const engine of enginesHere()) {
       const plain = await world().api(`/v1/threads/${listed.threadId}/messages`);
       expect(plain.body.data).toEqual([listed]);
       expect(fields.filter((field) => field in listed)).toEqual([]);
-    });
-
-    test("is read for an account before another one's ten lists of the worst mail", { timeout: 120_000 }, async () => {
-      const { deps } = world().service;
-      const { account, apiKey } = await createAccount(deps, { name: "flood", plan: "developer" });
-      const made = await world().api("/v1/inboxes", { method: "POST", body: {}, apiKey });
-      const [own, others] = [await world().inbox(), { ...made.body, accountId: account.id } as WorldInbox];
-      // Codes and links without end: some 20 ms each.
-      const bodyHtml = `<p>Your code is 482913</p><a href="https://e.example/x">Log in</a>`.repeat(2_000);
-      for (const inbox of [own, others]) {
-        await takeIn(
-          deps,
-          inbox,
-          Array.from({ length: 30 }, () => ({ bodyHtml })),
-        );
-      }
-      const list = async (inbox: WorldInbox, key?: string) => {
-        const asked = await world().api(`/v1/inboxes/${inbox.id}/messages?limit=30&include=extracted`, {
-          ...(key !== undefined && { apiKey: key }),
-        });
-        expect([asked.status, asked.body.data.length]).toEqual([200, 30]);
-      };
-      let ended = 0;
-      const flood = Array.from({ length: 10 }, async () => {
-        await list(others, apiKey);
-        ended += 1;
-      });
-      // A page without it, so that the flood's pages are read by then.
-      await world().api(`/v1/inboxes/${own.id}/messages?limit=30`);
-      await list(own);
-      const endedBefore = ended;
-      await Promise.all(flood);
-      // By turns of the accounts, the first 30 of the flood's 300 mails are read meanwhile, three of each list.
-      expect(endedBefore).toBe(0);
     });
 
     test("does not change where a list goes on", async () => {
