@@ -26,6 +26,7 @@ import { claimDueDomains, listDomainKeys, removeRetiredKeys } from "../../src/st
 import { settable } from "../support/clock.ts";
 import { enginesHere } from "../support/engines.ts";
 import { outboxWorld } from "../support/outbox-world.ts";
+import { inStrings, nameServerOf, published } from "../support/published.ts";
 import { type ScriptedDns, scriptedDns, zone } from "../support/scripted-dns.ts";
 import { setUpEngine } from "../support/set-up-engine.ts";
 
@@ -85,18 +86,12 @@ describe.each(enginesHere())("own domains on %s", (engine) => {
   const records = (domain: ShownDomain) => shownRecords(wantedRecords(domain, domain.keys, names), domain);
 
   /** The wanted records as they stand in a zone, changed by `change`. */
-  function published(domain: ShownDomain, change: (record: ShownRecord) => Record[] = asRecords): Record[] {
-    return [{ name: domain.name, type: "NS", ttl: 0, data: `ns.${domain.name}` }, ...records(domain).flatMap(change)];
+  function zoneOf(domain: ShownDomain, change: (record: ShownRecord) => Record[] = asPublished): Record[] {
+    return [nameServerOf(domain.name), ...records(domain).flatMap(change)];
   }
 
-  function asRecords({ type, name, value, priority }: ShownRecord): Record[] {
-    if (type === "MX") return [{ name, type, ttl: 0, data: { preference: priority ?? 0, exchange: value } }];
-    if (type === "CNAME") return [{ name, type, ttl: 0, data: value }];
-    return [{ name, type, ttl: 0, data: inStrings(value, 200) }];
-  }
-
-  function inStrings(text: string, length: number): string[] {
-    return text.match(new RegExp(`.{1,${length}}`, "g")) ?? [];
+  function asPublished(record: ShownRecord): Record[] {
+    return published([record]);
   }
 
   /** Checks a domain at once, and returns it. */
@@ -108,7 +103,7 @@ describe.each(enginesHere())("own domains on %s", (engine) => {
   /** A verified domain, with all of its records. */
   async function verified(name: string, account = 0): Promise<ShownDomain> {
     const domain = await add(name, account);
-    zones.set(name, published(domain));
+    zones.set(name, zoneOf(domain));
     return check(domain);
   }
 
@@ -128,7 +123,7 @@ describe.each(enginesHere())("own domains on %s", (engine) => {
       nextCheckAt: new Date(domain.createdAt.getTime() + 15_000),
     });
 
-    zones.set("first.test", published(domain));
+    zones.set("first.test", zoneOf(domain));
     clock.pass(15_000);
     const due = await claimDueDomains(deps.db.work, { now: deps.now(), leaseMs: minuteMs, limit: 20 });
     expect(due.map(({ id }) => id)).toContain(domain.id);
@@ -184,7 +179,7 @@ describe.each(enginesHere())("own domains on %s", (engine) => {
       "invalid",
       "doubled_name",
     ],
-    ["dkim", "twice", (record) => [...asRecords(record), ...instead("other")(record)], "invalid", "several"],
+    ["dkim", "twice", (record) => [...asPublished(record), ...instead("other")(record)], "invalid", "several"],
     ["dkim", "revoked", instead("v=DKIM1; p="), "invalid", "revoked"],
     ["dkim", "cut", (record) => instead(record.value.slice(0, 200))(record), "invalid", "truncated"],
     [
@@ -197,14 +192,14 @@ describe.each(enginesHere())("own domains on %s", (engine) => {
     [
       "dkim",
       "under a wildcard text",
-      (record) => [...asRecords(record), { name: "*", type: "TXT", ttl: 0, data: "any" }],
+      (record) => [...asPublished(record), { name: "*", type: "TXT", ttl: 0, data: "any" }],
       "invalid",
       "wildcard",
     ],
     [
       "dkim",
       "under a wildcard alias",
-      (record) => [...asRecords(record), { name: "*", type: "CNAME", ttl: 0, data: "nowhere.test" }],
+      (record) => [...asPublished(record), { name: "*", type: "CNAME", ttl: 0, data: "nowhere.test" }],
       "invalid",
       "wildcard",
     ],
@@ -259,7 +254,7 @@ describe.each(enginesHere())("own domains on %s", (engine) => {
     for (const [purpose, , change] of faults) {
       zones.set(
         "faults.test",
-        published(domain, (record) => (record.purpose === purpose ? change(record) : asRecords(record))),
+        zoneOf(domain, (record) => (record.purpose === purpose ? change(record) : asPublished(record))),
       );
       const record = records(await check(domain)).find((each) => each.purpose === purpose);
       found.push([record?.status, record?.problem, record?.hint === null]);
@@ -276,7 +271,7 @@ describe.each(enginesHere())("own domains on %s", (engine) => {
     expect(records(silent)[1]).toMatchObject({ status: "valid", problem: "no_answer" });
     expect(domainReadiness(silent).receiving).toBe("ready");
 
-    zones.set("going.test", [{ name: "going.test", type: "NS", ttl: 0, data: "ns.going.test" }]);
+    zones.set("going.test", [nameServerOf("going.test")]);
     expect((await check(domain)).status).toBe("verified");
     expect((await check(domain)).status).toBe("verified");
     clock.pass(15 * minuteMs);
@@ -291,7 +286,7 @@ describe.each(enginesHere())("own domains on %s", (engine) => {
       "domain.verified",
     ]);
 
-    zones.set("going.test", published(domain));
+    zones.set("going.test", zoneOf(domain));
     expect(await verifyDomain(deps, as(0), domain.id)).toMatchObject({ status: "verified", failedReason: null });
     zones.delete("going.test");
     expect(await verifyDomain(deps, as(0), domain.id)).toMatchObject({ status: "verified", missingSince: null });
@@ -304,8 +299,8 @@ describe.each(enginesHere())("own domains on %s", (engine) => {
     const [first] = claims;
     if (first === undefined) throw new Error("no claim");
     zones.set("wanted.test", [
-      ...published(first),
-      ...claims.slice(1).flatMap((each) => asRecords(records(each)[0] as ShownRecord)),
+      ...zoneOf(first),
+      ...claims.slice(1).flatMap((each) => asPublished(records(each)[0] as ShownRecord)),
     ]);
     const checked = await Promise.all(claims.map(check));
     expect(checked.map(({ status }) => status).toSorted()).toEqual(["pending", "pending", "verified"]);
@@ -317,10 +312,9 @@ describe.each(enginesHere())("own domains on %s", (engine) => {
 
     // The name servers do not answer about the holder's record: no verdict.
     const [next] = others as [ShownDomain];
-    const recordOf = (domain: ShownDomain) => asRecords(records(domain)[0] as ShownRecord);
-    const nameServer: Record = { name: "wanted.test", type: "NS", ttl: 0, data: "ns.wanted.test" };
+    const recordOf = (domain: ShownDomain) => asPublished(records(domain)[0] as ShownRecord);
     zones.set(records(holder)[0]?.name ?? "", "silence");
-    zones.set("wanted.test", [nameServer, ...recordOf(next)]);
+    zones.set("wanted.test", [nameServerOf("wanted.test"), ...recordOf(next)]);
     expect((await check(next)).status).toBe("pending");
 
     zones.delete(records(holder)[0]?.name ?? "");
@@ -361,7 +355,7 @@ describe.each(enginesHere())("own domains on %s", (engine) => {
     expect(waiting.status).toBe("verified");
     expect(await activeSelector(domain.id)).toBe(old?.selector);
 
-    zones.set("rotated.test", published(waiting));
+    zones.set("rotated.test", zoneOf(waiting));
     const replaced = await check(domain);
     expect(await activeSelector(domain.id)).toBe(next?.selector);
     expect(replaced.status).toBe("verified");
@@ -380,7 +374,7 @@ describe.each(enginesHere())("own domains on %s", (engine) => {
 
     // After a leak: the new key signs at once, and the old one is gone with the same check.
     const leaked = await rotateDkim(deps, as(0), domain.id, 0);
-    zones.set("rotated.test", published(leaked));
+    zones.set("rotated.test", zoneOf(leaked));
     await check(domain);
     await removeRetiredKeys(deps.db.api, deps.now());
     expect((await now(domain)).keys.map(({ state }) => state)).toEqual(["active"]);

@@ -1,6 +1,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { connectPostgres } from "../../src/database/postgres.ts";
+import type { Connection } from "../../src/database/runner.ts";
 import { type Balancer, startBalancer } from "./balancer.ts";
 import { emptyDatabase } from "./database.ts";
 import { type RunningInboxd, startInboxd } from "./inboxd.ts";
@@ -15,6 +17,10 @@ export interface Fleet extends AsyncDisposable {
   readonly apiKey: string;
   /** The environment of another process on the same database. */
   readonly env: Record<string, string>;
+  /** A connection to the database. */
+  readonly database: Connection;
+  /** Starts another process on the same database. It is behind no balancer. */
+  another(): Promise<RunningInboxd>;
   /** Sends a request to the next process in turn, or to the given one. */
   api(path: string, init?: FleetRequest): Promise<Answer>;
   /** Hands in one mail; returns the reply to its final dot, or the first refusal before it. */
@@ -34,20 +40,30 @@ export interface FleetRequest {
 
 const apiKey = "key-of-the-first-account-in-tests";
 
+/** A connection of a test waits as long as its statement takes. */
+const patient = { connectMs: 5_000, deadlineMs: 0, statementMs: 0, lockMs: 0, idleInTransactionMs: 0 };
+
 /** Starts all of them at once, on an empty database. */
 export async function startFleet(count: number, settings: Record<string, string> = {}): Promise<Fleet> {
   const database = await emptyDatabase();
   const directory = mkdtempSync(join(tmpdir(), "ibx-fleet-"));
   const env = { DATABASE_URL: database.url, API_KEY: apiKey, ...settings };
-  const starting = Array.from({ length: count }, (_, index) =>
-    startInboxd({ env: { ...env, DATA_DIR: join(directory, String(index)) } }),
-  );
-  const started = await Promise.allSettled(starting);
-  const processes = started.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+  const all: RunningInboxd[] = [];
+  let directories = 0;
+  async function start(): Promise<RunningInboxd> {
+    directories += 1;
+    const process = await startInboxd({ env: { ...env, DATA_DIR: join(directory, String(directories)) } });
+    all.push(process);
+    return process;
+  }
+  const started = await Promise.allSettled(Array.from({ length: count }, start));
+  const processes = [...all];
+  const connection = connectPostgres({ url: database.url, ...patient });
 
   async function end(): Promise<void> {
+    await connection.close();
     await Promise.all(
-      processes.map((process) => {
+      all.map((process) => {
         process.signal("SIGKILL");
         return process.exited;
       }),
@@ -69,6 +85,8 @@ export async function startFleet(count: number, settings: Record<string, string>
     smtp,
     apiKey,
     env,
+    database: connection,
+    another: start,
     async api(path, { method = "GET", headers = {}, body, apiKey: key = apiKey, process } = {}) {
       const response = await fetch(new URL(path, process?.api ?? `http://127.0.0.1:${http.port}`), {
         method,

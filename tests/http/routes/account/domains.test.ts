@@ -3,6 +3,7 @@ import type { Answer as Record } from "dns-packet";
 import { Inboxd } from "../../../../sdk/typescript/src/inboxd.ts";
 import { createAccount } from "../../../../src/flows/account/manage-accounts.ts";
 import { enginesHere } from "../../../support/engines.ts";
+import { nameServerOf, published } from "../../../support/published.ts";
 import { type ScriptedDns, scriptedDns, zone } from "../../../support/scripted-dns.ts";
 import { untilAnswered } from "../../../support/until.ts";
 import type { World } from "../../../support/world.ts";
@@ -42,12 +43,7 @@ describe.each(enginesHere())("/v1/domains on %s", (engine) => {
     });
     expect(await post("", { domain: "shop.test" })).toMatchObject({ status: 200, body: { id: added.id } });
 
-    for (const { type, name, value, priority } of added.records) {
-      const data =
-        type === "MX" ? { preference: priority, exchange: value } : type === "TXT" ? value.match(/.{1,255}/g) : value;
-      there.push({ name, type, ttl: 0, data } as Record);
-    }
-    there.push({ name: "shop.test", type: "NS", ttl: 0, data: "ns.shop.test" });
+    there.push(nameServerOf("shop.test"), ...published(added.records));
     world.clock.pass(15_000);
     const verified = await untilAnswered(async () => {
       const { body } = await world.api(`/v1/domains/${added.id}`);
