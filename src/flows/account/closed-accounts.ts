@@ -21,12 +21,15 @@ export interface ClosedAccounts {
 const everyMs = 30_000;
 const pauseMs = 50;
 
-export async function closedAccounts({ db, log }: Pick<Deps, "db" | "log">): Promise<ClosedAccounts> {
+export async function closedAccounts(
+  { db, log }: Pick<Deps, "db" | "log">,
+  readEveryMs = everyMs,
+): Promise<ClosedAccounts> {
   let closures = await read();
   let suspended = suspendedIn(closures);
   const listeners: (() => void)[] = [];
   const reading = paced(pauseMs, () => void refreshNow());
-  const timer = setInterval(reading.ask, everyMs);
+  const timer = setInterval(reading.ask, readEveryMs);
   let reads = 0;
 
   async function read(): Promise<Map<string, Closure>> {

@@ -1,4 +1,4 @@
-import type { Caller } from "../../domain/access/access.ts";
+import { type Caller, hasEnded } from "../../domain/access/access.ts";
 import { paced } from "../../primitives/paced.ts";
 import { listLivingKeys } from "../../store/account/keys.ts";
 import { collectPiledUp } from "../collect-garbage.ts";
@@ -24,7 +24,7 @@ export interface OpenStream {
 export interface OpenStreams {
   /** Adds a stream, or throws if there are too many. Returns the function to call when the stream is over. */
   keep(kind: ListenerKind & ("sse" | "ws"), stream: OpenStream): (reason?: EndReason) => void;
-  /** Ends the streams of revoked keys. Called when some key was revoked. */
+  /** Ends the streams of revoked keys, and learns when the others end. Called when some key was changed or revoked. */
   checkKeys(): void;
   /** Ends all streams, spread over a second, so that not all clients connect to another process at once. */
   endAll(): Promise<void>;
@@ -52,7 +52,8 @@ export function openStreams({ db, log, now, listeners, observe = {}, secondMs = 
   const open = new Set<Kept>();
   let seconds = 0;
   let emptySince: number | undefined;
-  const keyChecks = paced(secondMs, () => void endRevoked());
+  // A revoked key is refused within a second, so this pause is shorter.
+  const keyChecks = paced(secondMs / 2, () => void endRevoked());
   const everySecond = setInterval(tick, secondMs);
 
   function tick(): void {
@@ -62,7 +63,7 @@ export function openStreams({ db, log, now, listeners, observe = {}, secondMs = 
     const at = now();
     for (const kept of open) {
       const { stream } = kept;
-      if (stream.caller.expiresAt !== undefined && stream.caller.expiresAt <= at) end(kept, "expired");
+      if (hasEnded(stream.caller, at) || (kept.keyEndsAt !== null && kept.keyEndsAt <= at)) end(kept, "expired");
       else if (isSlow(kept)) end(kept, "slow");
       else if (stream.unsentBytes() === 0 && (seconds - kept.since) % beatSeconds[kept.kind] === 0) stream.beat();
     }
@@ -89,8 +90,13 @@ export function openStreams({ db, log, now, listeners, observe = {}, secondMs = 
     const keyIds = new Set(kept.map(({ stream }) => stream.caller.keyId));
     if (keyIds.size === 0) return;
     try {
-      const living = new Set(await listLivingKeys(db.api, [...keyIds], now()));
-      for (const each of kept) if (!living.has(each.stream.caller.keyId)) end(each, "unauthorized");
+      const living = await listLivingKeys(db.api, [...keyIds], now());
+      const endsAt = new Map(living.map(({ id, expiresAt }) => [id, expiresAt]));
+      for (const each of kept) {
+        const keyEndsAt = endsAt.get(each.stream.caller.keyId);
+        if (keyEndsAt === undefined) end(each, "unauthorized");
+        else each.keyEndsAt = keyEndsAt;
+      }
     } catch {
       log.debug("the keys of streams were not checked");
     }
@@ -110,6 +116,7 @@ export function openStreams({ db, log, now, listeners, observe = {}, secondMs = 
         stream,
         since: seconds,
         measured: { second: seconds, takenBytes: 0 },
+        keyEndsAt: null,
         reason: undefined,
       };
       open.add(kept);
@@ -149,5 +156,7 @@ interface Kept {
    * had taken by then.
    */
   measured: { second: number; takenBytes: number };
+  /** When its key ends, by the last check. A key may have got an end after the stream began. Null for never, or not checked yet. */
+  keyEndsAt: Date | null;
   reason: EndReason | undefined;
 }

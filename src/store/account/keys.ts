@@ -60,17 +60,20 @@ export async function findNewestWholeKey(db: Db, accountId: string, now: Date): 
 const isWhole = sql`k.access = 'full' and k.inbox_id is null and k.external_id is null and k.revoked_at is null`;
 
 /** Lists the keys among these that are neither revoked nor over, and whose account is open. The key of an operator has no account. */
-export async function listLivingKeys(db: Db, ids: readonly string[], now: Date): Promise<string[]> {
-  const living = await query<{ id: string }>(
+export function listLivingKeys(
+  db: Db,
+  ids: readonly string[],
+  now: Date,
+): Promise<{ id: string; expiresAt: Date | null }[]> {
+  return query(
     db,
-    sql`select k.id from api_keys k join accounts a on a.id = k.account_id
+    sql`select k.id, k.expires_at as "expiresAt" from api_keys k join accounts a on a.id = k.account_id
         where k.id = any(${arrayOf("text", ids)}) and k.revoked_at is null and (k.expires_at is null or k.expires_at > ${now})
           and a.deleted_at is null and coalesce(a.suspended, 'sending') = 'sending'
         union all
-        select id from operator_keys where id = any(${arrayOf("text", ids)}) and revoked_at is null
+        select id, expires_at from operator_keys where id = any(${arrayOf("text", ids)}) and revoked_at is null
           and (expires_at is null or expires_at > ${now})`,
   );
-  return living.map(({ id }) => id);
 }
 
 const shownFields = selected(apiKeys, "k", [
