@@ -88,6 +88,12 @@ const benchmarks: readonly Benchmark[] = [
     environment: embedded,
     quick: removalQuick,
   },
+  {
+    name: "domains",
+    title: "10,000 own domains",
+    command: ["domains.ts"],
+    quick: { DOMAINS: "500", MAILS: "200" },
+  },
   { name: "extraction", title: "What is extracted from mail", command: ["extraction.ts"], quick: { SECONDS: "0.2" } },
   { name: "waits", title: "Waiting for mail, Postgres", command: ["waits.ts"], quick: waitsQuick },
   {
