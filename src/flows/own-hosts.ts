@@ -51,7 +51,8 @@ export function ownHosts(
 
   function provenDomains(nowMs: number): Promise<ProvenDomains> {
     if (domains !== undefined && nowMs < domains.untilMs) return domains.read;
-    const read = listProvenDomains(db.mail, mostDomains);
+    // One more, to see whether there are too many.
+    const read = listProvenDomains(db.mail, mostDomains + 1);
     const reading = { read, untilMs: nowMs + rememberedMs };
     domains = reading;
     read.then(
@@ -84,10 +85,10 @@ export function ownHosts(
     async find(host) {
       const nowMs = now().getTime();
       const all = await provenDomains(nowMs);
-      return all.size < mostDomains ? hostOf(host, nearestIn(all, host), isSandbox) : lookedUp(host, nowMs);
+      return all.size <= mostDomains ? hostOf(host, nearestIn(all, host), isSandbox) : lookedUp(host, nowMs);
     },
     recall: (host) =>
-      lastRead !== undefined && lastRead.size < mostDomains
+      lastRead !== undefined && lastRead.size <= mostDomains
         ? hostOf(host, nearestIn(lastRead, host), isSandbox)
         : remembered(host),
     forget() {

@@ -4,11 +4,13 @@ import { dkimVerify } from "mailauth/lib/dkim/verify";
 import { query, transaction } from "../../src/database/db.ts";
 import { createAccount } from "../../src/flows/account/manage-accounts.ts";
 import { ownHosts } from "../../src/flows/own-hosts.ts";
+import { listProvenDomains } from "../../src/store/account/domains.ts";
 import { signalToForget } from "../../src/store/channels.ts";
 import { insertOwnDomain } from "../support/own-domain.ts";
 import { greeted } from "../support/raw-smtp.ts";
 import { type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
 import { untilAnswered } from "../support/until.ts";
+import { watchedDb } from "../support/watched-db.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 let relay: ScriptedSmtp;
@@ -242,6 +244,19 @@ test("more domains than fit in memory are found one by one, and forgotten when o
   expect(await found("new.example")).toBeUndefined();
   hosts.forget();
   expect(await found("new.example")).toBe(false);
+});
+
+test("as many domains as fit in memory cost one statement, however many foreign hosts are looked for", async () => {
+  const { deps } = world.service;
+  const proven = await listProvenDomains(deps.db.mail, 1_000);
+  let statements = 0;
+  const mail = watchedDb(deps.db.mail, () => {
+    statements += 1;
+  });
+  const hosts = ownHosts({ ...deps, db: { ...deps.db, mail } }, false, proven.size);
+  for (const host of ["a.foreign.example", "b.foreign.example", "c.foreign.example"])
+    expect(await hosts.find(host)).toBeUndefined();
+  expect(statements).toBe(1);
 });
 
 describe("a mail that goes out from a domain", () => {
