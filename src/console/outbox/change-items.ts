@@ -8,7 +8,7 @@ export type OutboxItem = Schemas["OutboxItem"];
 
 /** Whether the session's key may retry and cancel this item. */
 export function mayChange({ messageId }: OutboxItem): boolean {
-  return may(messageId === null ? "manage" : "send");
+  return may(messageId === null ? "account" : "mark");
 }
 
 /** Retries or cancels the items, four at a time, and shows the result. */
