@@ -69,6 +69,7 @@ describeInBrowser("Each screen of the console", () => {
       ["suppressions", ".rows .row"],
       ["domains", ".rows .row"],
       [`domains/${domain.id}`, ".dns-record"],
+      ["keys", ".rows .row"],
       ["usage", ".section .rows .row, .section .empty"],
       ["audit", ".audit-entry"],
       [`messages/${message}`, ".step"],

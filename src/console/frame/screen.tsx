@@ -6,6 +6,7 @@ import { DomainPage } from "../domains/domain-page.tsx";
 import { EventList } from "../events/event-list.tsx";
 import { EventPage } from "../events/event-page.tsx";
 import { InboxList } from "../inboxes/inbox-list.tsx";
+import { KeyList } from "../keys/key-list.tsx";
 import { Mail } from "../mail/mail.tsx";
 import { MessagePage } from "../message/message-page.tsx";
 import { OutboxList } from "../outbox/outbox-list.tsx";
@@ -37,6 +38,7 @@ export function Screen() {
   if (kind === "webhooks") return id === undefined ? <EndpointList /> : <EndpointPage key={id} />;
   if (kind === "suppressions") return <SuppressionList />;
   if (kind === "domains") return id === undefined ? <DomainList /> : <DomainPage key={id} />;
+  if (kind === "keys") return <KeyList />;
   if (kind === "usage") return <UsagePage />;
   if (kind === "audit") return <AuditList />;
   return (

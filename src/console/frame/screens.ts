@@ -29,6 +29,7 @@ const screenGroups: readonly (readonly ScreenEntry[])[] = [
   ],
   [
     { path: "domains", name: "Domains", icon: "domains", right: "account", shortcut: "d" },
+    { path: "keys", name: "Keys", icon: "keys", right: "manage", shortcut: "k" },
     { path: "usage", name: "Usage", icon: "usage", right: "read", shortcut: "u" },
     { path: "audit", name: "Audit", icon: "audit", right: "account", shortcut: "a" },
   ],
