@@ -54,6 +54,7 @@ CREATE TABLE "api_keys" (
 	"allowed_ips" text[] DEFAULT '{}' NOT NULL,
 	"expires_at" timestamp (3) with time zone,
 	"created_by" text,
+	"granted_by" text collate "C",
 	CONSTRAINT "api_keys_hash_unique" UNIQUE("hash")
 );
 CREATE TABLE "attachments" (
@@ -185,6 +186,21 @@ CREATE TABLE "events" (
 	"data" jsonb,
 	"written_by" "xid8" DEFAULT event_log_position() NOT NULL
 );
+CREATE TABLE "grants" (
+	"id" text collate "C" PRIMARY KEY NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"key_id" text collate "C" NOT NULL,
+	"client_id" text NOT NULL,
+	"client_name" text NOT NULL,
+	"client_host" text NOT NULL,
+	"redirect_uri" text NOT NULL,
+	"challenge" text NOT NULL,
+	"created_at" timestamp (3) with time zone NOT NULL,
+	"turn" integer DEFAULT 0 NOT NULL,
+	"turned_at" timestamp (3) with time zone NOT NULL,
+	"turn_ends_at" timestamp (3) with time zone NOT NULL,
+	CONSTRAINT "grants_keyId_unique" UNIQUE("key_id")
+);
 CREATE TABLE "idempotency_keys" (
 	"account_id" text collate "C" NOT NULL,
 	"operation" text NOT NULL,
@@ -274,6 +290,14 @@ CREATE TABLE "messages" (
 	"delivery" jsonb,
 	CONSTRAINT "messages_direction" CHECK ("messages"."direction" in ('inbound', 'outbound')),
 	CONSTRAINT "messages_status" CHECK ("messages"."status" in ('received', 'pending', 'sent', 'failed'))
+);
+CREATE TABLE "oauth_clients" (
+	"id" text collate "C" PRIMARY KEY NOT NULL,
+	"name" text NOT NULL,
+	"redirect_uris" text[] NOT NULL,
+	"registered_at" timestamp (3) with time zone NOT NULL,
+	"registered_from" text,
+	"is_used" boolean DEFAULT false NOT NULL
 );
 CREATE TABLE "operator_keys" (
 	"id" text collate "C" PRIMARY KEY NOT NULL,
@@ -444,6 +468,7 @@ CREATE TABLE "used_tokens" (
 ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE no action ON UPDATE no action;
 ALTER TABLE "endpoints" ADD CONSTRAINT "endpoints_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE no action ON UPDATE no action;
 CREATE INDEX "addresses_held" ON "addresses" USING btree ("held_until") WHERE "addresses"."held_until" is not null;
+CREATE INDEX "api_keys_granted_by" ON "api_keys" USING btree ("granted_by") WHERE "api_keys"."granted_by" is not null;
 CREATE INDEX "api_keys_account" ON "api_keys" USING btree ("account_id","id");
 CREATE INDEX "api_keys_inbox" ON "api_keys" USING btree ("inbox_id") WHERE "api_keys"."inbox_id" is not null;
 CREATE INDEX "audit_entries_account" ON "audit_entries" USING btree ("account_id","id");
@@ -460,6 +485,8 @@ CREATE INDEX "events_account" ON "events" USING btree ("account_id","written_by"
 CREATE INDEX "events_inbox" ON "events" USING btree ("inbox_id","written_by","id");
 CREATE INDEX "events_occurred" ON "events" USING btree ("occurred_at");
 CREATE INDEX "events_message" ON "events" USING btree ("message_id") WHERE "events"."type" <> 'message.received' and "events"."message_id" is not null;
+CREATE INDEX "grants_account" ON "grants" USING btree ("account_id","id");
+CREATE INDEX "grants_turn_ends_at" ON "grants" USING btree ("turn_ends_at");
 CREATE INDEX "idempotency_keys_created" ON "idempotency_keys" USING btree ("created_at");
 CREATE INDEX "inboxes_account" ON "inboxes" USING btree ("account_id","id") WHERE "inboxes"."deleted_at" is null;
 CREATE INDEX "inboxes_external_id" ON "inboxes" USING btree ("account_id","external_id","id") WHERE "inboxes"."deleted_at" is null and "inboxes"."external_id" is not null;
@@ -472,6 +499,7 @@ CREATE INDEX "messages_direction_seq" ON "messages" USING btree ("inbox_id","dir
 CREATE INDEX "messages_thread_seq" ON "messages" USING btree ("thread_id","seq");
 CREATE INDEX "messages_message_id" ON "messages" USING btree ("inbox_id","message_id_hash","content_hash");
 CREATE INDEX "messages_sent_at" ON "messages" USING btree ("inbox_id","created_at") WHERE "messages"."direction" = 'outbound';
+CREATE INDEX "oauth_clients_unused" ON "oauth_clients" USING btree ("registered_at") WHERE not "oauth_clients"."is_used";
 CREATE INDEX "outbox_line" ON "outbox" USING btree ("kind","lane","account_id","inbox_id","created_at","subject_id") WHERE "outbox"."state" = 'ready';
 CREATE INDEX "outbox_due" ON "outbox" USING btree ("kind","due_at") WHERE "outbox"."state" <> 'ready';
 CREATE INDEX "outbox_waiting" ON "outbox" USING btree ("kind","lane","created_at") WHERE "outbox"."state" = 'waiting';

@@ -12,6 +12,7 @@ const once = ["tests/support/browser.ts", "tests/support/foreign-tools.ts"].map(
  */
 const clients = [
   "tests/guides/",
+  "tests/http/connect/conformance.test.ts",
   "tests/http/console/",
   "tests/http/document/",
   "tests/mcp/",

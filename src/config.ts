@@ -109,6 +109,8 @@ export interface Config {
   console: boolean;
   /** Whether to serve MCP. */
   mcp: boolean;
+  /** Whether clients of MCP may sign in at /mcp/connect. */
+  mcpConnect: boolean;
   /** The origins whose pages may use MCP, besides our own. */
   mcpOrigins: readonly string[];
   /** A separate port for metrics; 0 takes a free one. */
@@ -240,6 +242,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     domainGraceHours: integer("DOMAIN_GRACE_HOURS", 168, 0, 24 * 365),
     console: choice("CONSOLE", ["0", "1"], "1") === "1",
     mcp: choice("MCP", ["0", "1"], "1") === "1",
+    mcpConnect: choice("MCP_CONNECT", ["0", "1"], "1") === "1",
     mcpOrigins: checked("MCP_ORIGINS", text("MCP_ORIGINS"), parseNamedOrigins) ?? [],
     metricsPort: text("METRICS_PORT") === undefined ? undefined : integer("METRICS_PORT", 0, 0, 65_535),
     metricsToken: checked("METRICS_TOKEN", secret("METRICS_TOKEN"), parseToken),

@@ -51,6 +51,7 @@ const followed = [
     "domains",
     "errors",
     "keys",
+    "connect",
     "tenants",
     "operators",
     "usage",

@@ -106,7 +106,15 @@ function askForSession(body: object): Promise<Response> {
 async function faultOf(response: Response): Promise<string | undefined> {
   if (!response.ok) return `The service answered ${response.status}. Try again in a moment.`;
   await findAccount();
-  return account.value === undefined || isSignedOut.value ? withoutCookie() : undefined;
+  if (account.value === undefined || isSignedOut.value) return withoutCookie();
+  goBackToQuestion();
+  return undefined;
+}
+
+/** Leads back to the page on which a program asks for access, if a person came from there to sign in. */
+function goBackToQuestion(): void {
+  const next = new URLSearchParams(location.search).get("next");
+  if (next?.startsWith("authorize?")) location.assign(new URL(`oauth/${next}`, service));
 }
 
 export async function signOut(): Promise<void> {

@@ -165,7 +165,7 @@ const operations = {
     return keys.map(shownKey);
   },
   async "key revoke"(deps: Deps, { id = "" }: Arguments) {
-    if ((await revokeKey(deps, id)) === undefined) {
+    if (!(await revokeKey(deps, id))) {
       throw new Refusal("not_found", `Cannot revoke key: there is no active key ${id}`);
     }
     return { id, revoked: true };

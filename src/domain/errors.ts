@@ -93,6 +93,7 @@ export type Resource =
   | "account"
   | "domain"
   | "key"
+  | "grant"
   | "route";
 
 export function notFound(resource: Resource): Refusal {

@@ -18,7 +18,9 @@ export type IdKind =
   | "sup"
   | "dom"
   | "aud"
-  | "opk";
+  | "opk"
+  | "grt"
+  | "ocl";
 
 /** Crockford's alphabet in lower case. It is in ASCII order, so that text order is time order. */
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";

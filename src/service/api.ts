@@ -12,6 +12,7 @@ import { mailWaits } from "../flows/read/wait-for-mail.ts";
 import { readiness } from "../flows/readiness.ts";
 import { mailMeasure } from "../flows/send/measure-mail.ts";
 import { emailSender, type HtmlOfMarkdown } from "../flows/send/send-email.ts";
+import { connect } from "../http/connect/connect.ts";
 import { consolePages } from "../http/console/pages.ts";
 import { sessionDoor } from "../http/console/session.ts";
 import { consoleSession } from "../http/console/session-routes.ts";
@@ -19,6 +20,7 @@ import type { ThisServer } from "../http/docs/this-server.ts";
 import { account } from "../http/routes/account/account.ts";
 import { audit } from "../http/routes/account/audit.ts";
 import { domains } from "../http/routes/account/domains.ts";
+import { grants } from "../http/routes/account/grants.ts";
 import { inboxKeys } from "../http/routes/account/inbox-keys.ts";
 import { inboxes } from "../http/routes/account/inboxes.ts";
 import { keys as accountKeys } from "../http/routes/account/keys.ts";
@@ -57,7 +59,7 @@ import { socketDoor } from "../http/shell/sockets.ts";
 import { type Routed, timedApp } from "../http/shell/timed-app.ts";
 import { answerFiles } from "../store/mail/answer-files.ts";
 import { version } from "../version.ts";
-import type { WebhookClient } from "../webhook/client.ts";
+import { type WebhookClient, webhookClient } from "../webhook/client.ts";
 import type { Workers } from "../workers/scheduler.ts";
 import { askOf, mcpDeps } from "./mcp.ts";
 import type { Opening } from "./opening.ts";
@@ -186,6 +188,15 @@ async function appOf(
   const sendEmail = watch.send(emailSender({ ...deps, mailLimit }, htmlOfMarkdown));
   const isReady = readiness(deps.db);
   const session = config.console ? sessionDoor({ ...keys, baseUrl }) : undefined;
+  const connects = config.mcp && config.mcpConnect && session !== undefined;
+  const connecting = {
+    ...door,
+    ...deps,
+    tokens: accessTokens,
+    baseUrl,
+    documents: webhookClient({ allowPrivate: config.allowPrivateWebhooks, version, timeoutMs: 3_000 }),
+    allowHttp: config.allowPrivateWebhooks,
+  };
   const app: Routed = httpApp(
     {
       ...door,
@@ -216,6 +227,7 @@ async function appOf(
         socketRoute(),
         accountKeys(deps),
         inboxKeys(deps),
+        grants(deps),
         account({ ...deps, outbound: config.outbound.kind, sendMaxBytes: config.sendMaxBytes }),
         domains(ownDomains),
         stats(deps),
@@ -235,7 +247,17 @@ async function appOf(
       ],
       open: [
         guides(thisServer),
-        ...(config.mcp ? [mcp(mcpDeps({ config, deps, watch }, { door, baseUrl, app: () => app }))] : []),
+        ...(config.mcp
+          ? [
+              mcp(
+                mcpDeps(
+                  { config, deps, watch },
+                  { door, keys, tokens: accessTokens, connects, baseUrl, app: () => app },
+                ),
+              ),
+            ]
+          : []),
+        ...(connects ? [connect({ ...connecting, session })] : []),
         attachments({
           ...reading,
           closureOf: door.closureOf,

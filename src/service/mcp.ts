@@ -1,4 +1,7 @@
 import type { Fetch } from "../../sdk/typescript/src/options.ts";
+import { partsOfToken } from "../domain/access/token.ts";
+import type { AccessTokens } from "../flows/account/access-tokens.ts";
+import type { Authenticator } from "../flows/account/authenticate.ts";
 import type { McpDeps } from "../http/routes/mcp.ts";
 import { notePeer, peerOf } from "../http/shell/client-address.ts";
 import type { Fetching } from "../http/shell/timed-app.ts";
@@ -7,7 +10,10 @@ import { version } from "../version.ts";
 import type { Opening } from "./opening.ts";
 
 interface McpParts {
-  door: Pick<McpDeps, "authenticate" | "isDraining">;
+  door: Pick<McpDeps, "isDraining">;
+  keys: Pick<Authenticator, "authenticateMcp">;
+  tokens: Pick<AccessTokens, "read" | "write">;
+  connects: boolean;
   baseUrl: () => string;
   /** The app, which contains the MCP route. Called only after the app is made. */
   app: () => Fetching;
@@ -27,13 +33,18 @@ export function askOf(app: Fetching, cause?: Request): Fetch {
 
 export function mcpDeps(
   { config, deps, watch }: Pick<Opening, "config" | "deps" | "watch">,
-  { door, baseUrl, app }: McpParts,
+  { door, keys, tokens, connects, baseUrl, app }: McpParts,
 ): McpDeps {
-  const { authenticate, isDraining } = door;
   return {
     ...deps,
-    authenticate,
-    isDraining,
+    authenticate: keys.authenticateMcp,
+    isDraining: door.isDraining,
+    connects,
+    async credentialForTools(credential) {
+      const parts = partsOfToken(credential);
+      const claims = parts && (await tokens.read(parts, deps.now()));
+      return claims?.audience === undefined ? credential : tokens.write({ ...claims, audience: undefined });
+    },
     baseUrl,
     version,
     observe: watch.toolCall,

@@ -14,6 +14,8 @@ export const locks = {
   counting: 7521962899002004,
   /** One process at a time removes mail of an inbox. Each inbox has its own lock, with this number as the hash seed. */
   removing: 7521962899002005,
+  /** One transaction at a time registers a client of OAuth. */
+  registering: 7521962899002006,
 } as const;
 
 /** The number of a lock as part of a statement's text, and not as a parameter. */

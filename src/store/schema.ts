@@ -109,8 +109,11 @@ export const apiKeys = pgTable(
     expiresAt: instant(),
     /** The id of the key that made this one, `cli` or `operator`. Null for a key of a first start. */
     createdBy: text(),
+    /** The key of the person who granted this one to a client of MCP, which nobody is shown. Null for all other keys. */
+    grantedBy: id(),
   },
   (table) => [
+    index("api_keys_granted_by").on(table.grantedBy).where(sql`${table.grantedBy} is not null`),
     index("api_keys_account").on(table.accountId, table.id),
     index("api_keys_inbox").on(table.inboxId).where(sql`${table.inboxId} is not null`),
   ],
@@ -129,6 +132,46 @@ export const operatorKeys = pgTable("operator_keys", {
   lastUsedAt: instant(),
   revokedAt: instant(),
 });
+
+/** The clients of OAuth that have registered themselves. Clients with a metadata document have no row. */
+export const oauthClients = pgTable(
+  "oauth_clients",
+  {
+    id: id().primaryKey(),
+    name: text().notNull(),
+    redirectUris: text().array().notNull(),
+    registeredAt: instant().notNull(),
+    /** The address from which it was registered. Null without a network. */
+    registeredFrom: text(),
+    /** Whether a person has granted it access. An unused registration is removed after a day. */
+    isUsed: boolean().notNull().default(false),
+  },
+  (table) => [index("oauth_clients_unused").on(table.registeredAt).where(sql`not ${table.isUsed}`)],
+);
+
+/** The access that people have granted to clients of MCP. Each has a key, whose end is the end of the grant. */
+export const grants = pgTable(
+  "grants",
+  {
+    id: id().primaryKey(),
+    accountId: id().notNull(),
+    keyId: id().notNull().unique(),
+    clientId: text().notNull(),
+    clientName: text().notNull(),
+    /** The host that the client's answers go to. */
+    clientHost: text().notNull(),
+    redirectUri: text().notNull(),
+    /** The SHA-256 of the client's secret, in base64url. */
+    challenge: text().notNull(),
+    createdAt: instant().notNull(),
+    /** 0 until the client has exchanged its code, then the number of its refresh token. */
+    turn: integer().notNull().default(0),
+    turnedAt: instant().notNull(),
+    /** When the code or the refresh token ends. */
+    turnEndsAt: instant().notNull(),
+  },
+  (table) => [index("grants_account").on(table.accountId, table.id), index("grants_turn_ends_at").on(table.turnEndsAt)],
+);
 
 /** The audit. An entry is written in the transaction of its change. It has no mail and no secret. */
 export const auditEntries = pgTable(

@@ -2,8 +2,10 @@ import type { Db } from "../database/db.ts";
 import { expiryOfKeys } from "../domain/idempotency.ts";
 import { utcDay } from "../domain/limits.ts";
 import { quarantineMs } from "../flows/account/delete-inbox.ts";
+import { endUnusedGrants } from "../flows/connect/grants.ts";
 import type { Deps } from "../flows/deps.ts";
 import { removeDeletedDomains, removeKeysOfDeletedDomains, removeRetiredKeys } from "../store/account/domains.ts";
+import { removeUnusedClients } from "../store/account/oauth-clients.ts";
 import { foldUsageBefore } from "../store/account/usage.ts";
 import { releaseUploads, removeUploadsBefore } from "../store/mail/uploads.ts";
 import { removeExpiredSuppressions } from "../store/send/suppressions.ts";
@@ -58,6 +60,8 @@ export async function prune(deps: PruneDeps, isStopping: () => boolean = () => f
     (tx) => removeUploadsBefore(tx, expiryOfKeys(now), stepRows),
     (tx) => removeExpiredSuppressions(tx, now, stepRows),
     (tx) => foldUsageBefore(tx, utcDay(new Date(now.getTime() - usageByInboxDays * dayMs)), stepRows),
+    (tx) => endUnusedGrants(deps, tx, stepRows),
+    (tx) => removeUnusedClients(tx, new Date(now.getTime() - dayMs), stepRows),
     (tx) => removeRetiredKeys(tx, now),
     removeKeysOfDeletedDomains,
     removeDeletedDomains,

@@ -1,11 +1,9 @@
 import { beforeAll, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
-import type { Page } from "playwright-core";
 import { findFirstAccount } from "../../src/store/account/accounts.ts";
 import { insertOwnDomain } from "../support/own-domain.ts";
+import { pageFaults } from "./page-faults.ts";
 import { arrive, consoleOf, describeInBrowser, goTo, send, setUpConsole, signedIn } from "./support.ts";
 
-const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 /** The widths at which each screen is looked at, with themes: the layout depends on the width, the colours on the theme. */
 const looks = [
   [360, "light"],
@@ -84,7 +82,6 @@ describeInBrowser("Each screen of the console", () => {
 
   test("fits the width and has no accessibility violation, light and dark", async () => {
     const { page, faults } = await signedIn(setup);
-    await page.evaluate(axe);
     const found: unknown[] = [];
     for (const [address, sign] of screens) {
       await goTo(page, address);
@@ -92,7 +89,7 @@ describeInBrowser("Each screen of the console", () => {
       for (const [width, colorScheme] of looks) {
         await page.setViewportSize({ width, height: 800 });
         await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-        found.push(...(await faultsOf(page)).map((fault) => [address, width, colorScheme, fault]));
+        found.push(...(await pageFaults(page)).map((fault) => [address, width, colorScheme, fault]));
       }
     }
     expect(found).toEqual([]);
@@ -103,12 +100,11 @@ describeInBrowser("Each screen of the console", () => {
     const { page } = await setup.browser.open(consoleOf(setup.world, "inboxes"), { width: 360 });
     await page.locator("#key").waitFor();
     await page.emulateMedia({ reducedMotion: "reduce" });
-    await page.evaluate(axe);
-    expect(await faultsOf(page)).toEqual([]);
+    expect(await pageFaults(page)).toEqual([]);
     await page.fill("#key", "ibx_wrong");
     await page.press("#key", "Enter");
     await page.getByText("Unknown API key").waitFor();
-    expect(await faultsOf(page)).toEqual([]);
+    expect(await pageFaults(page)).toEqual([]);
   });
 
   test("is light or dark as the system or as chosen, also after a reload", async () => {
@@ -123,40 +119,3 @@ describeInBrowser("Each screen of the console", () => {
     expect(light).not.toBe(dark);
   });
 });
-
-/** The violations that axe finds by WCAG 2.2 AA, and elements that are wider than the page or overflow their box unseen. */
-async function faultsOf(page: Page): Promise<string[]> {
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as { axe: { run(where: Document, how: object): Promise<AxeResult> } };
-    const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
-    const { violations } = await axe.run(document, { runOnly: tags, iframes: false, resultTypes: ["violations"] });
-    const tooWide = document.documentElement.scrollWidth - innerWidth;
-
-    /** Whether a cut is visible to the user: a box that scrolls, or text that ends in an ellipsis. */
-    const isCutVisibly = (element: Element | null): boolean => {
-      if (element === null) return false;
-      const { overflowX, textOverflow } = getComputedStyle(element);
-      if (overflowX === "auto" || overflowX === "scroll" || textOverflow === "ellipsis")
-        return element.tagName !== "MAIN";
-      return isCutVisibly(element.parentElement);
-    };
-    const standsOut = [...document.querySelectorAll("main *:not(svg *, .unseen)")].filter((element) => {
-      const holder = element.parentElement;
-      const box = element.getBoundingClientRect();
-      const around = holder?.getBoundingClientRect();
-      if (around === undefined || box.width === 0 || isCutVisibly(holder)) return false;
-      const { marginLeft, marginRight } = getComputedStyle(element);
-      const beyond = (margin: string) => Math.min(0, Number.parseFloat(margin)) - 1;
-      return box.left < around.left + beyond(marginLeft) || box.right > around.right - beyond(marginRight);
-    });
-    return [
-      ...violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`),
-      ...(tooWide > 0 ? [`too wide by ${tooWide}`] : []),
-      ...standsOut.map((element) => `stands out: ${element.outerHTML.slice(0, 100)}`),
-    ];
-  });
-}
-
-interface AxeResult {
-  violations: { id: string; nodes: { html: string }[] }[];
-}

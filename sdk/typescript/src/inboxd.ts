@@ -11,6 +11,8 @@ import {
   domains,
   type Events,
   events,
+  type Grants,
+  grants,
   type Inboxes,
   inboxes,
   type Keys,
@@ -80,6 +82,7 @@ export class Inboxd {
   readonly suppressions: Suppressions;
   readonly domains: Domains;
   readonly keys: Keys;
+  readonly grants: Grants;
   readonly tokens: Tokens;
   readonly account: Account;
   /** Works with the key of an operator alone. */
@@ -103,6 +106,7 @@ export class Inboxd {
     this.suppressions = suppressions(this.request);
     this.domains = domains(this.request);
     this.keys = keys(this.request);
+    this.grants = grants(this.request);
     this.tokens = tokens(this.request);
     this.account = account(this.request);
     this.admin = admin(this.request);

@@ -403,6 +403,18 @@ export const keys = (request: Requester): Keys => ({
   rotate: (id, body = {}, options) => request("POST", "/v1/keys/{id}/rotate", { path: { id }, body, ...options }),
 });
 
+/** The access that people have granted to programs, which sign in at `/mcp/connect`. */
+export interface Grants {
+  list(query?: QueryAt<"/v1/grants">, options?: CallOptions): List<Schemas["Grant"], Schemas["GrantPage"]>;
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+export const grants = (request: Requester): Grants => ({
+  list: (query = {}, options) =>
+    listByCursor((position) => request("GET", "/v1/grants", { query: { ...query, ...position }, ...options })),
+  delete: (id, options) => request("DELETE", "/v1/grants/{id}", { path: { id }, ...options }),
+});
+
 export interface Tokens {
   create(token?: Body<"NewToken">, options?: CallOptions): Promise<Schemas["Token"]>;
 }

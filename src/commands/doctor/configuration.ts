@@ -59,7 +59,7 @@ function oddities(config: Config): Finding[] {
   if (baseUrl?.startsWith("http:") === true) {
     findings.push(
       warn(
-        "BASE_URL is not https: keys and mail are not encrypted, and relays deliver no notices there",
+        "BASE_URL is not https: keys and mail are not encrypted, relays deliver no notices there, and programs cannot sign in",
         "Put the API behind HTTPS, and set BASE_URL to that address",
       ),
     );

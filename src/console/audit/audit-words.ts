@@ -21,6 +21,8 @@ export const actions: Readonly<Record<Entry["action"], string>> = {
   "domain.verified_by_operator": "Verified a domain without DNS",
   "event.redelivered": "Delivered an event again",
   "export.read": "Exported mail",
+  "grant.ended": "Ended the access of a program",
+  "grant.made": "Gave a program access",
   "inbox.changed": "Changed an inbox",
   "inbox.created": "Created an inbox",
   "inbox.deleted": "Deleted an inbox",

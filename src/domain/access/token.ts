@@ -13,6 +13,8 @@ export interface TokenClaims {
   /** The only inbox, or the only `externalId`, that it reaches. Undefined for all that its key reaches. */
   inboxId: string | undefined;
   externalId: string | undefined;
+  /** The only door that accepts it; undefined for all. */
+  audience?: "mcp" | undefined;
   expiresAt: Date;
 }
 
@@ -37,33 +39,41 @@ export function withToken(holder: Caller, { access, inboxId, externalId, expires
 }
 
 /** The claims of a token as text, to be signed. */
-export function claimsText({ keyId, access, inboxId, externalId, expiresAt }: TokenClaims): string {
+export function claimsText({ keyId, access, inboxId, externalId, audience, expiresAt }: TokenClaims): string {
   const claims = {
     v: 1,
     key: keyId,
     access,
     ...(inboxId !== undefined && { inbox: inboxId }),
     ...(externalId !== undefined && { ext: externalId }),
+    ...(audience !== undefined && { aud: audience }),
     exp: seconds(expiresAt),
   };
   return written(claims);
 }
 
 /**
- * The claims of the two tokens that only the console accepts: the token of a sign-in link, and the session that
- * replaces it. They have no `access`, so they are not valid as other tokens.
+ * The claims of the tokens that only the console accepts: the token of a sign-in link, the session that replaces it, and the token
+ * in the form of a question to the person with that session. They have no `access`, so they are not valid as other tokens.
  */
 export interface ConsoleClaims {
   keyId: string;
   purpose: ConsolePurpose;
-  /** Makes two tokens of the same key and the same second different. They must differ, because a sign-in link can be used only once. */
+  /**
+   * Makes two tokens of the same key and the same second different, because a sign-in link can be used only once. In a form, the digest
+   * of the question.
+   */
   id: string;
   expiresAt: Date;
 }
 
-export type ConsolePurpose = "sign_in" | "console";
+export type ConsolePurpose = "sign_in" | "console" | "consent";
 
-export const consoleSeconds: Readonly<Record<ConsolePurpose, number>> = { sign_in: 300, console: 43_200 };
+export const consoleSeconds: Readonly<Record<ConsolePurpose, number>> = {
+  sign_in: 300,
+  console: 43_200,
+  consent: 1_800,
+};
 
 export function consoleClaimsText({ keyId, purpose, id, expiresAt }: ConsoleClaims): string {
   return written({ v: 1, key: keyId, purpose, id, exp: seconds(expiresAt) });
@@ -93,10 +103,11 @@ export function parseClaims(text: string): TokenClaims | undefined {
   const claims = knownClaims(text);
   const access = tokenAccesses.find((known) => known === claims?.access);
   if (claims === undefined || access === undefined || claims.purpose !== undefined) return undefined;
-  const { key, inbox, ext, expiresAt } = claims;
+  const { key, inbox, ext, aud, expiresAt } = claims;
   if (inbox !== undefined && (typeof inbox !== "string" || !isId("inb", inbox))) return undefined;
   if (ext !== undefined && typeof ext !== "string") return undefined;
-  return { keyId: key, access, inboxId: inbox, externalId: ext, expiresAt };
+  if (aud !== undefined && aud !== "mcp") return undefined;
+  return { keyId: key, access, inboxId: inbox, externalId: ext, audience: aud, expiresAt };
 }
 
 /** The instant at which a token expires. It is a whole second, and never later than requested. */

@@ -9,6 +9,7 @@ import {
   type TokenParts,
   tokenPrefix,
 } from "../../domain/access/token.ts";
+import { type GrantTurn, parseTurn, signedTurn, writeTurn } from "../../domain/connect/grant-token.ts";
 import { isTokenSignature, tokenKey, tokenSignature } from "../../standards/signature.ts";
 
 /** Writes and reads tokens. Tokens are not stored, because their signature proves their claims. */
@@ -19,6 +20,9 @@ export interface AccessTokens {
   /** Writes a token of the console: for a sign-in link or for a browser session. `readForConsole` reads it, if it has the given purpose. */
   writeForConsole(claims: ConsoleClaims): Promise<string>;
   readForConsole(token: TokenParts, purpose: ConsolePurpose, now: Date): Promise<ConsoleClaims | undefined>;
+  /** Writes the code or a refresh token of a grant. `readTurn` reads it; undefined if the text is not one of ours. */
+  writeTurn(turn: GrantTurn): Promise<string>;
+  readTurn(text: string): Promise<GrantTurn | undefined>;
 }
 
 export async function accessTokens(signingKey: string, cell: string): Promise<AccessTokens> {
@@ -43,5 +47,12 @@ export async function accessTokens(signingKey: string, cell: string): Promise<Ac
     read: (token, now) => inForce(token, now, parseClaims),
     writeForConsole: (claims) => signed(consoleClaimsText(claims)),
     readForConsole: (token, purpose, now) => inForce(token, now, (text) => parseConsoleClaims(text, purpose)),
+    writeTurn: async (turn) => writeTurn(turn, await tokenSignature(key, signedTurn(turn))),
+    async readTurn(text) {
+      const parsed = parseTurn(text);
+      if (parsed === undefined) return undefined;
+      const { signature, ...turn } = parsed;
+      return (await isTokenSignature(key, signedTurn(turn), signature)) ? turn : undefined;
+    },
   };
 }

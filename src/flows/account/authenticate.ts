@@ -19,6 +19,8 @@ export type SignInToken = Pick<ConsoleClaims, "id" | "expiresAt">;
 export interface Authenticator {
   /** Accepts an API key, or a token that was made with one. */
   authenticate: (credential: string) => Promise<Caller | undefined>;
+  /** Accepts also a token that is valid for MCP alone. */
+  authenticateMcp: (credential: string) => Promise<Caller | undefined>;
   /** Accepts only credentials that may appear in a URL: tokens that only read and expire within an hour, never keys. */
   authenticateAddress: (token: string) => Promise<Caller | undefined>;
   /** Accepts only an API key. */
@@ -134,15 +136,19 @@ function byTokens(
   deps: Deps,
   tokens: Pick<AccessTokens, "read" | "readForConsole"> | undefined,
   holderOf: (hash: string) => Promise<Caller | undefined>,
-): Pick<Authenticator, "authenticate" | "authenticateAddress" | "authenticateLink" | "authenticateSession"> {
+): Pick<
+  Authenticator,
+  "authenticate" | "authenticateMcp" | "authenticateAddress" | "authenticateLink" | "authenticateSession"
+> {
   /** The hash of each key, by the key's id. It may be remembered for ever, because it never changes. */
   const hashes = boundedMemory<string, string>(mostRemembered);
 
-  async function authenticate(credential: string): Promise<Caller | undefined> {
+  async function callerFor(audience: "mcp" | undefined, credential: string): Promise<Caller | undefined> {
     const parts = tokens === undefined ? undefined : partsOfToken(credential);
     const token = parts && (await tokens?.read(parts, deps.now()));
     // A text that is not one of our tokens may still be a key: operators choose API_KEY themselves.
     if (token === undefined) return holderOf(sha256Hex(credential));
+    if (token.audience !== undefined && token.audience !== audience) return undefined;
     const holder = await holderOfId(token.keyId);
     return holder && withToken(holder, token);
   }
@@ -170,6 +176,9 @@ function byTokens(
     return hash === undefined ? undefined : holderOf(hash);
   }
 
+  const authenticate = (credential: string) => callerFor(undefined, credential);
+  const authenticateMcp = (credential: string) => callerFor("mcp", credential);
+
   async function authenticateAddress(credential: string): Promise<Caller | undefined> {
     const holder = await authenticate(credential);
     const endsAt = holder?.kind === "token" ? holder.expiresAt?.getTime() : undefined;
@@ -183,5 +192,5 @@ function byTokens(
     return known;
   }
 
-  return { authenticate, authenticateAddress, authenticateLink, authenticateSession };
+  return { authenticate, authenticateMcp, authenticateAddress, authenticateLink, authenticateSession };
 }

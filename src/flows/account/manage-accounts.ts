@@ -35,10 +35,18 @@ export interface KeyRequest {
   /** By default it may do everything in the account. */
   settings?: KeySettings;
   createdBy?: string;
+  /** The key of the person who grants it to a client of MCP. */
+  grantedBy?: string;
 }
 
 export async function createKey(deps: Deps, db: Db, request: KeyRequest): Promise<NewKey> {
-  const { accountId, key = randomKey(deps, `ibx_${deps.cell}`), settings = wholeKey, createdBy = null } = request;
+  const {
+    accountId,
+    key = randomKey(deps, `ibx_${deps.cell}`),
+    settings = wholeKey,
+    createdBy = null,
+    grantedBy = null,
+  } = request;
   const name = request.name === undefined ? null : checkedName("create key", request.name);
   const createdAt = deps.now();
   const id = deps.newId("key", createdAt);
@@ -46,7 +54,7 @@ export async function createKey(deps: Deps, db: Db, request: KeyRequest): Promis
   const { access, inboxId, externalId, allowedIps, expiresAt } = settings;
   const shown = { prefix: key.slice(0, 8), lastFour: key.slice(-4) };
   const rights = { access, inboxId, externalId, allowedIps: [...allowedIps], expiresAt };
-  await insertApiKey(db, { id, accountId, name, hash, ...shown, createdAt, createdBy, ...rights });
+  await insertApiKey(db, { id, accountId, name, hash, ...shown, createdAt, createdBy, grantedBy, ...rights });
   // A process may remember the key as unknown, because an operator who chooses API_KEY may have used it before it was stored here.
   await signalToForget(db, { kind: "key", hash });
   return { id, key };
@@ -87,16 +95,16 @@ export function checkedName(doing: string, given: string): string {
   throw new Refusal("validation_error", `Cannot ${doing}: its name must be 1 to 100 characters on one line`);
 }
 
-/** Revokes a key for the operator, and notifies all processes. Returns its hash, or undefined if there is no such key. */
-export async function revokeKey(deps: Deps, keyId: string): Promise<string | undefined> {
+/** Revokes a key for the operator, and notifies all processes. Returns false if there is no such key. */
+export async function revokeKey(deps: Deps, keyId: string): Promise<boolean> {
   return transaction(deps.db.api, async (tx) => {
-    const revoked = await markKeyRevoked(tx, keyId, deps.now());
-    if (revoked === undefined) return undefined;
-    const { hash, accountId } = revoked;
-    await signalToForget(tx, { kind: "key", hash });
+    const accountId = await markKeyRevoked(tx, keyId, deps.now());
+    if (accountId === undefined) return false;
+    // All keys of the account, because those that its holder has granted end too.
+    await signalToForget(tx, { kind: "account", id: accountId });
     const target = { type: "key", id: keyId } as const;
     await audit(tx, deps, deps.now(), { action: "key.revoked", accountId, actor: commandLine, target });
-    return hash;
+    return true;
   });
 }
 

@@ -67,7 +67,7 @@ export function addKey(
 }
 
 /** Locks the account, so that no two requests take the last place or end the last two keys, and no inbox is deleted meanwhile. */
-async function makeRoom(deps: Deps, tx: Db, { reach, ...limited }: KeyManager): Promise<void> {
+export async function makeRoom(deps: Deps, tx: Db, { reach, ...limited }: KeyManager): Promise<void> {
   await lockAccount(tx, reach.accountId);
   const used = await countLivingKeys(tx, reach.accountId);
   refuseOverQuota("keys", { used, limits: limitsOf(deps.limits, limited), doing: "create key" });
@@ -125,9 +125,8 @@ export function endKey(deps: Deps, by: KeyManager, id: string): Promise<void> {
     const key = await ownedKey(tx, by.reach, id);
     if (key.revokedAt !== null) return;
     await refuseLast(tx, by, key, "revoke key");
-    const revoked = await markKeyRevoked(tx, id, deps.now());
-    if (revoked === undefined) return;
-    await signalToForget(tx, { kind: "key", hash: revoked.hash });
+    if ((await markKeyRevoked(tx, id, deps.now())) === undefined) return;
+    await signalToForget(tx, { kind: "account", id: by.reach.accountId });
     await auditKey(deps, tx, by, { action: "key.revoked", id });
   });
 }
@@ -168,9 +167,9 @@ async function refuseLast(tx: Db, by: KeyManager, key: ApiKeyInfo, doing: string
 async function changed(tx: Db, by: KeyManager, id: string, change: KeyChange): Promise<ApiKeyInfo> {
   const key = await markKeyChanged(tx, by.reach, id, change);
   if (key === undefined) throw notFound("key");
-  const { hash, ...info } = key;
-  await signalToForget(tx, { kind: "key", hash });
-  return info;
+  // All keys of the account, because those that its holder has granted end with it.
+  await signalToForget(tx, { kind: "account", id: by.reach.accountId });
+  return key;
 }
 
 function auditKey(

@@ -1,4 +1,5 @@
 import agents from "../../../docs/agents.md" with { type: "text" };
+import connect from "../../../docs/connect.md" with { type: "text" };
 import console from "../../../docs/console.md" with { type: "text" };
 import contract from "../../../docs/contract.md" with { type: "text" };
 import deliverability from "../../../docs/deliverability.md" with { type: "text" };
@@ -64,6 +65,7 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
   ...inGroup("Agents", {
     agents: { about: "wait for a mail, and get its codes and links", text: agents },
     mcp: { about: "tools for language models: how to set them up, what they do, how mail is marked", text: mcp },
+    connect: { about: "Claude, ChatGPT and other programs that sign in instead of taking a key", text: connect },
     frameworks: {
       about: "the tools in the AI SDK, in LangChain and in others; start an agent when mail comes",
       text: frameworks,

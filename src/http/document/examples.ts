@@ -41,5 +41,6 @@ export const examples = {
   accountId: "acc_01km57gaj0ensrzmay9tpnrkga",
   apiKey: "ibx_00VnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT",
   keyId: "key_01km57j4m0eh7awf6pjemv2930",
+  grantId: "grt_01km57j4m0eh7awf6pjemv293a",
   requestId: "0197f4a2-7a3e-7c55-8d1e-2f0b6a9c4e10",
 } as const;

@@ -27,15 +27,23 @@ export async function authenticatedCaller(request: Request, ways: AuthenticateCa
   return fromAllowedAddress(account, request, ways);
 }
 
+/** Whether the key may be used from the address of this request. */
+export function isFromAllowedAddress(
+  { allowedIps = [] }: Account,
+  request: Request,
+  { trustedProxies }: { trustedProxies?: readonly string[] | undefined },
+): boolean {
+  return allowedIps.length === 0 || isInBlocks(clientAddress(request, trustedProxies) ?? "", allowedIps);
+}
+
 /** Refuses a key outside of its addresses, as an unknown key is refused. */
 export function fromAllowedAddress<Holder extends Account>(
   account: Holder,
   request: Request,
-  { trustedProxies }: { trustedProxies?: readonly string[] | undefined },
+  ways: { trustedProxies?: readonly string[] | undefined },
   needed = keyNeeded,
 ): Holder {
-  const { allowedIps = [] } = account;
-  if (allowedIps.length === 0 || isInBlocks(clientAddress(request, trustedProxies) ?? "", allowedIps)) return account;
+  if (isFromAllowedAddress(account, request, ways)) return account;
   throw unauthorized(needed);
 }
 

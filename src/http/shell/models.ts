@@ -89,7 +89,9 @@ export function pageQuery(defaultLimit = 50) {
 }
 
 /** A path parameter that is an id, for the document only. A malformed id is an unknown id, so it is not validated. */
-export function idPath(what: "inbox" | "thread" | "message" | "event" | "webhook" | "suppression" | "domain" | "key") {
+export function idPath(
+  what: "inbox" | "thread" | "message" | "event" | "webhook" | "suppression" | "domain" | "key" | "grant",
+) {
   return { id: { description: `Id of the ${what}`, example: examples[`${what}Id`] } };
 }
 

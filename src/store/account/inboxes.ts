@@ -75,6 +75,17 @@ export function listInboxes(db: Db, page: InboxPage): Promise<Inbox[]> {
   );
 }
 
+/** Lists some of the `externalId`s within a reach. */
+export async function listExternalIds(db: Db, reach: Reach, limit: number): Promise<string[]> {
+  const found = await query<{ externalId: string }>(
+    db,
+    sql`select distinct external_id as "externalId" from (
+          select i.external_id from inboxes i where ${isReached(reach)} and i.external_id is not null order by i.id desc limit 1000
+        ) i order by 1 limit ${limit}`,
+  );
+  return found.map(({ externalId }) => externalId);
+}
+
 /** Returns the length of the whole list. The account's row has it; with a filter the inboxes are counted, since those are few. */
 export async function countInboxes(db: Db, page: InboxPage): Promise<number> {
   const [counted] = await query<{ total: number }>(

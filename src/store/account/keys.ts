@@ -14,17 +14,19 @@ export function insertApiKey(db: Db, key: ApiKey): Promise<void> {
 }
 
 const holderFields = selected(accounts, "a", ["id", "plan", "limits"]);
-const rightsFields = selected(apiKeys, "k", ["access", "inboxId", "externalId", "allowedIps", "expiresAt"]);
+const rightsFields = selected(apiKeys, "k", ["access", "inboxId", "externalId", "allowedIps"]);
 
 /** The account of a key, and what the key may do in it. */
-export type KeyHolder = Selected<typeof holderFields> & Selected<typeof rightsFields> & { keyId: string };
+export type KeyHolder = Selected<typeof holderFields> &
+  Selected<typeof rightsFields> & { keyId: string; expiresAt: Date | null };
 
-/** Finds the holder of the key with this hash. Undefined if the key is unknown or revoked. */
+/** Finds the holder of the key with this hash. Undefined if the key is unknown or revoked. The key of a grant ends with that of its granter. */
 export async function findKeyHolder(db: Db, hash: string): Promise<KeyHolder | undefined> {
   const [holder] = await query<KeyHolder>(
     db,
-    sql`select ${holderFields}, ${rightsFields}, k.id as "keyId" from api_keys k join accounts a on a.id = k.account_id
-        where k.hash = ${hash} and k.revoked_at is null and a.deleted_at is null`,
+    sql`select ${holderFields}, ${rightsFields}, k.id as "keyId", least(k.expires_at, granter.expires_at) as "expiresAt"
+        from api_keys k join accounts a on a.id = k.account_id left join api_keys granter on granter.id = k.granted_by
+        where k.hash = ${hash} and k.revoked_at is null and granter.revoked_at is null and a.deleted_at is null`,
   );
   return holder;
 }
@@ -59,6 +61,15 @@ export async function findNewestWholeKey(db: Db, accountId: string, now: Date): 
 /** Whether a key `k` may do everything in its account, and is not revoked. */
 const isWhole = sql`k.access = 'full' and k.inbox_id is null and k.external_id is null and k.revoked_at is null`;
 
+/** Whether a key `k` is neither revoked nor over, and likewise the key of its granter. */
+export function isInForce(now: Date): SQL {
+  const isOwn = (key: SQL) =>
+    sql`${key}.revoked_at is null and (${key}.expires_at is null or ${key}.expires_at > ${now})`;
+  return sql`${isOwn(sql`k`)} and (k.granted_by is null or exists (
+    select from api_keys granter where granter.id = k.granted_by and ${isOwn(sql`granter`)}
+  ))`;
+}
+
 /** Lists the keys among these that are neither revoked nor over, and whose account is open. The key of an operator has no account. */
 export function listLivingKeys(
   db: Db,
@@ -68,7 +79,7 @@ export function listLivingKeys(
   return query(
     db,
     sql`select k.id, k.expires_at as "expiresAt" from api_keys k join accounts a on a.id = k.account_id
-        where k.id = any(${arrayOf("text", ids)}) and k.revoked_at is null and (k.expires_at is null or k.expires_at > ${now})
+        where k.id = any(${arrayOf("text", ids)}) and ${isInForce(now)}
           and a.deleted_at is null and coalesce(a.suspended, 'sending') = 'sending'
         union all
         select id, expires_at from operator_keys where id = any(${arrayOf("text", ids)}) and revoked_at is null
@@ -84,7 +95,7 @@ const shownFields = selected(apiKeys, "k", [
 export type ApiKeyInfo = Selected<typeof shownFields>;
 
 /** Whether a key `k` is within a reach: within that of a tenant are its keys, and those of its inboxes. */
-function isKeyReached(reach: Reach): SQL {
+export function isKeyReached(reach: Reach): SQL {
   if (isWholeAccount(reach)) return sql`k.account_id = ${reach.accountId}`;
   const ofTenant = reach.externalId === undefined ? sql`false` : sql`k.external_id = ${reach.externalId}`;
   return sql`k.account_id = ${reach.accountId}
@@ -117,8 +128,11 @@ export async function countApiKeys(db: Db, page: KeyPage): Promise<number> {
   return counted?.total ?? 0;
 }
 
+/** Whether a key `k` is one that people hold, and not that of a grant. */
+const isHeld = sql`k.granted_by is null`;
+
 function isOfPage({ reach, inboxId, externalId, isRevoked }: KeyPage): SQL {
-  const conditions = [isKeyReached(reach)];
+  const conditions = [isKeyReached(reach), isHeld];
   if (inboxId !== undefined) conditions.push(sql`k.inbox_id = ${inboxId}`);
   if (externalId !== undefined) conditions.push(sql`k.external_id = ${externalId}`);
   if (isRevoked !== undefined) conditions.push(sql`(k.revoked_at is not null) = ${isRevoked}::boolean`);
@@ -128,7 +142,7 @@ function isOfPage({ reach, inboxId, externalId, isRevoked }: KeyPage): SQL {
 export async function findApiKey(db: Db, reach: Reach, id: string): Promise<ApiKeyInfo | undefined> {
   const [key] = await query<ApiKeyInfo>(
     db,
-    sql`select ${shownFields} from api_keys k where k.id = ${id} and ${isKeyReached(reach)}`,
+    sql`select ${shownFields} from api_keys k where k.id = ${id} and ${isHeld} and ${isKeyReached(reach)}`,
   );
   return key;
 }
@@ -155,22 +169,22 @@ export interface KeyChange {
   expiresAt?: Date | null | undefined;
 }
 
-/** Changes a key that is not revoked. Returns it with its hash. */
+/** Changes a key that is not revoked. */
 export async function markKeyChanged(
   db: Db,
   reach: Reach,
   id: string,
   { name, allowedIps, expiresAt }: KeyChange,
-): Promise<(ApiKeyInfo & { hash: string }) | undefined> {
+): Promise<ApiKeyInfo | undefined> {
   const changes = [
     ...(name === undefined ? [] : [sql`name = ${name}`]),
     ...(allowedIps === undefined ? [] : [sql`allowed_ips = ${arrayOf("text", allowedIps)}`]),
     ...(expiresAt === undefined ? [] : [sql`expires_at = ${expiresAt}`]),
   ];
-  const [changed] = await query<ApiKeyInfo & { hash: string }>(
+  const [changed] = await query<ApiKeyInfo>(
     db,
     sql`update api_keys k set ${changes.length === 0 ? sql`name = name` : sql.join(changes, sql`, `)}
-        where k.id = ${id} and ${isKeyReached(reach)} and k.revoked_at is null returning ${shownFields}, k.hash`,
+        where k.id = ${id} and ${isHeld} and ${isKeyReached(reach)} and k.revoked_at is null returning ${shownFields}`,
   );
   return changed;
 }
@@ -184,18 +198,14 @@ export async function markInboxKeysRevoked(tx: Db, inboxId: string, revokedAt: D
   return revoked.map(({ id }) => id);
 }
 
-/** Revokes a key. Returns its hash and its account; undefined if there is no such key, or if it was revoked before. */
-export async function markKeyRevoked(
-  db: Db,
-  id: string,
-  revokedAt: Date,
-): Promise<{ hash: string; accountId: string } | undefined> {
-  const [key] = await query<{ hash: string; accountId: string }>(
+/** Revokes a key. Returns the id of its account; undefined if there is no such key, or if it was revoked before. */
+export async function markKeyRevoked(db: Db, id: string, revokedAt: Date): Promise<string | undefined> {
+  const [key] = await query<{ accountId: string }>(
     db,
     sql`update api_keys set revoked_at = ${revokedAt} where id = ${id} and revoked_at is null
-        returning hash, account_id as "accountId"`,
+        returning account_id as "accountId"`,
   );
-  return key;
+  return key?.accountId;
 }
 
 /** Counts the keys of an account, without revoked ones. */

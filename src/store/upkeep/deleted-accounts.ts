@@ -53,6 +53,7 @@ export async function removeRowsOfAccount(tx: Db, accountId: string, now: Date, 
   ];
   const ending = [
     rows(sql`events`),
+    rows(sql`grants`),
     rows(sql`api_keys`),
     sql`delete from accounts where id = ${accountId} and deleted_at is not null returning 1`,
   ];

@@ -12,6 +12,8 @@ export const portable: readonly { table: PgTable; order: string; rowsALine: numb
   { table: schema.accounts, order: "id", rowsALine: 100 },
   { table: schema.apiKeys, order: "id", rowsALine: 100 },
   { table: schema.operatorKeys, order: "id", rowsALine: 100 },
+  { table: schema.oauthClients, order: "id", rowsALine: 100 },
+  { table: schema.grants, order: "id", rowsALine: 100 },
   { table: schema.domains, order: "id", rowsALine: 100 },
   { table: schema.domainKeys, order: "domain_id, selector", rowsALine: 100 },
   { table: schema.endpoints, order: "id", rowsALine: 100 },

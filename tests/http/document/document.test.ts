@@ -98,6 +98,8 @@ describe("The document of the service", () => {
       "Account: changeAccount",
       "Account: getStats",
       "Account: getUsage",
+      "Keys: listGrants",
+      "Keys: deleteGrant",
       "Keys: createInboxKey",
       "Keys: listInboxKeys",
       "Keys: revokeInboxKey",

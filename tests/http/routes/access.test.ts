@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { query } from "../../../src/database/db.ts";
+import { newGrant } from "../../support/connecting.ts";
 import { readDocument } from "../../support/fuzz/document.ts";
 import { startWorld, type World } from "../../support/world.ts";
 
@@ -18,6 +19,7 @@ type Thing =
   | "suppression"
   | "item"
   | "key"
+  | "grant"
   | "webhook"
   | "domain";
 
@@ -90,6 +92,8 @@ const operations: Record<string, [Who, Thing?]> = {
   changeKey: ["full", "key"],
   revokeKey: ["full", "key"],
   rotateKey: ["full", "key"],
+  listGrants: ["full"],
+  deleteGrant: ["full", "grant"],
   createInboxKey: ["full", "inbox"],
   listInboxKeys: ["full", "inbox"],
   revokeInboxKey: ["full", "inbox"],
@@ -183,6 +187,7 @@ beforeAll(async () => {
   const key = await post("/v1/keys", { access: "read", externalId: "one" });
   const { id: uploadId } = (await upload.json()) as { id: string };
   Object.assign(ids, one, { upload: uploadId, domain: domain.id, webhook: webhook.id, key: key.id });
+  ids.grant = await newGrant(world, "one");
 }, 60_000);
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -198,6 +203,7 @@ function reaches_(key: Key, thing: Thing): boolean {
     case "upload":
       return key.reach === "account" && key.access !== "send";
     case "key":
+    case "grant":
       return key.reach === "account" || key.reach === "this tenant";
     default:
       return !isOther(key.reach);

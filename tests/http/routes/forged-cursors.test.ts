@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { newGrant } from "../../support/connecting.ts";
 import { enginesHere } from "../../support/engines.ts";
 import { mailOf } from "../../support/mail.ts";
 import { answer, startReceiver } from "../../support/receiver.ts";
@@ -22,6 +23,7 @@ test("A cursor with another number goes on there, or is refused, in every list",
     ["/v1/audit", ["limit=1"], 0n],
     // The first at the default endpoint, the third at another.
     [`/v1/events/${eventId}/deliveries`, ["limit=1", "limit=3"], integer],
+    ["/v1/grants", ["limit=1"], 0n],
     [
       `/v1/inboxes/${inboxId}/messages`,
       ["", "direction=inbound", "since=2020-01-01", "q=order", `thread_id=${threadId}`].map(
@@ -60,6 +62,7 @@ async function fill(world: World, url: string) {
   for (const address of ["eve@example.net", "joe@example.net"]) {
     await world.api("/v1/suppressions", { method: "POST", body: { address } });
   }
+  for (const _ of [1, 2]) await newGrant(world);
   await world.deliver(mailOf({ subject: "Your order", messageId: "first@example.com" }), inbox.address);
   await world.deliver(mailOf({ subject: "Your order", headers: ["In-Reply-To: <first@example.com>"] }), inbox.address);
   const eventId = (await world.api("/v1/events")).body.data[0].event_id;

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { commandLine } from "../../../src/domain/access/actor.ts";
 import { createOperator } from "../../../src/flows/account/operators.ts";
+import { newGrant } from "../../support/connecting.ts";
 import { enginesHere } from "../../support/engines.ts";
 import { mailOf } from "../../support/mail.ts";
 import { send } from "../../support/sends.ts";
@@ -20,6 +21,7 @@ for (const engine of enginesHere()) {
     let operatorKey: string;
     let accountId: string;
     let keyId: string;
+    let grantId: string;
     let domain: { id: string };
     let shared: { id: string };
     beforeAll(async () => {
@@ -35,6 +37,7 @@ for (const engine of enginesHere()) {
       [event] = (await world().api("/v1/events")).body.data;
       accountId = (await world().api("/v1/account")).body.id;
       keyId = (await world().api(`/v1/inboxes/${inbox.id}/api-keys`, { method: "POST", body: {} })).body.id;
+      grantId = await newGrant(world());
       const operator = { name: "ops", expiresAt: undefined };
       operatorKey = (await createOperator(world().service.deps, commandLine, operator)).key;
       const added = (name: string) => ({ method: "POST", body: { domain: name } });
@@ -59,6 +62,7 @@ for (const engine of enginesHere()) {
           ["/v1/outbox", waiting.id],
           ["/v1/suppressions", suppression.id],
           ["/v1/keys", keyId],
+          ["/v1/grants", grantId],
           ["/v1/admin/accounts", accountId],
           ["/v1/admin/domains", shared.id],
           ["/v1/domains", domain.id],

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { commandLine } from "../../../src/domain/access/actor.ts";
 import { createOperator } from "../../../src/flows/account/operators.ts";
+import { newGrant } from "../../support/connecting.ts";
 import { enginesHere } from "../../support/engines.ts";
 import { mailOf } from "../../support/mail.ts";
 import { dereferenced } from "../../support/openapi.ts";
@@ -34,6 +35,7 @@ test("Every list has what is documented of it, field by field, and nothing else"
   await send(world, inbox.id, { to: "jane@example.com" });
   await world.api("/v1/domains", { method: "POST", body: { domain: "shop.test" } });
   await world.api(`/v1/inboxes/${inbox.id}/api-keys`, { method: "POST", body: {} });
+  await newGrant(world);
 
   const operator = await createOperator(world.service.deps, commandLine, { name: "ops", expiresAt: undefined });
   const shared = { method: "POST", body: { domain: "shared.test" }, apiKey: operator.key };
@@ -60,6 +62,7 @@ test("Every list has what is documented of it, field by field, and nothing else"
     "/v1/domains",
     "/v1/events",
     "/v1/events/{id}/deliveries",
+    "/v1/grants",
     "/v1/inboxes",
     "/v1/inboxes/{id}/api-keys",
     "/v1/inboxes/{id}/messages",

@@ -113,6 +113,8 @@ function agreeingWait(query: [string, string][], known: Known): [string, string]
 function agreeing(json: unknown, { operationId }: ShownOperation): unknown {
   if (operationId === "sendEmail") return agreeingMail(json);
   if (operationId === "createKey" && typeof json === "object" && json !== null) return agreeingKey({ ...json });
+  if (operationId === "createToken" && typeof json === "object" && json !== null && "inboxId" in json)
+    return { ...json, externalId: undefined };
   // The account has no domain of its own that is verified.
   if (operationId === "createInbox" && typeof json === "object" && json !== null && "domain" in json)
     return { ...json, domain: "inbox.localhost" };
@@ -127,8 +129,9 @@ function agreeingSuppression({ data, ...one }: Record<string, unknown>): unknown
 }
 
 /** A mail that is no reply needs a subject and a recipient. */
-/** A key reaches one inbox or one tenant, never one inbox with full access, and has one end. */
+/** A key has a name on one line. It reaches one inbox or one tenant, never one inbox with full access, and has one end. */
 function agreeingKey(key: Record<string, unknown>): unknown {
+  if (key.name) key.name = "agent";
   if ((key.access ?? "full") === "full") delete key.inboxId;
   if (key.inboxId) delete key.externalId;
   if (key.expiresAt) delete key.expiresInSeconds;

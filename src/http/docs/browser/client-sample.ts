@@ -93,6 +93,8 @@ const calls: Readonly<Record<string, ClientCall>> = {
   changeKey: { name: "keys.change", takes: "body" },
   revokeKey: { name: "keys.revoke" },
   rotateKey: { name: "keys.rotate", takes: "body" },
+  listGrants: { name: "grants.list", takes: "query", isEach: true },
+  deleteGrant: { name: "grants.delete" },
   createToken: { name: "tokens.create", takes: "body" },
 };
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createAccount } from "../../../../src/flows/account/manage-accounts.ts";
+import { newGrant } from "../../../support/connecting.ts";
 import { mailOf } from "../../../support/mail.ts";
 import type { OpenApiDocument } from "../../../support/openapi.ts";
 import { newAccount, newInbox, send } from "../../../support/sends.ts";
@@ -56,6 +57,7 @@ describe("the audit", () => {
     const { body: suppression } = await ask("POST", "/v1/suppressions", { address: "eve@example.net" });
     const { body: key } = await ask("POST", "/v1/keys", { access: "agent" });
     const { body: domain } = await ask("POST", "/v1/domains", { domain: "own.example.org" });
+    const grantId = await newGrant(world());
     const items = await untilAnswered(async () => {
       const { data } = (await world().api("/v1/outbox?state=waiting")).body;
       const isMail = ({ kind }: { kind: string }) => kind === "relay";
@@ -131,6 +133,7 @@ describe("the audit", () => {
         undefined,
         () => ask("POST", `/v1/inboxes/${inbox.id}/api-keys`, { name: "robot" }),
       ],
+      ["deleteGrant", ["grant.ended"], grantId, () => ask("DELETE", `/v1/grants/${grantId}`)],
       ["createToken", ["token.made"], undefined, () => ask("POST", "/v1/tokens")],
       ["deleteWebhook", ["webhook.deleted"], undefined, () => ask("DELETE", "/v1/webhook")],
       ["deleteInbox", ["inbox.deleted", "key.revoked"], inbox.id, () => ask("DELETE", `/v1/inboxes/${inbox.id}`)],
