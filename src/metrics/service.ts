@@ -11,8 +11,8 @@ export interface ServiceMetrics {
   watch: Watch;
   /** The text to serve and its content type; undefined if metrics are off. */
   served: Pick<MetricsDeps, "text" | "contentType"> | undefined;
-  /** Measures the sessions of the SMTP listener and the memory that they hold. Called once the listener exists. */
-  listener(smtp: Pick<SmtpListener, "sessions" | "heldBytes">): void;
+  /** Measures the sessions of the SMTP listener, the memory that they hold, and its certificate. Called once the listener exists. */
+  listener(smtp: Pick<SmtpListener, "sessions" | "heldBytes" | "certificateExpiresAt">): void;
   stop(): void;
 }
 
@@ -40,6 +40,9 @@ export function serviceMetrics({ isWanted, db, version, now, listeners }: Metric
       metrics.gauge("inboxd_smtp_sessions", "Open SMTP sessions", () => [{ value: smtp.sessions }]);
       metrics.gauge("inboxd_smtp_held_bytes", "Octets in memory of mails that are being received", () => [
         { value: smtp.heldBytes },
+      ]);
+      metrics.gauge("inboxd_certificate_expires_seconds", "Time until the certificate of STARTTLS expires", () => [
+        { value: (smtp.certificateExpiresAt.getTime() - now().getTime()) / 1000 },
       ]);
     },
     stop,

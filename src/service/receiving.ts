@@ -10,6 +10,7 @@ import { receiveUnparsed } from "../flows/receive/unparsed-mail.ts";
 import type { RelayNoticesDeps } from "../http/routes/send/relay-notices.ts";
 import { type MailParser, mailParser } from "../mail/read/parse.ts";
 import { loadCertificate, selfSigned } from "../smtp/certificate.ts";
+import { type CertificateWatch, watchCertificate } from "../smtp/certificate-watch.ts";
 import type { SmtpDoor } from "../smtp/door.ts";
 import { type SmtpListener, startSmtp } from "../smtp/listener.ts";
 import type { Certificate } from "../smtp/self-signed.ts";
@@ -66,8 +67,16 @@ export async function openReceiving(
   };
 }
 
-export async function openSmtp(opening: Opening, { door }: Receiving): Promise<SmtpListener> {
+/** How often the files of the certificate are read. A renewed one is in use within a minute. */
+const certificateReadMs = 30_000;
+
+/** Listens for mail, with a certificate that is renewed while sessions go on. */
+export async function openSmtp(
+  opening: Opening,
+  { door }: Receiving,
+): Promise<{ smtp: SmtpListener; certificate: CertificateWatch }> {
   const { config, deps, watch, opened } = opening;
+  const certificate = await certificateOf(opening);
   const watched = { ...door, accept: watch.accept("smtp", door.accept) };
   const smtp = await startSmtp(smtpDoor(watched), {
     host: config.smtpHost,
@@ -78,7 +87,7 @@ export async function openSmtp(opening: Opening, { door }: Receiving): Promise<S
       maxConnectionsPerAddress: config.smtpMaxConnectionsPerAddress,
       uncountedAddresses: config.trustedProxies,
     },
-    certificate: await certificateOf(opening),
+    certificate,
     originOf,
     observe: {
       ...watch.smtp,
@@ -89,7 +98,18 @@ export async function openSmtp(opening: Opening, { door }: Receiving): Promise<S
     },
   });
   opened.push(() => smtp.stop(0));
-  return smtp;
+  const watching = watchCertificate({
+    inForce: certificate,
+    read: () => certificateOf(opening),
+    use: smtp.reloadCertificate,
+    everyMs: config.smtpTls && certificateReadMs,
+    observe: {
+      renewed: () => deps.log.info("certificate renewed"),
+      unusable: (reason) => deps.log.warn({ reason }, "certificate not changed: the new one cannot be used"),
+    },
+  });
+  opened.push(watching.stop);
+  return { smtp, certificate: watching };
 }
 
 /** Adapts the mail door to the interface that the SMTP listener expects. */
@@ -98,7 +118,7 @@ export function smtpDoor({ recipient, accept }: Pick<MailDoor, "recipient" | "ac
 }
 
 /** The certificate of the operator (`SMTP_TLS_CERT`), or else a self-signed one that is kept in the data directory. */
-export function certificateOf({ config, deps }: Opening): Promise<Certificate> {
+function certificateOf({ config, deps }: Opening): Promise<Certificate> {
   if (config.smtpTls !== undefined) return loadCertificate(config.smtpTls);
   return selfSigned({ ...deps, dataDir: config.dataDir, hostname: config.smtpHostname });
 }

@@ -32,7 +32,7 @@ import { openDomains } from "./domains.ts";
 import { hearForgetSignals, openStreaming, openStreamKeeper } from "./listening.ts";
 import { type Closers, closers, type Opening } from "./opening.ts";
 import { withOwnKey } from "./own-key.ts";
-import { certificateOf, openNotices, openReceiving, openSmtp } from "./receiving.ts";
+import { openNotices, openReceiving, openSmtp } from "./receiving.ts";
 import { openWebhooks } from "./sending.ts";
 import { realWorld, type TimeAndChance } from "./time-and-chance.ts";
 import { openWorkers } from "./working.ts";
@@ -169,7 +169,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
     }),
   });
   baseUrl ||= api.url.origin;
-  const smtp = await openSmtp(opening, receiving);
+  const { smtp, certificate } = await openSmtp(opening, receiving);
   smtpPort = smtp.port;
   numbers.listener(smtp);
   const signingIn = { tokens, baseUrl: () => baseUrl };
@@ -187,7 +187,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
     deps,
     askAsFirstAccount: () => asking(api.ask),
     toolCall: watch.toolCall,
-    reloadCertificate: async () => smtp.reloadCertificate(await certificateOf(opening)),
+    reloadCertificate: certificate.readNow,
     async stop() {
       doors.areClosing = true;
       const endMs = performance.now() + config.shutdownTimeoutMs;

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { link, mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { createSecureContext } from "node:tls";
 import { type Certificate, newPrivateKey, selfSign } from "./self-signed.ts";
 
 /** Reads and checks the operator's certificate, so that an invalid one fails the start, and not the handshake of a client. */
@@ -65,6 +66,8 @@ function checkPair({ cert, key }: Certificate, certPath: string, keyPath: string
   if (!leaf.checkPrivateKey(privateKey)) {
     throw new Error(`Cannot use the certificate "${certPath}": "${keyPath}" is the key of another certificate`);
   }
+  // The first certificate was parsed above; this parses the intermediate ones too.
+  parsed(certPath, "certificate chain", () => createSecureContext({ cert, key }));
 }
 
 function parsed<T>(path: string, what: string, parse: () => T): T {

@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import type { AddressInfo, Socket } from "node:net";
 import { createSecureContext } from "node:tls";
 import { type Admission, admission } from "./admission.ts";
@@ -31,6 +32,8 @@ export interface SmtpListener {
   readonly sessions: number;
   /** Bytes of mails in memory. */
   readonly heldBytes: number;
+  /** When the certificate in force expires. */
+  readonly certificateExpiresAt: Date;
   /** Uses the new certificate for all later handshakes. Throws if it is invalid. */
   reloadCertificate(certificate: Certificate): void;
   /** Closes the listening socket. Open sessions continue. */
@@ -52,6 +55,7 @@ export async function startSmtp(door: SmtpDoor, options: SmtpOptions): Promise<S
   const live = new Set<MailConnection>();
   let onEnded: () => void = () => undefined;
   let stopped: Promise<void> | undefined;
+  let certificateExpiresAt = expiryOf(options.certificate);
 
   const shared: Shared = {
     door,
@@ -130,10 +134,14 @@ export async function startSmtp(door: SmtpDoor, options: SmtpOptions): Promise<S
     get heldBytes() {
       return memory.usedBytes;
     },
+    get certificateExpiresAt() {
+      return certificateExpiresAt;
+    },
     reloadCertificate({ cert, key }) {
       // Checks the certificate first: the library drops the old one before it finds a fault in the new one.
       createSecureContext({ cert, key });
       server.updateSecureContext({ cert, key });
+      certificateExpiresAt = expiryOf({ cert });
     },
     stopAccepting,
     stop(graceMs) {
@@ -164,6 +172,10 @@ function libraryOptions({ hostname, maxBytes, certificate }: SmtpOptions, limits
     onConnect: (_session: unknown, callback: () => void) => callback(),
     onSecure: (_socket: unknown, _session: unknown, callback: () => void) => callback(),
   };
+}
+
+function expiryOf({ cert }: Pick<Certificate, "cert">): Date {
+  return new Date(new X509Certificate(cert).validTo);
 }
 
 function memoryWithin(limits: SmtpLimits, largestBytes: number): MemoryBudget {

@@ -79,6 +79,8 @@ describe("After a day of mail, the metrics say what happened:", () => {
         'inboxd_smtp_refusals_total{reason="too_big"}': 1,
         'inboxd_smtp_refusals_total{reason="unavailable"}': 0,
         'inboxd_smtp_faults_total{during="accept"}': 0,
+        // The certificate was made 10 seconds ago, for 20 years.
+        inboxd_certificate_expires_seconds: 20 * 365 * 86_400 - 10,
       },
     ],
     [

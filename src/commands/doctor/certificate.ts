@@ -33,7 +33,7 @@ export async function checkCertificate({ smtpTls, smtpHostname, now }: Certifica
     ];
   }
   if (expiresAt <= now)
-    return [fail(`${path} has expired on ${day(expiresAt)}`, "Renew it, then send SIGHUP to inboxd")];
+    return [fail(`${path} has expired on ${day(expiresAt)}`, "Renew it: inboxd reads it within a minute")];
   if (new Date(validFrom) > now) {
     return [
       fail(
@@ -45,7 +45,9 @@ export async function checkCertificate({ smtpTls, smtpHostname, now }: Certifica
   const seen = `${path} is for ${smtpHostname}, until ${day(expiresAt)}`;
   if (pair.issuer === subject) return [warn(`${seen}, self-signed`, "Get one from a public authority")];
   const leftDays = Math.floor((expiresAt.getTime() - now.getTime()) / dayMs);
-  return [leftDays < soonDays ? warn(`${seen} (${leftDays} days)`, "Renew it, then send SIGHUP to inboxd") : ok(seen)];
+  return [
+    leftDays < soonDays ? warn(`${seen} (${leftDays} days)`, "Renew it: inboxd reads it within a minute") : ok(seen),
+  ];
 }
 
 const dayMs = 86_400_000;
