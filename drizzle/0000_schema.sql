@@ -288,6 +288,7 @@ CREATE TABLE "messages" (
 	"headers" jsonb,
 	"forward_of" text collate "C",
 	"delivery" jsonb,
+	"sent_by" text collate "C",
 	CONSTRAINT "messages_direction" CHECK ("messages"."direction" in ('inbound', 'outbound')),
 	CONSTRAINT "messages_status" CHECK ("messages"."status" in ('received', 'pending', 'sent', 'failed'))
 );

@@ -443,6 +443,8 @@ export const messages = pgTable(
     forwardOf: id(),
     /** Outbound only: the worst report about its recipients; null without reports. */
     delivery: jsonb().$type<Delivery>(),
+    /** Outbound only: the key with which it was sent, or with a token of it. A key with access `send` cancels only this mail. */
+    sentBy: id(),
   },
   (table) => [
     index("messages_inbox_seq").on(table.inboxId, table.seq),

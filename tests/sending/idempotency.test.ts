@@ -292,7 +292,7 @@ describe.skipIf(!enginesHere().includes("postgres"))("two processes on one Postg
     const sends = () =>
       inboxIds.map((inboxId, index) =>
         sendEmail({
-          account: { id: owner?.accountId ?? "", plan: "developer" },
+          account: { id: owner?.accountId ?? "", keyId: "key_1", plan: "developer" },
           inboxId,
           idempotencyKey: index === 1 ? "being-taken" : `not-taken-${index}`,
           recipients: [{ address: "jane@example.com", name: undefined, type: "to" as const }],

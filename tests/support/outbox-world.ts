@@ -105,7 +105,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     async send(inbox: { id: string; accountId: string }, to: string): Promise<string> {
       sends += 1;
       const sent = await sendEmail({
-        account: { id: inbox.accountId, plan: "developer" },
+        account: { id: inbox.accountId, keyId: "key_1", plan: "developer" },
         inboxId: inbox.id,
         idempotencyKey: deps.newId("key", clock.now()),
         recipients: [{ address: to, name: undefined, type: "to" }],

@@ -127,7 +127,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel message
-         * @description Cancels a message that is in the outbox: it becomes `failed` with the reason `canceled`, and `message.failed` is sent. Recipients that got it stay `sent`. While an attempt is running the request is refused and changes nothing. So a canceled message is never sent later, unless `mayHaveBeenSent` is true.
+         * @description Cancels a message that is in the outbox: it becomes `failed` with the reason `canceled`, and `message.failed` is sent. Recipients that got it stay `sent`. While an attempt is running the request is refused and changes nothing. So a canceled message is never sent later, unless `mayHaveBeenSent` is true. A key with access `send` cancels only mail that it sent itself, or that a token of it sent, and gets the id and the status alone.
          */
         post: operations["cancelMessage"];
         delete?: never;
@@ -2361,7 +2361,7 @@ export interface components {
              */
             name: string | null;
             /**
-             * @description What the caller may do within its reach. `full`: everything; `agent`: read, send, mark, wait and stream; `send`: send, without reading mail; `read`: only read; `ingest`: only hand in received mail
+             * @description What the caller may do within its reach. `full`: everything; `agent`: read, send, mark, wait and stream; `send`: send, and cancel its own mail, without reading mail; `read`: only read; `ingest`: only hand in received mail
              * @example full
              * @enum {string}
              */
@@ -2381,6 +2381,20 @@ export interface components {
              * @example null
              */
             expiresAt: string | null;
+        };
+        /** @description A canceled message, for a key that reads no mail */
+        CanceledMessage: {
+            /**
+             * @description Id of the message
+             * @example msg_01km7xnw70ejr8hy7ppemk391e
+             */
+            id: string;
+            /**
+             * @description `received` for inbound mail; the current status of outbound mail
+             * @example received
+             * @enum {string}
+             */
+            status: "received" | "pending" | "sent" | "failed";
         };
         /** @description A code to type in */
         Code: {
@@ -2608,7 +2622,7 @@ export interface components {
              */
             name: string | null;
             /**
-             * @description What it may do within its reach. `full`: everything; `agent`: read, send, mark, wait and stream; `send`: send, without reading mail; `read`: only read; `ingest`: only hand in received mail
+             * @description What it may do within its reach. `full`: everything; `agent`: read, send, mark, wait and stream; `send`: send, and cancel its own mail, without reading mail; `read`: only read; `ingest`: only hand in received mail
              * @example agent
              * @enum {string}
              */
@@ -3813,7 +3827,7 @@ export interface components {
              */
             name: string | null;
             /**
-             * @description What it may do within its reach. `full`: everything; `agent`: read, send, mark, wait and stream; `send`: send, without reading mail; `read`: only read; `ingest`: only hand in received mail
+             * @description What it may do within its reach. `full`: everything; `agent`: read, send, mark, wait and stream; `send`: send, and cancel its own mail, without reading mail; `read`: only read; `ingest`: only hand in received mail
              * @example agent
              * @enum {string}
              */
@@ -3913,7 +3927,7 @@ export interface components {
              */
             name: string | null;
             /**
-             * @description What it may do within its reach. `full`: everything; `agent`: read, send, mark, wait and stream; `send`: send, without reading mail; `read`: only read; `ingest`: only hand in received mail
+             * @description What it may do within its reach. `full`: everything; `agent`: read, send, mark, wait and stream; `send`: send, and cancel its own mail, without reading mail; `read`: only read; `ingest`: only hand in received mail
              * @example agent
              * @enum {string}
              */
@@ -4899,6 +4913,8 @@ export interface components {
              */
             created_at: string;
         };
+        /** @description The message; for a key with access `send` its id and status */
+        MessageOrCanceled: components["schemas"]["Message"] | components["schemas"]["CanceledMessage"];
         /** @description A page of messages, and how many there are in all */
         MessagePage: {
             /** @description Messages, newest first */
@@ -5347,7 +5363,7 @@ export interface components {
             /** @description A label for people */
             name?: string | null;
             /**
-             * @description What it may do. `full`: everything; `agent`: read, send, mark, wait and stream; `send`: send, without reading mail; `read`: only read; `ingest`: only hand in received mail (default: "full")
+             * @description What it may do. `full`: everything; `agent`: read, send, mark, wait and stream; `send`: send, and cancel its own mail, without reading mail; `read`: only read; `ingest`: only hand in received mail (default: "full")
              * @example agent
              * @enum {string}
              */
@@ -5455,7 +5471,7 @@ export interface components {
              */
             externalId?: string;
             /**
-             * @description What it may do, at most what its key may: `read`: only read; `send`: send, without reading mail; `agent`: both, and mark, wait and stream (default: "read")
+             * @description What it may do, at most what its key may: `read`: only read; `send`: send, and cancel what its key sent, without reading mail; `agent`: both, and mark, wait and stream (default: "read")
              * @example read
              * @enum {string}
              */
@@ -8366,7 +8382,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description An inbound or outbound email */
+            /** @description The message; for a key with access `send` its id and status */
             200: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -8446,7 +8462,7 @@ export interface operations {
                      *       "extractedHtml": "<p>Where is it?</p>"
                      *     }
                      */
-                    "application/json": components["schemas"]["Message"];
+                    "application/json": components["schemas"]["MessageOrCanceled"];
                 };
             };
             /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */

@@ -96,8 +96,8 @@ export interface Messages {
     options?: CallOptions,
   ): Promise<Schemas["WaitAnswer"]>;
   get(id: string, options?: CallOptions): Promise<Schemas["Message"]>;
-  /** Cancels a mail that was not sent yet. */
-  cancel(id: string, options?: CallOptions): Promise<Schemas["Message"]>;
+  /** Cancels a mail that was not sent yet. A key with access `send` cancels only its own, and gets the id and the status alone. */
+  cancel(id: string, options?: CallOptions): Promise<Schemas["MessageOrCanceled"]>;
   /** The bytes of the mail. */
   raw(id: string, options?: CallOptions): Promise<Uint8Array<ArrayBuffer>>;
   /** The HTML of the mail as a page that is safe to show. */

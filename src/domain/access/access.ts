@@ -3,7 +3,7 @@ import type { Limited } from "../limits.ts";
 
 /**
  * The rights of a key within its reach. `full`: everything. `agent`: reads, sends, marks, waits and streams. `send`: sends
- * and replies, without reading mail. `read`: reads. `ingest`: only hands in received mail.
+ * and replies, and cancels its own mail, without reading mail. `read`: reads. `ingest`: only hands in received mail.
  */
 export const accesses = ["full", "agent", "send", "read", "ingest"] as const;
 
@@ -121,6 +121,16 @@ export function uploadsOf(caller: Caller): UploadReach {
   const { id: accountId, access, reach } = caller;
   const usesAll = isWholeAccount(reach) && access !== "send";
   return { accountId, madeBy: usesAll ? undefined : makerOf(caller) };
+}
+
+/** The mail that a caller may cancel: all within its reach, or only the mail of its key. */
+export interface SentReach extends Reach {
+  /** Undefined for the mail of all keys. */
+  readonly sentBy?: string | undefined;
+}
+
+export function sentReachOf({ reach, access, keyId }: Caller): SentReach {
+  return { ...reach, sentBy: access === "send" ? keyId : undefined };
 }
 
 /** The refusal of an operation on the whole account, for a caller that reaches a part of it. */

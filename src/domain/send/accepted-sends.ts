@@ -43,6 +43,7 @@ export interface OutboundMessage {
   headers: readonly CustomHeader[] | undefined;
   metadata: Readonly<Record<string, string>> | undefined;
   forwardOf: string | undefined;
+  sentBy: string;
 }
 
 export interface SendKeyUse extends KeyUse {
@@ -193,6 +194,7 @@ function outboundMessage({ send, from, recipients, content, sizeBytes, recorded 
     headers: request.headers,
     metadata: request.metadata,
     forwardOf: request.forwardOf,
+    sentBy: request.account.keyId,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Caller } from "../access/access.ts";
 import type { Refusal } from "../errors.ts";
 import type { Limited, SendUsage } from "../limits.ts";
 import type { FilesOfSend, Forward } from "./files-of-send.ts";
@@ -6,7 +7,7 @@ import type { AskedMail } from "./send-fingerprint.ts";
 
 /** A validated request to send. Its addresses are in the form that goes on the wire. */
 export interface SendRequest extends AskedMail {
-  account: { id: string } & Limited;
+  account: Pick<Caller, "id" | "keyId"> & Limited;
   inboxId: string;
   idempotencyKey: string;
   /** All attachments of the mail: those of `attachments` and those of the forwarded message. */

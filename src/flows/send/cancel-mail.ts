@@ -1,10 +1,10 @@
 import { transaction } from "../../database/db.ts";
-import type { Reach } from "../../domain/access/access.ts";
+import type { SentReach } from "../../domain/access/access.ts";
 import type { ActorIn } from "../../domain/access/actor.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import { canceledFailure } from "../../domain/outcome.ts";
-import { markCanceled } from "../../store/send/canceling.ts";
+import { isMessageOf, markCanceled } from "../../store/send/canceling.ts";
 import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
 
@@ -12,7 +12,11 @@ import type { Deps } from "../deps.ts";
  * Cancels a mail for all recipients that are still pending. This is refused while an attempt is under way, because the relay may still
  * accept a mail that the caller then believes to be canceled.
  */
-export async function cancelMail(deps: Deps, { actor, ...reach }: ActorIn & Reach, messageId: string): Promise<void> {
+export async function cancelMail(
+  deps: Deps,
+  { actor, ...reach }: ActorIn & SentReach,
+  messageId: string,
+): Promise<void> {
   if (!isId("msg", messageId)) throw notFound("message");
   const { accountId } = reach;
   const at = deps.now();
@@ -30,6 +34,11 @@ export async function cancelMail(deps: Deps, { actor, ...reach }: ActorIn & Reac
   if (outcome === undefined) throw notCancelable(status);
   if (hasDeliveries) deps.nudge("webhook");
   deps.changes.notify([{ accountId, inboxId }]);
+}
+
+/** Throws `not_found` if the caller has no such message to cancel. */
+export async function refuseForeignMail(deps: Deps, reach: SentReach, messageId: string): Promise<void> {
+  if (!isId("msg", messageId) || !(await isMessageOf(deps.db.api, reach, messageId))) throw notFound("message");
 }
 
 export function sendInProgress(doing: string): Refusal {

@@ -1,6 +1,6 @@
-import { sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import { type Db, jsonb, query } from "../../database/db.ts";
-import type { Reach } from "../../domain/access/access.ts";
+import type { SentReach } from "../../domain/access/access.ts";
 import type { StoredFailure } from "../../domain/outcome.ts";
 import { eventsAndDeliveries, hasDeliveries } from "../events/fan-out.ts";
 import { isReached } from "../reach.ts";
@@ -8,7 +8,7 @@ import type { messages } from "../schema.ts";
 import { decidedRecipients } from "./recipients.ts";
 
 export interface Cancellation {
-  reach: Reach;
+  reach: SentReach;
   messageId: string;
   at: Date;
   /** The id of the `message.failed` event. */
@@ -38,7 +38,7 @@ export async function markCanceled(db: Db, cancellation: Cancellation): Promise<
           select m.id, m.status, m.inbox_id,
             exists (select from recipients r where r.message_id = m.id and r.status = 'pending') as is_open
           from messages m join inboxes i on i.id = m.inbox_id
-          where m.id = ${messageId} and ${isReached(reach)}
+          where m.id = ${messageId} and ${isSentReached(reach)}
         ),
         line as materialized (
           select o.subject_id, o.attempt, o.state from message cross join lateral (
@@ -69,4 +69,18 @@ export async function markCanceled(db: Db, cancellation: Cancellation): Promise<
           ${hasDeliveries} from message`,
   );
   return row && { ...row, outcome: row.outcome ?? undefined };
+}
+
+/** Whether a message exists within the reach. */
+export async function isMessageOf(db: Db, reach: SentReach, messageId: string): Promise<boolean> {
+  const found = await query(
+    db,
+    sql`select from messages m join inboxes i on i.id = m.inbox_id where m.id = ${messageId} and ${isSentReached(reach)}`,
+  );
+  return found.length === 1;
+}
+
+/** Whether a message `m` in the inbox `i` is within a reach. */
+function isSentReached({ sentBy, ...reach }: SentReach): SQL {
+  return sentBy === undefined ? isReached(reach) : sql`${isReached(reach)} and m.sent_by = ${sentBy}`;
 }

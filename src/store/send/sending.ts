@@ -72,6 +72,7 @@ const messageFields = [
   "inReplyTo",
   "referenceIds",
   "autoSubmitted",
+  "sentBy",
 ] as const;
 
 const totalsAssigned = assigned(inboxes, sendTotals);

@@ -31,7 +31,7 @@ function send(
   key = name,
 ): Send {
   const request: SendRequest = {
-    account: { id: "account", plan: "free" },
+    account: { id: "account", keyId: "key", plan: "free" },
     inboxId: "inbox",
     idempotencyKey: key,
     recipients: [{ address: to, name: undefined, type: "to" }],
@@ -222,7 +222,7 @@ describe("limits at their edges", () => {
     ],
     [
       "a plan without limits has none",
-      [..."abcdef"].map((name) => send(name, { account: { id: "account", plan: "enterprise" } })),
+      [..."abcdef"].map((name) => send(name, { account: { id: "account", keyId: "key", plan: "enterprise" } })),
       {},
       Array(6).fill("accepted"),
     ],
@@ -322,7 +322,7 @@ describe("who may send what", () => {
     { username: "eve", accountId: "another" },
   ];
   const answering = (replyTo: string, plan: "free" | "developer" = "free") =>
-    send("a", { replyTo, account: { id: "account", plan } });
+    send("a", { replyTo, account: { id: "account", keyId: "key", plan } });
   const seen = (readUpToMessageId: string) => send("a", { threadId: "thread", readUpToMessageId });
   const numbered = [
     { id: "seen", threadId: "thread", seq: 3 },
@@ -521,7 +521,12 @@ test.each([
   ["too many for the inbox", { storageBytes: 992 }, { limit: 1000, used: 992 }],
   ["too many for the account", { accountStorageBytes: 4992 }, { limit: 5000, used: 4992 }],
 ])("a send may take %s", (_, sender, refused) => {
-  const account = { id: "account", plan: "free" as const, limits: { inboxBytes: 1000, storageBytes: 5000 } };
+  const account = {
+    id: "account",
+    keyId: "key",
+    plan: "free" as const,
+    limits: { inboxBytes: 1000, storageBytes: 5000 },
+  };
   const { results } = judged([send("a", { account })], { sender });
   const [result] = results;
   if (refused === undefined) return expect(result?.kind).toBe("accepted");
@@ -561,6 +566,7 @@ test("a first mail starts a thread, and is promised to the relay under its recip
       headers: undefined,
       metadata: undefined,
       forwardOf: undefined,
+      sentBy: "key",
     },
   ]);
   expect(recipients).toEqual([

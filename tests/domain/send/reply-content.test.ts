@@ -45,7 +45,7 @@ interface Asked extends Partial<Pick<SendRequest, "subject" | "includeQuote">> {
 
 function content(of: RepliedThread | undefined, { html, subject, includeQuote = true }: Asked = {}, isRenamed = false) {
   const request: SendRequest = {
-    account: { id: "account", plan: "free" },
+    account: { id: "account", keyId: "key", plan: "free" },
     inboxId: "inbox",
     idempotencyKey: "key",
     recipients: [{ address: "jane@example.com", name: undefined, type: "to" }],

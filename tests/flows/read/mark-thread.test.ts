@@ -149,7 +149,7 @@ for (const engine of enginesHere()) {
         const threads = (await rowsOf("threads")).filter(({ inboxId }) => inboxId === inbox.id);
         const threadId = planned.thread === undefined ? undefined : one(threads, planned.thread)?.id;
         const result = await door().send({
-          account: { id: accountId, plan: "developer" },
+          account: { id: accountId, keyId: "key_1", plan: "developer" },
           inboxId: inbox.id,
           idempotencyKey: deps.newId("key", deps.now()),
           recipients: [{ address: "jane@example.com", name: undefined, type: "to" }],

@@ -14,6 +14,7 @@ type Thing =
   | "inbox"
   | "thread"
   | "message"
+  | "mail to cancel"
   | "event"
   | "upload"
   | "suppression"
@@ -33,7 +34,7 @@ const operations: Record<string, [Who, Thing?]> = {
   exportInbox: ["read", "inbox"],
   sendEmail: ["send", "inbox"],
   convertMarkdown: ["send"],
-  cancelMessage: ["agent", "message"],
+  cancelMessage: ["send", "mail to cancel"],
   listMessages: ["read", "inbox"],
   waitForMail: ["read", "inbox"],
   searchMessages: ["read"],
@@ -154,6 +155,7 @@ async function filledInbox(username: string, externalId: string) {
     inbox: inbox.id,
     thread: message.threadId,
     message: message.id,
+    "mail to cancel": message.id,
     event: event.event_id,
     item: message.id,
     suppression: suppression.id,
@@ -202,6 +204,9 @@ function reaches_(key: Key, thing: Thing): boolean {
     // It was uploaded with a key of the account; a key that only sends reaches only its own.
     case "upload":
       return key.reach === "account" && key.access !== "send";
+    // No key has sent it; a key that only sends reaches only its own.
+    case "mail to cancel":
+      return !isOther(key.reach) && key.access !== "send";
     case "key":
     case "grant":
       return key.reach === "account" || key.reach === "this tenant";

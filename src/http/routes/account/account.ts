@@ -61,7 +61,7 @@ const CallingKey = named(
       }),
       access: oneOf(accesses, {
         description:
-          "What the caller may do within its reach. `full`: everything; `agent`: read, send, mark, wait and stream; `send`: send, without reading mail; `read`: only read; `ingest`: only hand in received mail",
+          "What the caller may do within its reach. `full`: everything; `agent`: read, send, mark, wait and stream; `send`: send, and cancel its own mail, without reading mail; `read`: only read; `ingest`: only hand in received mail",
         examples: ["full"],
       }),
       inboxId: nullable(Type.String(), {

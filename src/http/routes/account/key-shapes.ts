@@ -11,7 +11,7 @@ import { alsoNamed } from "../../judging/known-fields.ts";
 import { instant, nullable, oneOf, pageQuery, text, totalCount } from "../../shell/models.ts";
 
 const accessMeanings =
-  "`full`: everything; `agent`: read, send, mark, wait and stream; `send`: send, without reading mail; `read`: only read; `ingest`: only hand in received mail";
+  "`full`: everything; `agent`: read, send, mark, wait and stream; `send`: send, and cancel its own mail, without reading mail; `read`: only read; `ingest`: only hand in received mail";
 
 export const keyFields = {
   id: Type.String({ description: "Id of the key", examples: [examples.keyId] }),

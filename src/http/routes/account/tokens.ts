@@ -36,7 +36,7 @@ const NewToken = named(
       access: Type.Optional(
         oneOf(tokenAccesses, {
           description:
-            "What it may do, at most what its key may: `read`: only read; `send`: send, without reading mail; `agent`: both, and mark, wait and stream",
+            "What it may do, at most what its key may: `read`: only read; `send`: send, and cancel what its key sent, without reading mail; `agent`: both, and mark, wait and stream",
           default: "read",
           examples: ["read"],
         }),

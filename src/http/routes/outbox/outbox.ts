@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
-import type { Caller } from "../../../domain/access/access.ts";
+import { type Caller, sentReachOf } from "../../../domain/access/access.ts";
 import { notFound, Refusal } from "../../../domain/errors.ts";
 import { itemKindsOf, listedKinds } from "../../../domain/outbox-item.ts";
 import type { Deps } from "../../../flows/deps.ts";
-import { cancelMail } from "../../../flows/send/cancel-mail.ts";
+import { cancelMail, refuseForeignMail } from "../../../flows/send/cancel-mail.ts";
 import { giveUpItem, ownedItem, pageItems, retryItem } from "../../../flows/send/outbox-items.ts";
 import type { ListedItem } from "../../../store/outbox/listed-items.ts";
 import { examples } from "../../document/examples.ts";
@@ -155,24 +155,38 @@ export function outbox(deps: Deps) {
     );
 }
 
+const CanceledMessage = named(
+  "CanceledMessage",
+  Type.Pick(Message, ["id", "status"], { description: "A canceled message, for a key that reads no mail" }),
+);
+
 /** Cancels a message that is still in the outbox. */
 export function cancel(deps: ReadingDeps) {
   return api("/v1/messages", "Sending").post(
     "/:id/cancel",
     async ({ account, actor, params }) => {
-      await cancelMail(deps, { ...account.reach, actor }, params.id);
-      const shown = await toMessage(deps, account.id, await ownedMessage(deps, account.reach, params.id));
+      await cancelMail(deps, { ...sentReachOf(account), actor }, params.id);
+      const message = await ownedMessage(deps, account.reach, params.id);
+      if (account.access === "send") return { id: message.id, status: message.status };
+      const shown = await toMessage(deps, account.id, message);
       if (shown === undefined) throw notFound("message");
       return shown;
     },
     operation({
       summary: "Cancel message",
-      access: "agent",
+      access: "send",
       description:
-        "Cancels a message that is in the outbox: it becomes `failed` with the reason `canceled`, and `message.failed` is sent. Recipients that got it stay `sent`. While an attempt is running the request is refused and changes nothing. So a canceled message is never sent later, unless `mayHaveBeenSent` is true.",
+        "Cancels a message that is in the outbox: it becomes `failed` with the reason `canceled`, and `message.failed` is sent. Recipients that got it stay `sent`. While an attempt is running the request is refused and changes nothing. So a canceled message is never sent later, unless `mayHaveBeenSent` is true. A key with access `send` cancels only mail that it sent itself, or that a token of it sent, and gets the id and the status alone.",
       path: idPath("message"),
-      whenRefused: whetherThere((reach, id) => ownedMessage(deps, reach, id)),
-      answers: { 200: Message },
+      whenRefused: whetherThere((_, id, account) => refuseForeignMail(deps, sentReachOf(account), id)),
+      answers: {
+        200: named(
+          "MessageOrCanceled",
+          Type.Union([Message, CanceledMessage], {
+            description: "The message; for a key with access `send` its id and status",
+          }),
+        ),
+      },
       refuses: ["send_in_progress", "not_cancelable"],
     }),
   );

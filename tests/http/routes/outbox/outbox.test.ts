@@ -126,6 +126,44 @@ describe("The outbox", () => {
     }
   });
 
+  test("with access send a key cancels its own mail and that of its tokens, and sees its id and status alone", async () => {
+    const { apiKey, inboxId, putOff, list } = await begin();
+    const made = async (path: string, body: object, apiKey: string) =>
+      (await world.api(path, { method: "POST", body, apiKey })).body;
+    const { key: own } = await made("/v1/keys", { access: "send" }, apiKey);
+    const { key: other } = await made("/v1/keys", { access: "send", inboxId }, apiKey);
+    const { key: agent } = await made("/v1/keys", { access: "agent" }, apiKey);
+    const { token } = await made("/v1/tokens", { access: "send" }, agent);
+    const sent = async (apiKey: string) => (await send(world, inboxId, {}, { apiKey })).body.messageId;
+    const cancel = (id: string, apiKey: string) =>
+      world.api(`/v1/messages/${id}/cancel`, { method: "POST", body: {}, apiKey });
+    const mails = { own: await sent(own), agent: await sent(agent), token: await sent(token) };
+    const byAccount = await putOff();
+    await untilAnswered(async () => ((await list("?state=waiting")).data.length === 4 ? true : undefined));
+
+    for (const [id, key] of [
+      [mails.own, other],
+      [mails.own, token],
+      [mails.agent, own],
+      [mails.token, own],
+      [byAccount, own],
+      [byAccount, token],
+    ]) {
+      const { status, body } = await cancel(id, key);
+      expect([status, body.resource]).toEqual([404, "message"]);
+    }
+    expect((await list()).data).toHaveLength(4);
+
+    const ended = (id: string) => ({ id, status: "failed" });
+    expect((await cancel(mails.own, own)).body).toEqual(ended(mails.own));
+    expect((await cancel(mails.agent, token)).body).toEqual(ended(mails.agent));
+    expect((await cancel(mails.token, token)).body).toEqual(ended(mails.token));
+    const again = await cancel(mails.own, own);
+    expect([again.status, again.body.code, again.body.message_status]).toEqual([409, "not_cancelable", "failed"]);
+    expect((await list()).data.map(({ id }: { id: string }) => id)).toEqual([byAccount]);
+    expect((await cancel(byAccount, agent)).body).toMatchObject({ id: byAccount, failure: { reason: "canceled" } });
+  });
+
   test("is only read by a token that can only read", async () => {
     const { ask, putOff } = await begin();
     const id = await putOff();
