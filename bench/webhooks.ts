@@ -337,7 +337,12 @@ async function workerDeps(db: Database): Promise<WorkerDeps> {
     askDelivered: false,
     maxQueueHours: 48,
     webhooks: webhookClient({ allowPrivate: true, version: "0.0.0" }),
-    links: await attachmentLinks({ signingKey: "k".repeat(32), ttlSeconds: 900, baseUrl: () => "http://localhost" }),
+    links: await attachmentLinks({
+      signingKey: "k".repeat(32),
+      ttlSeconds: 900,
+      cell: "00",
+      baseUrl: () => "http://localhost",
+    }),
     webhookTimeoutMs: 15_000,
     webhookRetrySeconds: webhookScheduleSeconds,
     webhookDisableDays: 5,

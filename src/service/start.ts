@@ -135,6 +135,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   const links = await attachmentLinks({
     signingKey,
     ttlSeconds: config.attachmentUrlTtlSeconds,
+    cell: config.cell,
     baseUrl: () => baseUrl,
   });
   const streaming = openStreaming(opening, links);

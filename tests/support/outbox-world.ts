@@ -71,6 +71,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     links: await attachmentLinks({
       signingKey: "k".repeat(32),
       ttlSeconds: 900,
+      cell: "00",
       baseUrl: () => "http://localhost:3000",
     }),
     webhookTimeoutMs: 15_000,

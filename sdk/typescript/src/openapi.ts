@@ -2225,7 +2225,7 @@ export interface components {
             sizeBytes: number;
             /**
              * @description Downloads the file without a key until `expiresAt`
-             * @example http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3
+             * @example http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3&cell=00
              */
             url: string;
             /**
@@ -8412,7 +8412,7 @@ export interface operations {
                      *           "filename": "invoice.pdf",
                      *           "contentType": "application/pdf",
                      *           "sizeBytes": 48213,
-                     *           "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3",
+                     *           "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3&cell=00",
                      *           "id": "att_01km7xnw70ejr8hy7ppemk3951",
                      *           "contentId": null,
                      *           "inline": false,
@@ -8655,7 +8655,7 @@ export interface operations {
                      *               "filename": "invoice.pdf",
                      *               "contentType": "application/pdf",
                      *               "sizeBytes": 48213,
-                     *               "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3",
+                     *               "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3&cell=00",
                      *               "id": "att_01km7xnw70ejr8hy7ppemk3951",
                      *               "contentId": null,
                      *               "inline": false,
@@ -8879,7 +8879,7 @@ export interface operations {
                      *             "filename": "invoice.pdf",
                      *             "contentType": "application/pdf",
                      *             "sizeBytes": 48213,
-                     *             "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3",
+                     *             "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3&cell=00",
                      *             "id": "att_01km7xnw70ejr8hy7ppemk3951",
                      *             "contentId": null,
                      *             "inline": false,
@@ -9104,7 +9104,7 @@ export interface operations {
                      *               "filename": "invoice.pdf",
                      *               "contentType": "application/pdf",
                      *               "sizeBytes": 48213,
-                     *               "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3",
+                     *               "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3&cell=00",
                      *               "id": "att_01km7xnw70ejr8hy7ppemk3951",
                      *               "contentId": null,
                      *               "inline": false,
@@ -9308,7 +9308,7 @@ export interface operations {
                      *           "filename": "invoice.pdf",
                      *           "contentType": "application/pdf",
                      *           "sizeBytes": 48213,
-                     *           "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3",
+                     *           "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3&cell=00",
                      *           "id": "att_01km7xnw70ejr8hy7ppemk3951",
                      *           "contentId": null,
                      *           "inline": false,
@@ -10411,7 +10411,7 @@ export interface operations {
                      *               "filename": "invoice.pdf",
                      *               "contentType": "application/pdf",
                      *               "sizeBytes": 48213,
-                     *               "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3",
+                     *               "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3&cell=00",
                      *               "id": "att_01km7xnw70ejr8hy7ppemk3951",
                      *               "contentId": null,
                      *               "inline": false,
@@ -10582,6 +10582,11 @@ export interface operations {
                  * @example 9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3
                  */
                 signature?: string;
+                /**
+                 * @description Cell of the service, for a balancer; it is ignored
+                 * @example 00
+                 */
+                cell?: string;
             };
             header?: {
                 /**
@@ -13312,7 +13317,7 @@ export interface operations {
                      *                 "filename": "invoice.pdf",
                      *                 "contentType": "application/pdf",
                      *                 "sizeBytes": 48213,
-                     *                 "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3",
+                     *                 "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3&cell=00",
                      *                 "id": "att_01km7xnw70ejr8hy7ppemk3951",
                      *                 "contentId": null,
                      *                 "inline": false,
@@ -13671,7 +13676,7 @@ export interface operations {
                      *             "filename": "invoice.pdf",
                      *             "contentType": "application/pdf",
                      *             "sizeBytes": 48213,
-                     *             "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3",
+                     *             "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3&cell=00",
                      *             "id": "att_01km7xnw70ejr8hy7ppemk3951",
                      *             "contentId": null,
                      *             "inline": false,
@@ -21447,7 +21452,7 @@ export interface operations {
                  *             "filename": "invoice.pdf",
                  *             "contentType": "application/pdf",
                  *             "sizeBytes": 48213,
-                 *             "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3",
+                 *             "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3&cell=00",
                  *             "id": "att_01km7xnw70ejr8hy7ppemk3951",
                  *             "contentId": null,
                  *             "inline": false,
@@ -21576,7 +21581,7 @@ export interface operations {
                  *             "filename": "invoice.pdf",
                  *             "contentType": "application/pdf",
                  *             "sizeBytes": 48213,
-                 *             "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3",
+                 *             "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3&cell=00",
                  *             "id": "att_01km7xnw70ejr8hy7ppemk3951",
                  *             "contentId": null,
                  *             "inline": false,
@@ -21719,7 +21724,7 @@ export interface operations {
                  *             "filename": "invoice.pdf",
                  *             "contentType": "application/pdf",
                  *             "sizeBytes": 48213,
-                 *             "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3",
+                 *             "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3&cell=00",
                  *             "id": "att_01km7xnw70ejr8hy7ppemk3951",
                  *             "contentId": null,
                  *             "inline": false,

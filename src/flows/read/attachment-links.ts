@@ -18,11 +18,18 @@ export interface PresentedLink {
 export interface LinkSettings {
   signingKey: string;
   ttlSeconds: number;
+  /** Named in each URL for a balancer before several services. It is not signed, and nothing inside looks at it. */
+  cell: string;
   /** A function, because with port 0 the base URL is known only once the service listens. */
   baseUrl: () => string;
 }
 
-export async function attachmentLinks({ signingKey, ttlSeconds, baseUrl }: LinkSettings): Promise<AttachmentLinks> {
+export async function attachmentLinks({
+  signingKey,
+  ttlSeconds,
+  cell,
+  baseUrl,
+}: LinkSettings): Promise<AttachmentLinks> {
   const key = await attachmentKey(signingKey);
   /**
    * The signatures of the last links, which all expire in the same second. If one of them is made again in that second, its signature is
@@ -46,7 +53,7 @@ export async function attachmentLinks({ signingKey, ttlSeconds, baseUrl }: LinkS
       const signature = await signatureOf(messageId, filename, expires);
       const path = `/v1/attachments/${messageId}/${encodeURIComponent(filename)}`;
       return {
-        url: `${baseUrl()}${path}?expires=${expires}&signature=${signature}`,
+        url: `${baseUrl()}${path}?expires=${expires}&signature=${signature}&cell=${cell}`,
         expiresAt: new Date(expires * 1000),
       };
     },

@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
 import { attachmentLinks } from "../../../src/flows/read/attachment-links.ts";
 
-const links = await attachmentLinks({ signingKey: "k".repeat(32), ttlSeconds: 900, baseUrl: () => "http://localhost" });
+const settings = { signingKey: "k".repeat(32), ttlSeconds: 900, cell: "00", baseUrl: () => "http://localhost" };
+const links = await attachmentLinks(settings);
 const at = (ms: number) => new Date(Date.parse("2026-03-21T10:05:00.001Z") + ms);
 const signatureOf = async (messageId: string, filename: string, now: Date) => {
   const { url } = await links.attachmentUrl(messageId, filename, now);
@@ -35,4 +36,14 @@ test("A link is signed for its own second, also after the clock was set back", a
   const earlier = await signatureOf("msg_1", "a.pdf", at(0));
   expect(earlier.signature).not.toBe(later.signature);
   expect(await links.judge({ messageId: "msg_1", filename: "a.pdf", ...earlier }, at(0))).toBe("valid");
+});
+
+test("A link names the cell outside of its signature, so it is valid in every cell with the same key", async () => {
+  const elsewhere = await attachmentLinks({ ...settings, cell: "b7" });
+  const [here, there] = await Promise.all(
+    [links, elsewhere].map(async (each) => new URL((await each.attachmentUrl("msg_1", "a.pdf", at(0))).url)),
+  );
+  expect([here?.searchParams.get("cell"), there?.searchParams.get("cell")]).toEqual(["00", "b7"]);
+  there?.searchParams.set("cell", "00");
+  expect(there?.href).toBe(here?.href ?? "");
 });

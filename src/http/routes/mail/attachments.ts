@@ -42,6 +42,7 @@ export function attachments(deps: AttachmentDeps) {
       link: {
         expires: { description: "Unix seconds until which the URL is valid", example: examples.linkExpires },
         signature: { description: "Signature of the URL, in place of a key", example: examples.signature },
+        cell: { description: "Cell of the service, for a balancer; it is ignored", example: "00" },
       },
       headers: {
         Range: { description: "One range of bytes", example: "bytes=0-1023" },

@@ -25,7 +25,7 @@ export const Attachment = named(
       url: Type.String({
         description: "Downloads the file without a key until `expiresAt`",
         examples: [
-          `http://127.0.0.1:3000/v1/attachments/${examples.messageId}/${examples.filename}?expires=${examples.linkExpires}&signature=${examples.signature}`,
+          `http://127.0.0.1:3000/v1/attachments/${examples.messageId}/${examples.filename}?expires=${examples.linkExpires}&signature=${examples.signature}&cell=00`,
         ],
       }),
       id: Type.String({ description: "Id of the attachment", examples: [examples.attachmentId] }),

@@ -151,7 +151,7 @@ for (const engine of enginesHere()) {
       const [shown] = body.data[0].message.attachments;
       expect(shown).toMatchObject({ filename: "a.pdf", sizeBytes: 3, expiresAt: "2026-03-21T10:20:05.000Z" });
       expect(shown.url).toMatch(
-        /^http:\/\/localhost:3000\/v1\/attachments\/msg_.*\/a\.pdf\?expires=\d+&signature=[0-9a-f]{64}$/,
+        /^http:\/\/localhost:3000\/v1\/attachments\/msg_.*\/a\.pdf\?expires=\d+&signature=[0-9a-f]{64}&cell=00$/,
       );
     });
 
