@@ -318,6 +318,7 @@ function watchedWait(metrics: Registry): WatchWait {
     found: ends({ outcome: "found" }),
     timeout: ends({ outcome: "timeout" }),
     gone: ends({ outcome: "gone" }),
+    forbidden: ends({ outcome: "forbidden" }),
   };
   const woke = metrics.histogram(
     "inboxd_wait_wake_seconds",

@@ -6,6 +6,7 @@ import type { DomainDeps } from "../flows/domains/manage-domains.ts";
 import type { StreamingDeps } from "../flows/events/event-stream.ts";
 import type { OpenStreams } from "../flows/events/open-streams.ts";
 import type { Listeners } from "../flows/listeners.ts";
+import type { OpenCalls } from "../flows/open-calls.ts";
 import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
 import { extractedOf } from "../flows/read/extracted.ts";
 import { mailWaits } from "../flows/read/wait-for-mail.ts";
@@ -72,6 +73,7 @@ interface ApiParts {
   links: AttachmentLinks;
   notices: Omit<RelayNoticesDeps, "isDraining">;
   streaming: StreamingDeps;
+  calls: OpenCalls;
   streams: OpenStreams;
   webhooks: WebhookClient;
   workers: Workers;
@@ -102,6 +104,7 @@ export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenAp
   const waits = mailWaits({
     ...deps,
     listeners: parts.listeners,
+    calls: parts.calls,
     extract: (accountId, message) => extractedOf(deps, accountId, message),
   });
   const long: LongAnswers = {
@@ -115,7 +118,8 @@ export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenAp
   const shared = config.corsOrigins === undefined ? timed : corsApp(timed, config.corsOrigins);
   const sockets = socketDoor({
     ...door,
-    newSession: (account) => socketSession({ ...deps, streaming: parts.streaming, open: parts.streams }, account),
+    newSession: (account, ip) =>
+      socketSession({ ...deps, streaming: parts.streaming, open: parts.streams }, account, ip),
   });
   const http: HttpServer = serveHttp(shared, { hostname: config.host, port: config.port }, deps.log, sockets);
   const stop = async (graceMs: number) => {

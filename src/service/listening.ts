@@ -8,6 +8,7 @@ import { logTurns } from "../flows/events/log-turns.ts";
 import { type OpenStreams, openStreams } from "../flows/events/open-streams.ts";
 import { eventWriter } from "../flows/events/written-events.ts";
 import type { Listeners } from "../flows/listeners.ts";
+import { type OpenCalls, openCalls } from "../flows/open-calls.ts";
 import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
 import { type ForgetSignal, forgetSignalsChannel } from "../store/channels.ts";
 import type { Opening } from "./opening.ts";
@@ -20,11 +21,17 @@ const mostLogReaders = 8;
 /** The memory for events that are larger than the buffer of one client. */
 const largeEventBytes = 24 << 20;
 
-/** Makes the list of the open streams of this process, which ends them if they are slow, expired or revoked. */
-export function openStreamKeeper({ deps, watch, opened }: Opening, listeners: Listeners): OpenStreams {
-  const open = openStreams({ ...deps, listeners, observe: watch.streams });
-  opened.push(open.stop);
-  return open;
+/** Makes the lists of the open requests and streams of this process, which end those that are slow or may not go on. */
+export function openKeepers(
+  { deps, watch, opened }: Opening,
+  parts: { listeners: Listeners; isOwnKey: (keyId: string) => boolean },
+): { calls: OpenCalls; streams: OpenStreams } {
+  const { listeners, isOwnKey } = parts;
+  const calls = openCalls({ ...deps, isOwnKey });
+  opened.push(calls.stop);
+  const streams = openStreams({ listeners, calls, observe: watch.streams });
+  opened.push(streams.stop);
+  return { calls, streams };
 }
 
 /** Opens what all streams share: the feeds of events, and the memory for large ones. */
@@ -39,18 +46,17 @@ export function openStreaming({ deps, watch, opened }: Opening, links: Attachmen
 
 interface Forgetting {
   keys: Authenticator;
-  streams: Pick<OpenStreams, "checkKeys">;
+  calls: Pick<OpenCalls, "checkKeys">;
   closed: Pick<ClosedAccounts, "refresh">;
   forgetAddress: (username: string) => void;
   forgetHosts: () => void;
 }
 
 /**
-/**
  * Listens for signals of other processes, and drops the changed keys, accounts, addresses and domains from memory. While the connection for
  * signals is lost, no key is remembered.
  */
-export function hearForgetSignals(db: Database, { keys, streams, closed, forgetAddress, forgetHosts }: Forgetting) {
+export function hearForgetSignals(db: Database, { keys, calls, closed, forgetAddress, forgetHosts }: Forgetting) {
   return db.listen(
     forgetSignalsChannel,
     (payload) => {
@@ -61,7 +67,7 @@ export function hearForgetSignals(db: Database, { keys, streams, closed, forgetA
         keys.forgetAll();
         closed.refresh();
       } else keys.forget(signal.hash);
-      streams.checkKeys();
+      calls.checkKeys();
     },
     (hears) => {
       keys.setHearing(hears);

@@ -10,6 +10,8 @@ export interface OwnKey {
   keys: Authenticator;
   /** Makes the key. Returns a `fetch` that sends its requests with it. */
   asking(ask: Fetch): Promise<Fetch>;
+  /** Whether this is the id of the key of this process, which the database does not have. */
+  isOwnKey(keyId: string): boolean;
 }
 
 /**
@@ -18,6 +20,7 @@ export interface OwnKey {
  */
 export function withOwnKey(deps: Deps, keys: Authenticator): OwnKey {
   const drawn = new Map<string, Caller>();
+  const ids = new Set<string>();
   return {
     keys: {
       ...keys,
@@ -28,12 +31,15 @@ export function withOwnKey(deps: Deps, keys: Authenticator): OwnKey {
       const account = await findFirstAccount(deps.db.api);
       if (account === undefined) throw new Error("Cannot ask the API: there is no account");
       const key = deps.randomBytes(32).toHex();
-      drawn.set(sha256Hex(key), wholeAccount(account, deps.newId("key", deps.now())));
+      const keyId = deps.newId("key", deps.now());
+      ids.add(keyId);
+      drawn.set(sha256Hex(key), wholeAccount(account, keyId));
       return (path, init) => {
         const headers = new Headers(init.headers);
         headers.set("authorization", `Bearer ${key}`);
         return ask(path, { ...init, headers });
       };
     },
+    isOwnKey: (keyId) => ids.has(keyId),
   };
 }

@@ -29,7 +29,7 @@ import { startDatabaseClock } from "../workers/database-clock.ts";
 import type { Workers } from "../workers/scheduler.ts";
 import { openApi } from "./api.ts";
 import { openDomains } from "./domains.ts";
-import { hearForgetSignals, openStreaming, openStreamKeeper } from "./listening.ts";
+import { hearForgetSignals, openKeepers, openStreaming } from "./listening.ts";
 import { type Closers, closers, type Opening } from "./opening.ts";
 import { withOwnKey } from "./own-key.ts";
 import { openNotices, openReceiving, openSmtp } from "./receiving.ts";
@@ -117,13 +117,13 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   const firstStart = await seedFirstAccount(deps, config);
   const signingKey = await signingKeyOf(deps, config.signingKey);
   const tokens = await accessTokens(signingKey, config.cell);
-  const { keys, asking } = withOwnKey(deps, authenticator(deps, tokens));
+  const { keys, asking, isOwnKey } = withOwnKey(deps, authenticator(deps, tokens));
   const receiving = await openReceiving(opening, signingKey);
-  const streams = openStreamKeeper(opening, counted);
+  const { calls, streams } = openKeepers(opening, { listeners: counted, isOwnKey });
   opened.push(
     await hearForgetSignals(db, {
       keys,
-      streams,
+      calls,
       closed,
       forgetAddress: receiving.door.forget,
       forgetHosts: receiving.hosts.forget,
@@ -154,6 +154,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
     tokens,
     links,
     streaming,
+    calls,
     streams,
     webhooks,
     workers,

@@ -6,6 +6,7 @@ import { logTurns } from "../../src/flows/events/log-turns.ts";
 import { openStreams } from "../../src/flows/events/open-streams.ts";
 import { eventWriter } from "../../src/flows/events/written-events.ts";
 import { listeners } from "../../src/flows/listeners.ts";
+import { openCalls } from "../../src/flows/open-calls.ts";
 import { socketSession } from "../../src/http/routes/events/socket.ts";
 import { eventStream } from "../../src/http/routes/events/stream.ts";
 import { httpApp } from "../../src/http/shell/app.ts";
@@ -41,8 +42,9 @@ export async function hurriedListeners({ service: { deps } }: World, secondMs: n
   };
   const large = largeEvents({ mostBytes: 24 << 20, secondMs });
   const streaming = { ...deps, feeds, write, observe, large, turns: logTurns(1) };
+  const calls = openCalls({ ...deps, secondMs });
   const open = openStreams({
-    ...deps,
+    calls,
     secondMs,
     listeners: listeners({ perAccount: 10, perProcess: 10 }),
     observe: { closed: (why) => closed.push(why) },
@@ -77,7 +79,7 @@ export async function hurriedListeners({ service: { deps } }: World, secondMs: n
   );
   const sockets = socketDoor({
     ...ways,
-    newSession: (caller) => socketSession({ ...deps, streaming, open }, caller),
+    newSession: (caller, ip) => socketSession({ ...deps, streaming, open }, caller, ip),
   });
   server = serveHttp(app, { hostname: "127.0.0.1", port: 0 }, deps.log, sockets);
   const { url } = server;

@@ -49,6 +49,7 @@ export function waitsOn(
     log,
     changes,
     listeners: open,
+    calls: { add: () => () => undefined },
     extract: extract ?? (async (_account, message) => plainExtract(message)),
   });
   return {
@@ -59,6 +60,8 @@ export function waitsOn(
         reach: { accountId: inbox.accountId },
         inboxId: inbox.id,
         signal: new AbortController().signal,
+        caller: { keyId: "key_1" },
+        ip: null,
         timeoutMs: 30_000,
         from: undefined,
         to: undefined,

@@ -1,9 +1,7 @@
-import { type Caller, hasEnded } from "../../domain/access/access.ts";
-import { paced } from "../../primitives/paced.ts";
-import { listLivingKeys } from "../../store/account/keys.ts";
+import type { Caller } from "../../domain/access/access.ts";
 import { collectPiledUp } from "../collect-garbage.ts";
-import type { Deps } from "../deps.ts";
 import type { ListenerKind, Listeners } from "../listeners.ts";
+import type { OpenCalls } from "../open-calls.ts";
 
 /** The reason why the service ends a stream. Without a reason the client has left. */
 export type EndReason = "shutting_down" | "unauthorized" | "slow" | "expired";
@@ -11,6 +9,8 @@ export type EndReason = "shutting_down" | "unauthorized" | "slow" | "expired";
 /** A client of server-sent events or of a WebSocket. */
 export interface OpenStream {
   caller: Pick<Caller, "id" | "keyId" | "expiresAt">;
+  /** The address of the client; null if the request came by no network. */
+  ip: string | null;
   /** Bytes in this process's memory that are not sent yet. Bytes that the kernel has taken do not count. */
   unsentBytes(): number;
   /** Bytes that the client has taken since it connected. */
@@ -20,19 +20,18 @@ export interface OpenStream {
   end(reason: EndReason): void;
 }
 
-/** All open streams of this process. It counts them, ends those that are slow, expired or revoked, and ends all at a shutdown. */
+/** All open streams of this process. It counts them, ends those that are slow or may not go on, and ends all at a shutdown. */
 export interface OpenStreams {
   /** Adds a stream, or throws if there are too many. Returns the function to call when the stream is over. */
   keep(kind: ListenerKind & ("sse" | "ws"), stream: OpenStream): (reason?: EndReason) => void;
-  /** Ends the streams of revoked keys, and learns when the others end. Called when some key was changed or revoked. */
-  checkKeys(): void;
   /** Ends all streams, spread over a second, so that not all clients connect to another process at once. */
   endAll(): Promise<void>;
   stop(): void;
 }
 
-export interface OpenStreamsDeps extends Pick<Deps, "db" | "log" | "now"> {
+export interface OpenStreamsDeps {
   listeners: Pick<Listeners, "open">;
+  calls: Pick<OpenCalls, "add" | "checkKeys">;
   observe?: { closed?(reason: EndReason | "left"): void };
   /** The length of a second. It is shorter in tests. */
   secondMs?: number;
@@ -45,29 +44,22 @@ const beatSeconds = { sse: 15, ws: 30 };
  */
 const slow = { bytes: 64 << 10, seconds: 60 };
 const quietSeconds = 5;
-/** All keys are checked at this interval, since the signal that a key is revoked may be lost. */
-const keySeconds = 20;
 
-export function openStreams({ db, log, now, listeners, observe = {}, secondMs = 1_000 }: OpenStreamsDeps): OpenStreams {
+export function openStreams({ listeners, calls, observe = {}, secondMs = 1_000 }: OpenStreamsDeps): OpenStreams {
   const open = new Set<Kept>();
   let seconds = 0;
   let emptySince: number | undefined;
-  // A revoked key is refused within a second, so this pause is shorter.
-  const keyChecks = paced(secondMs / 2, () => void endRevoked());
   const everySecond = setInterval(tick, secondMs);
 
   function tick(): void {
     seconds += 1;
     if (open.size === 0) collectOnceQuiet();
     else emptySince = undefined;
-    const at = now();
     for (const kept of open) {
       const { stream } = kept;
-      if (hasEnded(stream.caller, at) || (kept.keyEndsAt !== null && kept.keyEndsAt <= at)) end(kept, "expired");
-      else if (isSlow(kept)) end(kept, "slow");
+      if (isSlow(kept)) end(kept, "slow");
       else if (stream.unsentBytes() === 0 && (seconds - kept.since) % beatSeconds[kept.kind] === 0) stream.beat();
     }
-    if (seconds % keySeconds === 0) keyChecks.ask();
   }
 
   /** Collects garbage once, 5 seconds after the last stream has ended. Called each second without streams. */
@@ -85,23 +77,6 @@ export function openStreams({ db, log, now, listeners, observe = {}, secondMs = 
     return seconds - measured.second >= slow.seconds;
   }
 
-  async function endRevoked(): Promise<void> {
-    const kept = [...open];
-    const keyIds = new Set(kept.map(({ stream }) => stream.caller.keyId));
-    if (keyIds.size === 0) return;
-    try {
-      const living = await listLivingKeys(db.api, [...keyIds], now());
-      const endsAt = new Map(living.map(({ id, expiresAt }) => [id, expiresAt]));
-      for (const each of kept) {
-        const keyEndsAt = endsAt.get(each.stream.caller.keyId);
-        if (keyEndsAt === undefined) end(each, "unauthorized");
-        else each.keyEndsAt = keyEndsAt;
-      }
-    } catch {
-      log.debug("the keys of streams were not checked");
-    }
-  }
-
   function end(kept: Kept, reason: EndReason): void {
     if (!open.has(kept)) return;
     kept.reason = reason;
@@ -116,19 +91,20 @@ export function openStreams({ db, log, now, listeners, observe = {}, secondMs = 
         stream,
         since: seconds,
         measured: { second: seconds, takenBytes: 0 },
-        keyEndsAt: null,
         reason: undefined,
       };
       open.add(kept);
-      // Checks the keys of all streams soon, because this key may have been accepted from memory after it was revoked.
-      keyChecks.ask();
+      const { caller, ip } = stream;
+      const uncheck = calls.add({ caller, ip, forbid: (reason) => end(kept, reason) });
+      // This key may have been accepted from memory after it was revoked.
+      calls.checkKeys();
       return (reason = kept.reason) => {
         if (!open.delete(kept)) return;
+        uncheck();
         leave();
         observe.closed?.(reason ?? "left");
       };
     },
-    checkKeys: keyChecks.ask,
     async endAll() {
       const all = [...open];
       await Promise.all(
@@ -140,7 +116,6 @@ export function openStreams({ db, log, now, listeners, observe = {}, secondMs = 
     },
     stop() {
       clearInterval(everySecond);
-      keyChecks.stop();
       for (const kept of [...open]) end(kept, "shutting_down");
     },
   };
@@ -156,7 +131,5 @@ interface Kept {
    * had taken by then.
    */
   measured: { second: number; takenBytes: number };
-  /** When its key ends, by the last check. A key may have got an end after the stream began. Null for never, or not checked yet. */
-  keyEndsAt: Date | null;
   reason: EndReason | undefined;
 }

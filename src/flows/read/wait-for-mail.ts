@@ -3,12 +3,14 @@ import { deadlines } from "../../primitives/deadlines.ts";
 import type { StoredMessage } from "../../store/mail/message-pages.ts";
 import type { Deps } from "../deps.ts";
 import type { Listeners } from "../listeners.ts";
+import type { OpenCall, OpenCalls } from "../open-calls.ts";
 import { type LookRequest, type MailLook, mailLooks, newLook } from "./mail-look.ts";
 import { messageOpener, type OpenerDeps } from "./open-message.ts";
 import { type Watcher, watchedInboxes } from "./watched-inboxes.ts";
 
 export interface WaitDeps extends Deps, Pick<OpenerDeps, "extract"> {
   listeners: Pick<Listeners, "open">;
+  calls: Pick<OpenCalls, "add">;
 }
 
 export interface WaitRequest extends LookRequest {
@@ -16,10 +18,15 @@ export interface WaitRequest extends LookRequest {
   timeoutMs: number;
   /** Aborts when the client disconnects. */
   signal: AbortSignal;
+  caller: OpenCall["caller"];
+  ip: OpenCall["ip"];
 }
 
-/** `timeout`: no mail came in time. `gone`: the client disconnected. `stopping`: the service stops. */
-type WaitEnd = "timeout" | "gone" | "stopping";
+/**
+ * `timeout`: no mail came in time. `gone`: the client disconnected. `stopping`: the service stops. `forbidden`: the caller may not go on,
+ * and its next request is refused.
+ */
+type WaitEnd = "timeout" | "gone" | "stopping" | "forbidden";
 
 /**
  * `seen` is the number up to which the inbox has been looked through. A later wait that begins after this number neither misses nor repeats
@@ -41,6 +48,8 @@ interface Wait extends Watcher {
   readonly answer: (result: WaitResult | Promise<never>) => void;
   /** Removes this wait from the count of listeners. */
   readonly leave: () => void;
+  /** Removes this wait from the open requests whose keys are checked. */
+  readonly uncheck: () => void;
 }
 
 export function mailWaits(deps: WaitDeps): MailWaits {
@@ -89,9 +98,10 @@ export function mailWaits(deps: WaitDeps): MailWaits {
   }
 
   function begin({ request, ...own }: Pick<Wait, "look" | "answer" | "leave"> & { request: WaitRequest }): void {
-    const { inboxId, signal, timeoutMs } = request;
+    const { inboxId, signal, timeoutMs, caller, ip } = request;
     const onAbort = () => end(one, "gone");
-    const one: Wait = { ...own, inboxId, signal, onAbort, seen: undefined, isBeginning: false };
+    const uncheck = deps.calls.add({ caller, ip, forbid: () => end(one, "forbidden") });
+    const one: Wait = { ...own, inboxId, signal, onAbort, uncheck, seen: undefined, isBeginning: false };
     underWay.add(one, timeoutMs);
     signal.addEventListener("abort", onAbort, { once: true });
     inboxes.watch(one);
@@ -119,6 +129,7 @@ export function mailWaits(deps: WaitDeps): MailWaits {
     underWay.remove(one);
     one.signal.removeEventListener("abort", one.onAbort);
     inboxes.unwatch(one);
+    one.uncheck();
     one.leave();
   }
 

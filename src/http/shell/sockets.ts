@@ -6,6 +6,7 @@ import { type Closure, refuseSuspended } from "../../domain/access/suspension.ts
 import { queryJudge } from "../judging/faults.ts";
 import { actorOf } from "./actor.ts";
 import { type Account, type AuthenticateStream, authenticatedStream, socketPath } from "./auth.ts";
+import { clientAddress } from "./client-address.ts";
 import { problemOf, refusalOf, unavailable } from "./errors.ts";
 import { requestId, requestIdHeader } from "./request-headers.ts";
 
@@ -44,7 +45,7 @@ export interface SocketDoorDeps extends AuthenticateStream {
   closureOf?: (accountId: string) => Closure | undefined;
   newRequestId(): string;
   log: Logger;
-  newSession(account: Account): SocketSession;
+  newSession(account: Account, ip: string | null): SocketSession;
 }
 
 /** Checks an upgrade as the app (app.ts) checks a request, in the same order. */
@@ -72,7 +73,7 @@ export function socketDoor(deps: SocketDoorDeps): SocketDoor {
         refuseSuspended(deps.closureOf?.(account.id), { sends: false, showsAccount: false }, "open a socket");
         judgeQuery(new URL(request.url).search);
         deps.log.debug({ ...asked, status: 101 }, "request answered");
-        return deps.newSession(account);
+        return deps.newSession(account, clientAddress(request, deps.trustedProxies) ?? null);
       } catch (error) {
         const refusal = refusalOf({ error, ...asked }, deps.log);
         const { status, headers, body } = problemOf(refusal, socketPath, id, request.headers.get("accept"));

@@ -71,21 +71,19 @@ export function isInForce(now: Date): SQL {
 }
 
 /** Lists the keys among these that are neither revoked nor over, and whose account is open. The key of an operator has no account. */
-export function listLivingKeys(
-  db: Db,
-  ids: readonly string[],
-  now: Date,
-): Promise<{ id: string; expiresAt: Date | null }[]> {
-  return query(
+export async function listLivingKeys(db: Db, ids: readonly string[], now: Date): Promise<LivingKey[]> {
+  return query<LivingKey>(
     db,
-    sql`select k.id, k.expires_at as "expiresAt" from api_keys k join accounts a on a.id = k.account_id
+    sql`select k.id, k.allowed_ips as "allowedIps", k.expires_at as "expiresAt" from api_keys k join accounts a on a.id = k.account_id
         where k.id = any(${arrayOf("text", ids)}) and ${isInForce(now)}
           and a.deleted_at is null and coalesce(a.suspended, 'sending') = 'sending'
         union all
-        select id, expires_at from operator_keys where id = any(${arrayOf("text", ids)}) and revoked_at is null
+        select id, array[]::text[], expires_at from operator_keys where id = any(${arrayOf("text", ids)}) and revoked_at is null
           and (expires_at is null or expires_at > ${now})`,
   );
 }
+
+export type LivingKey = Pick<ApiKey, "id" | "allowedIps" | "expiresAt">;
 
 const shownFields = selected(apiKeys, "k", [
   ...(["id", "accountId", "name", "access", "inboxId", "externalId", "allowedIps", "prefix", "lastFour"] as const),

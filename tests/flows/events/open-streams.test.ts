@@ -2,10 +2,9 @@ import { afterAll, beforeAll, describe, expect, jest, test } from "bun:test";
 import { createKey, revokeKey } from "../../../src/flows/account/manage-accounts.ts";
 import { type EndReason, type OpenStream, openStreams } from "../../../src/flows/events/open-streams.ts";
 import { listeners } from "../../../src/flows/listeners.ts";
+import { openCalls } from "../../../src/flows/open-calls.ts";
 import { findFirstAccount } from "../../../src/store/account/accounts.ts";
-import { markKeyChanged } from "../../../src/store/account/keys.ts";
 import { until } from "../../support/until.ts";
-import { watchedDb } from "../../support/watched-db.ts";
 import { startWorld, type World } from "../../support/world.ts";
 
 let world: World;
@@ -17,25 +16,13 @@ afterAll(() => world[Symbol.asyncDispose]());
 /** Open streams whose seconds are milliseconds, with what was done to each of them. */
 async function keeper(secondMs = 2) {
   const { deps } = world.service;
-  let checks = 0;
-  const api = watchedDb(
-    deps.db.api,
-    () => undefined,
-    () => {
-      checks += 1;
-    },
-  );
   const account = await findFirstAccount(deps.db.api);
   const key = await createKey(deps, deps.db.api, { accountId: account?.id ?? "" });
   const counted = listeners({ perAccount: 10, perProcess: 10 });
   const closed: string[] = [];
-  const open = openStreams({
-    ...deps,
-    db: { ...deps.db, api },
-    listeners: counted,
-    secondMs,
-    observe: { closed: (why) => closed.push(why) },
-  });
+  const calls = openCalls({ ...deps, secondMs });
+  const observe = { closed: (why: string) => void closed.push(why) };
+  const open = openStreams({ listeners: counted, calls, secondMs, observe });
   /** A client with unsent bytes. Each call of `takenBytes` counts as a second. */
   function listen({ unsentBytes = 0, takesBytes = 0 } = {}) {
     let takenBytes = 0;
@@ -43,6 +30,7 @@ async function keeper(secondMs = 2) {
     const said: string[] = [];
     const stream: OpenStream = {
       caller: { id: account?.id ?? "", keyId: key.id },
+      ip: null,
       unsentBytes: () => unsentBytes,
       takenBytes() {
         looks += 1;
@@ -58,16 +46,11 @@ async function keeper(secondMs = 2) {
     const forget = open.keep("sse", stream);
     return { said, forget, looks: () => looks };
   }
-  return {
-    open,
-    listen,
-    closed,
-    counted,
-    accountId: account?.id ?? "",
-    key,
-    checks: () => checks,
-    [Symbol.dispose]: open.stop,
-  };
+  function stop() {
+    open.stop();
+    calls.stop();
+  }
+  return { open, listen, closed, counted, key, [Symbol.dispose]: stop };
 }
 
 describe("A stream", () => {
@@ -110,20 +93,6 @@ describe("A stream", () => {
     await revokeKey(world.service.deps, kept.key.id);
     await until(() => said.includes("unauthorized"));
     expect(kept.closed).toEqual(["unauthorized"]);
-  });
-
-  test("is ended when its key ends, also if the key got its end after the stream began", async () => {
-    using kept = await keeper();
-    const { said } = kept.listen();
-    const { deps } = world.service;
-    const expiresAt = new Date(deps.now().getTime() + 60_000);
-    await markKeyChanged(deps.db.api, { accountId: kept.accountId }, kept.key.id, { expiresAt });
-    // The first check that begins after the change is over when the second answer after it has come.
-    const before = kept.checks();
-    await until(() => kept.checks() >= before + 3);
-    world.clock.pass(60_000);
-    await until(() => kept.closed.length > 0);
-    expect(said.at(-1)).toBe("expired");
   });
 
   test("whose client leaves is no listener any more", async () => {

@@ -57,7 +57,7 @@ export function socketRoute() {
 }
 
 /** The session of one client at `GET /v1/ws`, which may change its subscription at any time (docs/streams.md). */
-export function socketSession(deps: SocketDeps, account: Account): SocketSession {
+export function socketSession(deps: SocketDeps, account: Account, ip: string | null): SocketSession {
   let socket: Socket | undefined;
   let forget: ReturnType<OpenStreams["keep"]> | undefined;
   let unanswered = 0;
@@ -107,6 +107,7 @@ export function socketSession(deps: SocketDeps, account: Account): SocketSession
       try {
         forget = deps.open.keep("ws", {
           caller: account,
+          ip,
           unsentBytes: opened.unsentBytes,
           takenBytes: opened.takenBytes,
           beat() {

@@ -61,12 +61,12 @@ const StreamQuery = Type.Object({
 export function eventStream(deps: EventStreamDeps) {
   return api(eventStreamPath, "Events").get(
     "",
-    async ({ account, query, request, set }) => {
+    async ({ account, actor, query, request, set }) => {
       const wanted = await askedSubscription(deps, account, query);
       const after = await startPosition(deps, account.id, request.headers.get("last-event-id") || query.after);
       Object.assign(set.headers, headers);
       if (request.method === "HEAD") return new Response(null);
-      return new Response(framesOf(deps, { account, request, after, wanted }), { headers });
+      return new Response(framesOf(deps, { account, ip: actor.ip, request, after, wanted }), { headers });
     },
     operation({
       summary: "Stream events",
@@ -96,19 +96,21 @@ const about =
 
 interface Asked {
   account: Account;
+  ip: string | null;
   request: Request;
   after: LogPosition;
   wanted: Wanted;
 }
 
 /** The frames of one client. The stream of events writes the next one only while the queue has room. */
-function framesOf(deps: EventStreamDeps, { account, request, after, wanted }: Asked): ReadableStream<Uint8Array> {
+function framesOf(deps: EventStreamDeps, { account, ip, request, after, wanted }: Asked): ReadableStream<Uint8Array> {
   let stream: EventStream | undefined;
   let ending: { reason: EndReason; deadline: ReturnType<typeof setTimeout> } | undefined;
   let lastId = positionName(after);
   const frames = frameQueue({ onRoom, onCancel: () => leave() });
   const forget = deps.open.keep("sse", {
     caller: account,
+    ip,
     unsentBytes: frames.unsentBytes,
     takenBytes: frames.takenBytes,
     beat,

@@ -76,7 +76,7 @@ function filterText(description: string, example: string) {
 export function waiting(deps: WaitingDeps) {
   return api("/v1/inboxes", "Messages").get(
     "/:id/wait",
-    async ({ account, params, query, request, set }) => {
+    async ({ account, actor, params, query, request, set }) => {
       const after = afterOf(params.id, query);
       if (after !== undefined && "refusal" in after) {
         await ownedTotals(deps, account.reach, params.id);
@@ -89,6 +89,8 @@ export function waiting(deps: WaitingDeps) {
         inboxId: params.id,
         after,
         signal: request.signal,
+        caller: account,
+        ip: actor.ip,
         since: sinceOf(query) ?? new Date(deps.now().getTime() - defaultSinceMs),
         timeoutMs: query.timeout * 1000,
       });
