@@ -1,5 +1,6 @@
-import { type Command, Option } from "commander";
+import { Argument, type Command, Option } from "commander";
 import { accesses } from "../domain/access/access.ts";
+import { suspensions } from "../domain/access/suspension.ts";
 import { plans } from "../domain/limits.ts";
 import { admin } from "./admin.ts";
 import { type OfAccount, ofAccount, reporting } from "./cli.ts";
@@ -57,6 +58,23 @@ export function accountCommands(program: Command): void {
       accounts.map(({ id, name, plan, inboxCount, createdAt }) => {
         return { name, plan, inboxes: inboxCount, created: shortTime(createdAt, calendar), id };
       }),
+  );
+  reporting(
+    account
+      .command("suspend <name>")
+      .description("suspend an account, until it is resumed")
+      .addArgument(
+        new Argument(
+          "<scope>",
+          "sending: its sends; all: also its other requests and mail to it; moving: as all, while it moves",
+        ).choices(suspensions),
+      )
+      .option("--reason <text>", "why, for operators and the audit"),
+    (name: string, scope: string, { reason }: { reason?: string }) =>
+      admin({ operation: "account suspend", arguments: { name, scope, reason } }),
+  );
+  reporting(account.command("resume <name>").description("end the suspension of an account"), (name: string) =>
+    admin({ operation: "account resume", arguments: { name } }),
   );
 
   const key = program.command("key").description("manage API keys");

@@ -16,6 +16,8 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   account: ["inboxd account create acme --plan enterprise", "inboxd account list"],
   "account create": ["inboxd account create umbrella", "inboxd account create globex --plan free --json"],
   "account list": ["inboxd account list"],
+  "account suspend": ["inboxd account suspend umbrella sending --reason '5 % of its mail bounces'"],
+  "account resume": ["inboxd account resume umbrella"],
   key: ["inboxd key create --name billing", "inboxd key list"],
   "key create": [
     "inboxd key create --name billing",

@@ -2,9 +2,11 @@ import { accesses } from "../domain/access/access.ts";
 import { commandLine as actor } from "../domain/access/actor.ts";
 import { auditActions } from "../domain/access/audit.ts";
 import type { KeySettings } from "../domain/access/key.ts";
+import { suspensions } from "../domain/access/suspension.ts";
 import { notFound, Refusal } from "../domain/errors.ts";
 import { type Plan, plans } from "../domain/limits.ts";
 import type { EnvelopeFrom } from "../domain/reports/return-path.ts";
+import { type AccountChange, changeAccount } from "../flows/account/change-account.ts";
 import { accountNamed, createAccount, revokeKey } from "../flows/account/manage-accounts.ts";
 import { addKey, byCommandLine, ownedKey, rotateKey } from "../flows/account/manage-keys.ts";
 import { createOperator, revokeOperator } from "../flows/account/operators.ts";
@@ -95,6 +97,17 @@ const operations = {
   async "account list"(deps: Deps) {
     const accounts = await listAccounts(deps.db.api);
     return accounts.map(({ createdAt, ...account }) => ({ ...account, createdAt: createdAt.toISOString() }));
+  },
+  async "account suspend"(deps: Deps, { name = "", scope, reason }: Arguments) {
+    const suspended = suspensions.find((each) => each === scope);
+    const wrong = (why: string) => new Refusal("validation_error", `Cannot suspend account: ${why}`);
+    if (suspended === undefined) throw wrong(`its scope must be one of ${suspensions.join(", ")}`);
+    if ((reason ?? "").length > mostReasonCharacters)
+      throw wrong(`--reason must have at most ${mostReasonCharacters} characters`);
+    return suspend(deps, name, { suspended, reason });
+  },
+  async "account resume"(deps: Deps, { name = "" }: Arguments) {
+    return suspend(deps, name, { suspended: null });
   },
   async "operator create"(deps: Deps, { name = "", expires }: Arguments) {
     const expiresAt = expires === undefined ? undefined : parseInstant(expires);
@@ -235,6 +248,14 @@ const operations = {
     return { id: (await findSetting(deps.db.api, serviceIdSetting)) ?? null };
   },
 } satisfies Record<string, (deps: AdminDeps, given: Arguments) => Promise<object>>;
+
+async function suspend(deps: Deps, name: string, change: Pick<AccountChange, "suspended" | "reason">) {
+  const { id } = await accountNamed(deps, name);
+  const { suspended, suspendedReason } = await changeAccount(deps, actor, id, change);
+  return { id, name, suspended, reason: suspendedReason };
+}
+
+const mostReasonCharacters = 1_000;
 
 /** The most entries of the audit that are listed. */
 const mostAuditEntries = 1_000;

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { makeDatabase } from "../support/database.ts";
 import { type RunningInboxd, type RunOptions, runInboxd, startInboxd } from "../support/inboxd.ts";
 import { inData } from "../support/raw-smtp.ts";
+import { untilAnswered } from "../support/until.ts";
 import { watchesClock } from "../support/watches-clock.ts";
 
 /** What an operator sees: processes, signals, exit codes. The tests go on from one another, as an operator's day does. */
@@ -119,6 +120,33 @@ test("accounts and keys are made beside the running service", async () => {
   expect(listed.stdout).toMatch(/^acme +enterprise +0 .* acc_/m);
 });
 
+test("an account is suspended and resumed beside the running service, which acts on it", async () => {
+  const { apiKey } = JSON.parse((await runInboxd(["account", "create", "initech", "--json"], here)).stdout);
+  const statusOf = async (method: string, path: string, body?: object) =>
+    (await inboxd.request(method, path, body, apiKey)).status;
+  const untilStatus = (wanted: number) =>
+    untilAnswered(async () => ((await statusOf("GET", "/v1/inboxes")) === wanted ? true : undefined));
+  const suspend = async (...words: string[]) => {
+    const { code, stdout, stderr } = await runInboxd(["account", "suspend", "initech", ...words, "--json"], here);
+    expect([code, stderr]).toEqual([0, ""]);
+    return JSON.parse(stdout);
+  };
+  expect(await suspend("all", "--reason", "spam")).toMatchObject({ suspended: "all", reason: "spam" });
+  await untilStatus(403);
+  expect(await suspend("moving")).toMatchObject({ suspended: "moving", reason: "spam" });
+  await untilStatus(503);
+  const resumed = await runInboxd(["account", "resume", "initech", "--json"], here);
+  expect(JSON.parse(resumed.stdout)).toMatchObject({ name: "initech", suspended: null, reason: null });
+  await untilStatus(200);
+  const audit = await runInboxd(["audit", "--account", "initech", "--actor", "cli", "--json"], here);
+  expect(JSON.parse(audit.stdout).map(({ action }: { action: string }) => action)).toEqual([
+    "account.resumed",
+    "account.suspended",
+    "account.suspended",
+    "account.created",
+  ]);
+});
+
 test("a key has a name, which is its origin by default", async () => {
   const words = ["--account", "acme"];
   for (const name of [["--name", "  billing robot "], []])
@@ -141,6 +169,11 @@ test("a key works as soon as it is made, and no longer once it is revoked", asyn
 });
 
 const refused: readonly [what: string, words: string[], says: RegExp][] = [
+  [
+    "an account that nobody has",
+    ["account", "suspend", "nobody", "all"],
+    /^Cannot find account: there is none named "nobody"/,
+  ],
   ["a name that is taken", ["account", "create", "default"], /^Cannot create account: the name "default" is taken\n$/],
   ["a key of no name", ["key", "create", "--name", " "], /^Cannot create key: its name must be 1 to 100 characters /],
   ["a key of two lines", ["key", "create", "--name", "a\nb"], /^Cannot create key: its name must be 1 to 100 /],
@@ -269,7 +302,7 @@ test("SIGTERM ends it with code 0, and commands then work by themselves", async 
   const { code, stdout } = await runInboxd(["account", "list", "--json"], here);
   expect([code, (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name)]).toEqual([
     0,
-    ["default", "keyless", "acme"],
+    ["default", "keyless", "acme", "initech"],
   ]);
 });
 
