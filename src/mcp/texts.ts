@@ -31,7 +31,7 @@ export const remedies: Readonly<Record<string, string>> = {
   invalid_query: "Correct the arguments and call again.",
   invalid_username: "Choose another username: 3 to 30 of a-z, 0-9, dot and hyphen.",
   invalid_idempotency_key: "Leave idempotency_key out, or give 1 to 255 visible ASCII characters.",
-  address_taken: "Choose another username, or leave it out to get a random one.",
+  address_taken: "Choose another username, or leave it out to get a random one; to send, use another inbox.",
   domain_not_verified: "Leave domain out, or tell the user that this domain has to be verified first.",
   address_reserved: "Choose another username, or leave it out to get a random one.",
   not_found: "Check the id or name: list_inboxes, list_threads and search_messages show what exists.",

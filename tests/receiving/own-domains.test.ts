@@ -228,6 +228,37 @@ describe("mail to a domain", () => {
     expect((await send(inbox.id, { to: "jane@elsewhere.example" })).body.domain_status).toBe("failed");
     expect((await create({ username: "ada", domain: "moving.example" }, theirs.key)).body.code).toBe("address_taken");
   });
+
+  test("of a domain that came back goes to its inboxes as before, but for addresses that others have taken", async () => {
+    const { db } = world.service.deps;
+    const old = await insertOwnDomain(db.api, { accountId: ours, name: "back.example" });
+    const made = async (username: string, key?: string) =>
+      (await create({ username, domain: "back.example" }, key)).body.id;
+    const sendFrom = async (id: string) => {
+      const { status, body } = await send(id, { to: "jane@elsewhere.example" });
+      return status === 200 ? "accepted" : body.code;
+    };
+    const [ada, bob] = [await made("ada"), await made("bob")];
+    await markDomain(old.id, { status: "failed" });
+    const next = await insertOwnDomain(db.api, { accountId: theirs.id, name: "back.example" });
+    expect(await made("ada", theirs.key)).toStartWith("inb_");
+    await markDomain(next.id, { status: "failed" });
+    await markDomain(old.id, { status: "verified" });
+    forgetAll();
+
+    expect([await sendFrom(ada), await sendFrom(bob)]).toEqual(["address_taken", "accepted"]);
+    expect([await askedFor("ada@back.example"), await askedFor("bob@back.example")]).toEqual([
+      expect.stringMatching(/^550 5\.1\.1/),
+      expect.stringMatching(/^250/),
+    ]);
+    expect((await world.api(`/v1/inboxes/${ada}/messages`)).body.total).toBe(0);
+
+    // The account may have the address again, in a new inbox.
+    const again = await made("ada");
+    forgetAll();
+    expect([await sendFrom(ada), await sendFrom(again)]).toEqual(["address_taken", "accepted"]);
+    expect(await askedFor("ada@back.example")).toStartWith("250");
+  });
 });
 
 test("more domains than fit in memory are found one by one, and forgotten when one changes", async () => {
@@ -433,6 +464,6 @@ function send(inboxId: string, body: object) {
 }
 
 /** Changes the state of a domain, as a check would. */
-async function markDomain(id: string, { status }: { status: "pending" | "failing" | "failed" }) {
+async function markDomain(id: string, { status }: { status: "pending" | "verified" | "failing" | "failed" }) {
   await query(world.service.deps.db.api, sql`update domains set status = ${status} where id = ${id}`);
 }

@@ -8147,7 +8147,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_in_progress`: the first request with this key still runs; `answered_meanwhile`: this inbox has answered in the thread after readUpToMessageId */
+            /** @description `idempotency_in_progress`: the first request with this key still runs; `answered_meanwhile`: this inbox has answered in the thread after readUpToMessageId; `address_taken`: the address is taken */
             409: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */

@@ -170,9 +170,15 @@ function peopleOf(from: string, { fromName }: SendRequest, recipients: readonly 
   return [{ address: from, name: fromName }, ...recipients.filter(({ type }) => type !== "bcc")];
 }
 
-/** Refuses mail from a domain that is not verified. A failing one sends, until it has failed. */
-function refuseUnproven({ domain }: Sender): void {
-  if (domain != null && !isProven(domain.status)) throw domainNotVerified("Cannot send", domain);
+/**
+ * Refuses mail from a domain that is not verified, and from an address that another inbox has taken while the domain was another account's.
+ * A failing domain sends, until it has failed.
+ */
+function refuseUnproven({ domain, username }: Sender): void {
+  if (domain == null) return;
+  if (!isProven(domain.status)) throw domainNotVerified("Cannot send", domain);
+  if (domain.hasAddress) return;
+  throw new Refusal("address_taken", `Cannot send: another inbox has taken the address "${username}"`);
 }
 
 /** The sender's address: that of the inbox, or the requested one. Refuses a requested one that differs from it by more than a tag. */

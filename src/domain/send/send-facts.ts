@@ -71,7 +71,7 @@ export interface Sender extends InboxTotals {
   inWindow: number;
   oldestInWindowAt: Date | null;
   /** The own or shared domain of its address; null or absent for MAIL_DOMAIN. */
-  domain?: Pick<DomainFacts, "name" | "status"> | null;
+  domain?: (Pick<DomainFacts, "name" | "status"> & { hasAddress: boolean }) | null;
 }
 
 /** The message that a reply answers, if it does not name it by id: the last one of the thread, or the last one that the caller has seen. */

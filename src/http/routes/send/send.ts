@@ -154,6 +154,7 @@ export function send(deps: SendDeps) {
           "cold_outreach_limit",
           "answered_meanwhile",
           "domain_not_verified",
+          "address_taken",
           "loop_detected",
           "quota_exceeded",
           "no_recipient",
