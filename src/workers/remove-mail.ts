@@ -116,7 +116,9 @@ export async function eraseInboxes(deps: ErasingDeps, isStopping: IsStopping = (
         count += messages;
       });
       if (!isThrough) return;
-      count += await inSteps(deps, isOver, (tx) => removeInboxRows(tx, inbox.id, stepRows));
+      const others = await inSteps(deps, isOver, (tx) => removeInboxRows(tx, inbox.id, stepRows));
+      count += others.rows;
+      if (!others.isThrough) return;
       const erasesAt = new Date(Math.max(now.getTime(), inbox.deletedAt.getTime() + lastRowsMs));
       await markInboxEmptied(work, inbox.id, erasesAt);
     });
@@ -126,7 +128,7 @@ export async function eraseInboxes(deps: ErasingDeps, isStopping: IsStopping = (
     if (inbox === undefined) break;
     after = inbox;
     await passingOver(deps, inbox.id, async () => {
-      count += await inSteps(deps, isOver, (tx) => removeEventsOfInbox(tx, inbox.id, stepRows));
+      count += (await inSteps(deps, isOver, (tx) => removeEventsOfInbox(tx, inbox.id, stepRows))).rows;
       if (await eraseInbox(deps, inbox.id)) count += 1;
     });
   }
@@ -155,16 +157,19 @@ function eraseInbox(deps: ErasingDeps, id: string): Promise<boolean> {
   });
 }
 
-/** Runs a step until it finds nothing more to remove. Returns the number of removed rows. */
+/**
+ * Runs a step until it finds nothing more to remove. Returns the number of removed rows. `isThrough` is false if it has not come to the end,
+ * because another process prunes or the run is over.
+ */
 async function inSteps(
   { db }: Pick<Deps, "db">,
   isOver: IsStopping,
   step: (tx: Db) => Promise<number>,
-): Promise<number> {
-  for (let count = 0; ; ) {
+): Promise<{ rows: number; isThrough: boolean }> {
+  for (let removed = 0; ; ) {
     const rows = isOver() ? undefined : await pruneStep(db.work, step);
-    if (rows === undefined || rows === 0) return count;
-    count += rows;
+    if (rows === undefined || rows === 0) return { rows: removed, isThrough: rows === 0 };
+    removed += rows;
   }
 }
 

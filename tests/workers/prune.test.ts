@@ -7,6 +7,7 @@ import { deleteInbox } from "../../src/flows/account/delete-inbox.ts";
 import { columnName } from "../../src/store/columns.ts";
 import * as schema from "../../src/store/schema.ts";
 import { prune } from "../../src/workers/prune.ts";
+import { eraseInboxes } from "../../src/workers/remove-mail.ts";
 import { enginesHere } from "../support/engines.ts";
 import { outboxWorld } from "../support/outbox-world.ts";
 import { setUpEngine } from "../support/set-up-engine.ts";
@@ -240,6 +241,26 @@ for (const engine of enginesHere()) {
       );
       const bytes = 121 * `Message-ID: <msg_${"0".repeat(26)}@mail.example>\r\n\r\nHello\r\n`.length;
       expect(entries).toEqual([{ accountId: inbox.accountId, actor: "service", details: { messages: 121, bytes } }]);
+    });
+
+    test("leaves nothing of a deleted inbox, however often its removal is stopped", async () => {
+      const inbox = await world.newInbox();
+      for (let mail = 0; mail < 3; mail += 1) await world.receive(inbox);
+      await deleteInbox(world.deps, { accountId: inbox.accountId, actor: service }, inbox.id);
+      await world.newInbox(inbox.accountId);
+      world.clock.pass(dayMs);
+      // Each run is stopped one question later than the one before.
+      let asked = 0;
+      for (let most = 0; asked >= most; most += 1) {
+        asked = 0;
+        await eraseInboxes(world.deps, () => {
+          asked += 1;
+          return asked > most;
+        });
+      }
+      for (const table of ["messages", "threads", "correspondents", "events", "message_search"])
+        expect([table, await count(table, sql`inbox_id = ${inbox.id}`)]).toEqual([table, 0]);
+      expect(await count("inboxes", sql`id = ${inbox.id}`)).toBe(0);
     });
 
     test("frees an address when its quarantine is over, and removes its inbox within a day", async () => {
