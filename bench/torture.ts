@@ -1,13 +1,13 @@
 /**
  * `bun run torture [--minutes N] [--seed S] [--database embedded|postgres] [--processes N]`: the whole service under load and
  * faults, held against a ledger that is kept outside of it. `--self-test` does the same to services that are broken on
- * purpose, each of which must be caught; `--entry` to any other program that starts a service.
+ * purpose, each of which must be caught (`--only` those whose file begins so); `--entry` to any other program that starts a service.
  */
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { leaveNothing } from "../scripts/leave-nothing.ts";
 import type { ServiceFault } from "./torture/faults.ts";
-import { serviceEntry } from "./torture/fleet.ts";
+import { hurriedEntry } from "./torture/fleet.ts";
 import type { Ledger } from "./torture/ledger.ts";
 import { longestSettleMs, torture } from "./torture/run.ts";
 
@@ -18,8 +18,9 @@ const { values } = parseArgs({
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
     database: { type: "string", default: "embedded" },
     processes: { type: "string", default: "1" },
-    entry: { type: "string", default: serviceEntry },
+    entry: { type: "string", default: hurriedEntry },
     "self-test": { type: "boolean", default: false },
+    only: { type: "string", default: "" },
   },
 });
 const seconds = positive("minutes") * 60;
@@ -111,10 +112,46 @@ async function selfTest(): Promise<number> {
       faults: [],
       evidence: /was sent if unanswered, and msg_\w+ had answered before it/,
     },
+    {
+      name: "lets a revoked key go on",
+      file: "revived-key.ts",
+      faults: [],
+      evidence: /key_\w+ has ended, and was answered 200/,
+    },
+    {
+      name: "refuses a key that lives",
+      file: "refused-key.ts",
+      faults: [],
+      evidence: /key_\w+ lives, and was refused/,
+    },
+    {
+      name: "opens the whole account to the key of an inbox",
+      file: "wide-key.ts",
+      faults: [],
+      evidence: /key_\w+ was answered 200 about mail of \S+, not 404/,
+    },
+    {
+      name: "forgets a suspension",
+      file: "forgotten-suspension.ts",
+      faults: [],
+      evidence: /was answered \d+ while it was suspended/,
+    },
+    {
+      name: "sends the mail of a suspended account",
+      file: "sending-all-the-same.ts",
+      faults: [],
+      evidence: /was offered to the relay while suspended was suspended/,
+    },
+    {
+      name: "loses mail that waits for the end of a suspension",
+      file: "emptied-suspension.ts",
+      faults: [],
+      evidence: /is pending, and nothing will be done about it/,
+    },
     { name: "forgets the lease", file: "no-lease.ts", faults: ["kill"], evidence: /longer than any lease/ },
   ];
   let missed = 0;
-  for (const { name, file, faults, evidence } of sabotages) {
+  for (const { name, file, faults, evidence } of sabotages.filter((each) => each.file.startsWith(values.only))) {
     const entry = join(import.meta.dir, "torture/broken", file);
     const ledger = await torture({ seconds: 25, seed, database, processes, entry, settleMs: 5000, faults });
     const found = [...ledger.violations.values()].flat().find((sample) => evidence.test(sample));

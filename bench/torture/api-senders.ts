@@ -1,6 +1,6 @@
 import type { Chance } from "../../tests/support/chance.ts";
 import { readThread } from "./agents.ts";
-import type { LedgerInbox, LedgerSend } from "./ledger.ts";
+import { type LedgerInbox, type LedgerSend, newSend } from "./ledger.ts";
 import { ask, type Driver, eventually, type World } from "./world.ts";
 
 /** A client that sends mail and repeats each request with its key until it knows the outcome. */
@@ -26,18 +26,9 @@ export function apiSender(world: World, chance: Chance, name: string, from: read
     const inboxes = [...ledger.inboxes.values()];
     const toOwn = chance.is(0.25) ? chance.pick(inboxes) : undefined;
     const token = `s${name}n${number}x`;
-    const send: LedgerSend = {
-      token,
-      key: `key-${token}`,
-      inbox,
-      toOwn,
-      hidden: [],
-      files: [],
-      messageIds: new Set(),
-      unansweredBehind: more.ifUnanswered === true ? more.readUpToMessageId : undefined,
-      open: false,
-      isFinal: false,
-    };
+    const send = newSend(token, inbox);
+    send.toOwn = toOwn;
+    if (more.ifUnanswered === true) send.unansweredBehind = more.readUpToMessageId;
     const body = {
       ...(chance.is(0.25) ? await crowdOf(send) : { to: toOwn?.address ?? farAddress(token) }),
       subject: token,

@@ -1,5 +1,5 @@
 import type { Chance } from "../../tests/support/chance.ts";
-import type { LedgerAccount, LedgerSubscription, LoggedEvent } from "./ledger.ts";
+import { type LedgerAccount, type LedgerSubscription, type LoggedEvent, mayBeClosed } from "./ledger.ts";
 import type { World } from "./world.ts";
 
 /** One connection of a client: its filter, its position and its receiver of events. */
@@ -44,10 +44,11 @@ export function byStream(manners: Manners): (connection: Connection) => Promise<
       ...(subscription.inboxId !== undefined && { inbox_id: subscription.inboxId }),
     });
     const headers = { authorization: `Bearer ${account.apiKey}`, "last-event-id": after };
+    const askedMs = Date.now();
     try {
       const url = `${apiUrl}/v1/events/stream?${query}`;
       const response = await fetch(url, { headers, signal: limit.signal, keepalive: false });
-      if (!isTaken(connection, response.status)) return;
+      if (!isTaken(connection, response.status, askedMs)) return;
       if (isFinishing || manners === "steady") await read(connection, response, limit.touch);
       else if (manners === "dropping") {
         limit.endWithin(chance.whole(50, 5_000));
@@ -84,7 +85,9 @@ function take({ world: { ledger }, account, after, heard, passed }: Connection, 
   } else if (event === "end") {
     const { reason } = JSON.parse(data ?? "{}") as { reason?: string };
     ledger.count(`stream: ended, ${reason}`);
-    if (reason !== "shutting_down" && reason !== "slow") ledger.violation("A7", `${about} was ended: ${reason}`);
+    const isClosed = reason === "unauthorized" && mayBeClosed(ledger, account, Date.now());
+    if (reason !== "shutting_down" && reason !== "slow" && !isClosed)
+      ledger.violation("A7", `${about} was ended: ${reason}`);
   } else if (event !== undefined) {
     const payload = JSON.parse(data ?? "") as Payload;
     if (payload.event_id !== id || payload.event !== event)
@@ -100,6 +103,7 @@ export async function bySocket(connection: Connection): Promise<void> {
   const options = { headers: { authorization: `Bearer ${account.apiKey}` } };
   const socket = new WebSocket(`${apiUrl.replace("http", "ws")}/v1/ws`, options as unknown as string[]);
   const closed = Promise.withResolvers<void>();
+  const beganMs = Date.now();
   limit.signal.addEventListener("abort", () => {
     // Later frames are not read: the next connection continues behind the last one read.
     socket.onmessage = null;
@@ -115,7 +119,7 @@ export async function bySocket(connection: Connection): Promise<void> {
     void limit.touch();
     const message = JSON.parse(String(data)) as Payload & { type?: string; code?: string };
     if (message.type === "error") {
-      if (message.code !== "service_unavailable")
+      if (message.code !== "service_unavailable" && !mayBeClosed(world.ledger, account, beganMs))
         world.ledger.violation("A7", `a socket of ${account.name} behind ${after} was told ${data}`);
       limit.leave();
     }
@@ -124,7 +128,7 @@ export async function bySocket(connection: Connection): Promise<void> {
   socket.onerror = () => closed.resolve();
   socket.onclose = ({ code }) => {
     world.ledger.count(`socket: closed, ${code}`);
-    if (code > 4000 && code !== 4009)
+    if (code > 4000 && code !== 4009 && !mayBeClosed(world.ledger, account, beganMs))
       world.ledger.violation("A7", `a socket of ${account.name} behind ${after} was closed: ${code}`);
     closed.resolve();
   };
@@ -132,8 +136,9 @@ export async function bySocket(connection: Connection): Promise<void> {
   limit.leave();
 }
 
-function isTaken({ world: { ledger }, account, after }: Connection, status: number): boolean {
-  if (status !== 200 && status !== 503)
+function isTaken({ world: { ledger }, account, after }: Connection, status: number, askedMs: number): boolean {
+  const isClosed = status === 403 && mayBeClosed(ledger, account, askedMs);
+  if (status !== 200 && status !== 503 && !isClosed)
     ledger.violation("A7", `a stream of ${account.name} behind ${after} was answered ${status}`);
   return status === 200;
 }

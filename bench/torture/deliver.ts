@@ -1,5 +1,5 @@
 import type { Chance } from "../../tests/support/chance.ts";
-import { digestOf, type LedgerInbox, type LedgerMail, type RecipientState } from "./ledger.ts";
+import { closureAt, digestOf, type LedgerInbox, type LedgerMail, mayBeClosed, type RecipientState } from "./ledger.ts";
 import { inSession, stuffed } from "./smtp-client.ts";
 import type { World } from "./world.ts";
 
@@ -7,14 +7,16 @@ import type { World } from "./world.ts";
 export function newMail(
   { ledger }: World,
   token: string,
-  recipients: readonly LedgerInbox[],
+  recipients: readonly Pick<LedgerInbox, "address">[],
   raw: Uint8Array,
+  mayBeRefused = false,
 ): LedgerMail {
-  const mail = {
+  const mail: LedgerMail = {
     token,
     messageId: `${token}@mta.example`,
     digest: digestOf(raw),
-    recipients: new Map(recipients.map(({ address }) => [address, { acknowledged: false, open: false }])),
+    recipients: new Map(recipients.map(({ address }) => [address, { acknowledged: false, open: false, answers: [] }])),
+    mayBeRefused,
   };
   ledger.mails.set(token, mail);
   return mail;
@@ -29,23 +31,43 @@ export async function deliver(
   again = false,
 ): Promise<boolean> {
   const { ledger } = world;
-  const waiting = [...mail.recipients].filter(([, state]) => again || !state.acknowledged);
+  const isDone = ({ acknowledged, answers }: RecipientState) => acknowledged || answers.at(-1)?.isAccepted === false;
+  const waiting = [...mail.recipients].filter(([, state]) => again || !isDone(state));
   const accepted: RecipientState[] = [];
   await inSession(world, chance, async (client, ask) => {
     await ask(`MAIL FROM:<sender@mta.example> SIZE=${raw.length}`, "2");
     for (const [address, state] of waiting) {
+      const askedMs = Date.now();
       const reply = await ask(`RCPT TO:<${chance.is(0.1) ? address.toUpperCase() : address}>`);
-      if (reply.startsWith("2")) accepted.push(state);
-      else if (reply.startsWith("5")) ledger.violation("I1", `RCPT of ${address}, which exists, was answered ${reply}`);
+      checkClosure(world, address, reply, askedMs);
+      const isAccepted = reply.startsWith("2");
+      if (isAccepted || reply.startsWith("5")) state.answers.push({ askedMs, answeredMs: Date.now(), isAccepted });
+      if (isAccepted) accepted.push(state);
+      else if (reply.startsWith("5") && !mail.mayBeRefused)
+        ledger.violation("I1", `RCPT of ${address}, which exists, was answered ${reply}`);
     }
     if (accepted.length === 0) return;
     await ask("DATA", "3");
     for (const state of accepted) state.open = true;
+    const askedMs = Date.now();
     client.send(Buffer.concat([stuffed(raw), Buffer.from("\r\n.\r\n")]));
     const reply = await client.reply();
     ledger.count(`smtp: final dot answered ${reply.slice(0, 3)}`);
     if (reply.startsWith("2")) for (const state of accepted) state.acknowledged = true;
+    else if (reply.startsWith("5") && mail.mayBeRefused)
+      for (const state of accepted) state.answers.push({ askedMs, answeredMs: Date.now(), isAccepted: false });
     else if (reply.startsWith("5")) ledger.violation("I1", `the final dot of ${mail.token} was answered ${reply}`);
   });
-  return [...mail.recipients.values()].every(({ acknowledged }) => acknowledged);
+  return [...mail.recipients.values()].every(isDone);
+}
+
+/** Mail for a suspended account stays with its sender, and 450 4.2.1 is for no other account. */
+function checkClosure({ ledger }: World, address: string, reply: string, askedMs: number): void {
+  const account = ledger.inboxes.get(address)?.account;
+  if (account === undefined) return;
+  const isClosed = closureAt(ledger, account, askedMs)?.scope === "all";
+  if (isClosed && reply.startsWith("2"))
+    ledger.violation("P2.4", `RCPT of ${address}, whose account is suspended, was answered ${reply}`);
+  if (reply.startsWith("450 4.2.1") && !mayBeClosed(ledger, account, askedMs))
+    ledger.violation("P2.4", `RCPT of ${address}, whose account is open, was answered ${reply}`);
 }

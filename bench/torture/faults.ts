@@ -52,7 +52,7 @@ async function faultsOfService(victims: Victims, chance: Chance, untilMs: number
 }
 
 async function kill({ world }: Victims, place: Place, chance: Chance): Promise<void> {
-  await during(world, "process", async () => {
+  await during(world, "ended", async () => {
     await place.end("SIGKILL");
     await Bun.sleep(chance.whole(0, 1000));
   });
@@ -61,7 +61,7 @@ async function kill({ world }: Victims, place: Place, chance: Chance): Promise<v
 
 async function terminate({ world, shutdownMs }: Victims, place: Place): Promise<void> {
   const beganMs = Date.now();
-  const code = await during(world, "process", () => place.end("SIGTERM"));
+  const code = await during(world, "ended", () => place.end("SIGTERM"));
   const tookMs = Date.now() - beganMs;
   if (code !== 0) world.ledger.violation("stop", `SIGTERM ended ${place.name} with code ${code}`);
   if (tookMs > shutdownMs + 5000) world.ledger.violation("stop", `${place.name} took ${tookMs} ms to stop`);
@@ -74,7 +74,7 @@ async function stopPastLease(victims: Victims, place: Place, chance: Chance, unt
   // A single process has no other to take over.
   const isAlone = world.fleet.places.length === 1;
   const isLong = !isAlone && untilMs - Date.now() > 3 * relayLeaseMs && chance.is(0.4);
-  await during(world, "process", async () => {
+  await during(world, "stopped", async () => {
     place.signal("SIGSTOP");
     const leaseMs = isAlone ? 0 : isLong ? relayLeaseMs : webhookLeaseMs;
     await Bun.sleep(leaseMs + chance.whole(500, 3000));
@@ -144,9 +144,11 @@ async function faultsOfNeighbours(
     if (chance.is(0.6)) {
       const mood = chance.pick(["busy", "gone", "silent"] as const);
       world.ledger.count(`fault: relay ${mood}`);
-      relay.behave(mood);
-      await Bun.sleep(forMs);
-      relay.behave("moody");
+      await during(world, "relay", async () => {
+        relay.behave(mood);
+        await Bun.sleep(forMs);
+        relay.behave("moody");
+      });
     } else {
       world.ledger.count("fault: receiver down");
       const receiver = chance.pick(receivers);

@@ -34,7 +34,9 @@ export interface FleetOptions {
   environment: Record<string, string>;
 }
 
+/** The program of the commands. */
 export const serviceEntry = join(import.meta.dir, "../../src/main.ts");
+export const hurriedEntry = join(import.meta.dir, "hurried.ts");
 
 const startMs = 60_000;
 

@@ -3,13 +3,14 @@ import type { Chance } from "../../tests/support/chance.ts";
 import { serviceEntry } from "./fleet.ts";
 import type { LedgerAccount, LedgerEndpoint, LedgerSubscription } from "./ledger.ts";
 import { type ReceiverMood, startReceiver, type TortureReceiver } from "./receivers.ts";
-import { ask, type World } from "./world.ts";
+import { ask, askAt, type World } from "./world.ts";
 
 /** The limits of the third account are tried by all processes at once, and none may allow one send more. */
 const accountsWanted = [
   { name: "default", sendsPerMinute: undefined, deadMood: "down" },
   { name: "second", sendsPerMinute: undefined, deadMood: "refusing" },
   { name: "limited", sendsPerMinute: 15, deadMood: "silent" },
+  { name: "suspended", sendsPerMinute: undefined, deadMood: "down" },
 ] as const;
 
 export const limitedSendsPerMinute = accountsWanted[2].sendsPerMinute;
@@ -32,12 +33,20 @@ interface Furnishing {
   chance: Chance;
 }
 
-/** Makes the accounts with their inboxes and endpoints. Calls `made` for each receiver that listens. */
+/** Makes an operator, and the accounts with their inboxes and endpoints. Calls `made` for each receiver that listens. */
 export async function furnish(furnishing: Furnishing, made: (receiver: TortureReceiver) => void): Promise<Receivers[]> {
   const { world, chance } = furnishing;
   const all: Receivers[] = [];
+  world.operatorKey = String((await command(furnishing, ["operator", "create", "torture"])).key);
   for (const { name, sendsPerMinute, deadMood } of accountsWanted) {
-    const account: LedgerAccount = { name, apiKey: await keyOf(name, furnishing), sendsPerMinute };
+    const account: LedgerAccount = {
+      id: "",
+      name,
+      apiKey: await keyOf(name, furnishing),
+      sendsPerMinute,
+      isSuspendable: name === "suspended",
+    };
+    account.id = String((await ask(world, account, "GET", "/account")).body.id);
     world.accounts.push(account);
     const listen = () => {
       const receiver = startReceiver(world.ledger, chance.fork());
@@ -48,7 +57,7 @@ export async function furnish(furnishing: Furnishing, made: (receiver: TortureRe
     await setDefaultEndpoint(world, account, receivers.moody);
     // Before the inboxes, since it wants their events.
     await addEndpoint(world, { account, receiver: receivers.late, name: "late", mood: "late" }, {});
-    for (let number = 1; number <= (sendsPerMinute === undefined ? 3 : 1); number += 1) {
+    for (let number = 1; number <= (name === "default" || name === "second" ? 3 : 1); number += 1) {
       await addInbox(world, account, `${name}-${number}`);
     }
     const inboxId = [...world.ledger.inboxes.values()].find((inbox) => inbox.account === account)?.id;
@@ -60,16 +69,33 @@ export async function furnish(furnishing: Furnishing, made: (receiver: TortureRe
 }
 
 /** The first account's key is in the environment; the others are made on the command line, beside the running server. */
-async function keyOf(name: string, { environment, directory }: Furnishing): Promise<string> {
+async function keyOf(name: string, furnishing: Furnishing): Promise<string> {
   if (name === "default") return firstKey;
   const plan = name === "limited" ? "free" : "developer";
-  const child = Bun.spawn([process.execPath, serviceEntry, "account", "create", name, "--plan", plan, "--json"], {
+  return String((await command(furnishing, ["account", "create", name, "--plan", plan])).apiKey);
+}
+
+/** Runs one of the service's commands, and returns what it prints. */
+async function command(
+  { environment, directory }: Furnishing,
+  words: readonly string[],
+): Promise<Record<string, unknown>> {
+  const child = Bun.spawn([process.execPath, serviceEntry, ...words, "--json"], {
     env: { ...process.env, ...environment, DATA_DIR: join(directory, "data-0") },
     stdout: "pipe",
     stderr: "inherit",
   });
-  const { apiKey } = JSON.parse(await new Response(child.stdout).text()) as { apiKey: string };
-  return apiKey;
+  return JSON.parse(await new Response(child.stdout).text()) as Record<string, unknown>;
+}
+
+/** An account of its own for one kind of work, with neither inboxes nor endpoints. */
+export async function newAccount(world: World, name: string): Promise<LedgerAccount> {
+  const running = world.fleet.any();
+  if (running === undefined) throw new Error("Nothing listens");
+  const body = { name, plan: "developer" };
+  const { status, body: made } = await askAt(world, running, world.operatorKey, "POST", "/admin/accounts", { body });
+  if (status !== 201) throw new Error(`Cannot make an account: ${status} ${JSON.stringify(made)}`);
+  return { id: String(made.id), name, apiKey: String(made.key), sendsPerMinute: undefined, isSuspendable: false };
 }
 
 async function addInbox(world: World, account: LedgerAccount, username: string): Promise<void> {

@@ -26,6 +26,10 @@ export interface Ledger {
   /** The ids of inbound messages that an agent has handled. */
   read: Set<string>;
   disturbances: Disturbance[];
+  closures: LedgerClosure[];
+  /** Inboxes whose mail is removed, or that are erased themselves. */
+  passing: PassingInbox[];
+  domains: LedgerDomain[];
   counts: Map<string, number>;
   count(what: string, by?: number): void;
   violations: Map<string, string[]>;
@@ -33,10 +37,27 @@ export interface Ledger {
 }
 
 export interface LedgerAccount {
+  id: string;
   name: string;
   apiKey: string;
   /** The limit of each inbox; undefined if there is none. */
   sendsPerMinute: number | undefined;
+  /** The operator suspends it now and then. */
+  isSuspendable: boolean;
+}
+
+/** A suspension of an account by the operator. Times that are not known yet are infinite. */
+export interface LedgerClosure {
+  account: LedgerAccount;
+  scope: "sending" | "all";
+  /** When it was asked for: from now on it may be in force. */
+  askedMs: number;
+  /** From when on it is in force in every process. */
+  inForceMs: number;
+  /** When its end was asked for: from now on it may be over. */
+  liftAskedMs: number;
+  /** From when on it is over in every process. */
+  overMs: number;
 }
 
 export interface LedgerInbox {
@@ -45,11 +66,37 @@ export interface LedgerInbox {
   account: LedgerAccount;
 }
 
+/** An inbox with a retention, or one that is deleted. */
+export interface PassingInbox extends LedgerInbox {
+  mails: LedgerMail[];
+  sends: LedgerSend[];
+  /** When its deletion was asked for; undefined if it has a retention instead. */
+  deletedMs: number | undefined;
+}
+
+/** An own domain that goes from one account to another, with its inbox in each of them. Times that are not known yet are infinite. */
+export interface LedgerDomain {
+  name: string;
+  mails: LedgerMail[];
+  before: LedgerInbox | undefined;
+  after: LedgerInbox | undefined;
+  /** From when on the first inbox takes mail in each process. */
+  heldMs: number;
+  /** From when on the domain may be with the other account. */
+  leavingMs: number;
+  /** From when on each process knows that the first account does not have the domain any more. */
+  goneMs: number;
+  /** When the inbox of the other account was asked for. */
+  renewedMs: number;
+}
+
 export interface LedgerMail {
   token: string;
   messageId: string;
   digest: string;
   recipients: Map<string, RecipientState>;
+  /** Its inbox may be gone. */
+  mayBeRefused: boolean;
 }
 
 export interface RecipientState {
@@ -57,6 +104,8 @@ export interface RecipientState {
   acknowledged: boolean;
   /** The final dot got a 4xx or no answer: the mail may be stored or not. */
   open: boolean;
+  /** Each RCPT that was answered 2xx or 5xx, and each final dot that was answered 5xx. */
+  answers: { askedMs: number; answeredMs: number; isAccepted: boolean }[];
 }
 
 export interface LedgerSend {
@@ -77,6 +126,21 @@ export interface LedgerSend {
   open: boolean;
   /** The last status in an answer, if it is final. */
   isFinal: boolean;
+}
+
+export function newSend(token: string, inbox: LedgerInbox): LedgerSend {
+  return {
+    token,
+    key: `key-${token}`,
+    inbox,
+    toOwn: undefined,
+    hidden: [],
+    files: [],
+    messageIds: new Set(),
+    unansweredBehind: undefined,
+    open: false,
+    isFinal: false,
+  };
 }
 
 export interface Acceptance {
@@ -166,9 +230,9 @@ export interface LedgerDelivery {
   delivered: boolean;
 }
 
-/** A time of faults, in which a delivery may be repeated. */
+/** A time of faults: a process ended or was stopped, or the database or the relay was away. */
 export interface Disturbance {
-  kind: "process" | "database";
+  kind: "ended" | "stopped" | "database" | "relay";
   fromMs: number;
   untilMs: number;
 }
@@ -195,6 +259,9 @@ export function newLedger(): Ledger {
     waiters: [],
     read: new Set(),
     disturbances: [],
+    closures: [],
+    passing: [],
+    domains: [],
     counts,
     count,
     violations,
@@ -213,7 +280,7 @@ export function newLedger(): Ledger {
  */
 export function isExcused(disturbances: readonly Disturbance[], atMs: number): boolean {
   return disturbances.some(({ kind, fromMs, untilMs }) => {
-    if (kind !== "process") return false;
+    if (kind !== "ended" && kind !== "stopped") return false;
     const outages = disturbances.filter(
       (other) => other.kind === "database" && other.fromMs <= untilMs && other.untilMs + graceMs >= fromMs,
     );
@@ -224,6 +291,36 @@ export function isExcused(disturbances: readonly Disturbance[], atMs: number): b
 
 /** The time between an action and its commit on a busy machine. */
 const graceMs = 5000;
+
+/**
+ * When each process has heard of a change that was answered at this instant: a second later, but not before the notifications come again
+ * that a stopped process or an outage of the database holds back.
+ */
+export function heardByMs(disturbances: readonly Disturbance[], answeredMs: number): number {
+  const ends = disturbances.flatMap(({ kind, untilMs }) =>
+    (kind === "stopped" || kind === "database") && untilMs + graceMs >= answeredMs ? untilMs + graceMs : [],
+  );
+  return Math.max(answeredMs + 1_000, ...ends);
+}
+
+/** Whether there was a fault of these kinds at `fromMs`, shortly before, or since. */
+export function wasDisturbed(
+  disturbances: readonly Disturbance[],
+  kinds: readonly Disturbance["kind"][],
+  fromMs: number,
+): boolean {
+  return disturbances.some(({ kind, untilMs }) => kinds.includes(kind) && untilMs + graceMs >= fromMs);
+}
+
+/** The suspension that is in force in all processes at this instant. */
+export function closureAt(ledger: Ledger, account: LedgerAccount, atMs: number): LedgerClosure | undefined {
+  return ledger.closures.find((each) => each.account === account && each.inForceMs <= atMs && atMs < each.liftAskedMs);
+}
+
+/** Whether a process may know of a suspension of this account, or may not know yet that it is over. */
+export function mayBeClosed(ledger: Ledger, account: LedgerAccount, fromMs: number): boolean {
+  return ledger.closures.some((each) => each.account === account && each.overMs >= fromMs);
+}
 
 export function isWanted(
   { types, inboxId }: LedgerSubscription,

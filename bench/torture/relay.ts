@@ -1,6 +1,14 @@
 import type { Socket } from "bun";
 import type { Chance } from "../../tests/support/chance.ts";
-import { type Acceptance, checkMail, digestOf, type Ledger, type LedgerReport } from "./ledger.ts";
+import {
+  type Acceptance,
+  checkMail,
+  closureAt,
+  digestOf,
+  type Ledger,
+  type LedgerReport,
+  wasDisturbed,
+} from "./ledger.ts";
 
 /** A relay that accepts, refuses, delays, hangs up at every point, and records its answers. */
 export interface TortureRelay {
@@ -101,8 +109,13 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
     return "354 Go on";
   }
 
-  /** Each recipient has one mail; a repeated recipient after a 250 has the same one. */
+  /** Each recipient has one mail; a repeated recipient after a 250 has the same one. A suspended account sends none. */
   function noteOffer(token: string): void {
+    const account = ledger.copies.get(token)?.inbox.account;
+    const closure = account && closureAt(ledger, account, Date.now());
+    // An attempt that began before may have waited for a relay that did not answer.
+    if (closure !== undefined && !wasDisturbed(ledger.disturbances, ["stopped", "database", "relay"], closure.askedMs))
+      ledger.violation("P2.4", `${token} was offered to the relay while ${account?.name} was suspended`);
     const taken = ledger.acceptances.get(token)?.find(({ answered }) => answered);
     if (taken !== undefined) ledger.offersAgain.push({ token, takenMs: taken.atMs });
   }

@@ -7,21 +7,27 @@ import { type PostgresServer, startPostgres } from "../../tests/support/postgres
 import { agent } from "./agents.ts";
 import { apiSender } from "./api-senders.ts";
 import { checkShown } from "./check.ts";
+import { checkDomains } from "./check-domains.ts";
 import { readLogs } from "./check-heard.ts";
+import { settlePassing } from "./check-passing.ts";
 import { checkReports } from "./check-reports.ts";
 import { checkLimits, checkRows } from "./check-rows.ts";
+import { domainMover, startZone, type TortureZone } from "./domains.ts";
 import { injectFaults, type ServiceFault } from "./faults.ts";
 import { newFleet } from "./fleet.ts";
-import { firstKey, furnish, limitedSendsPerMinute } from "./furnish.ts";
-import { type Ledger, newLedger } from "./ledger.ts";
+import { firstKey, furnish, limitedSendsPerMinute, newAccount } from "./furnish.ts";
+import { keyManager } from "./keys.ts";
+import { type Ledger, type LedgerAccount, newLedger } from "./ledger.ts";
 import { startListeners } from "./listeners.ts";
 import { mailSender } from "./mail-senders.ts";
+import { eraser, keeper, passingName } from "./passing.ts";
 import { recoverDead } from "./recovery.ts";
 import { startRelay, wireDomain } from "./relay.ts";
 import { replier } from "./repliers.ts";
 import { noticesToken, reporter } from "./reporters.ts";
 import { metricsToken, watchResources } from "./resources.ts";
 import { settle } from "./settle.ts";
+import { operator } from "./suspensions.ts";
 import { drive, type World } from "./world.ts";
 
 export interface TortureOptions {
@@ -56,7 +62,9 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
   cleanups.defer(() => relay.stop());
   const postgres = options.database === "postgres" ? await startPostgres() : undefined;
   if (postgres !== undefined) cleanups.defer(() => postgres.remove());
-  const environment = environmentFor(relay.port, postgres);
+  const dns = await startZone(chance.fork());
+  cleanups.defer(() => dns.close());
+  const environment = environmentFor(relay.port, dns.port, postgres);
   const fleet = newFleet(ledger, { entry: options.entry, directory, processes: options.processes, environment });
   cleanups.defer(() => fleet.stop());
   const onSignal = () => void cleanups.disposeAsync().then(() => process.exit(130));
@@ -73,6 +81,7 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
     fleet,
     mailDomain,
     accounts: [],
+    operatorKey: "",
     senderNames: ["a", "b", "c", "d", "e"],
     isDraining: false,
     isOver: false,
@@ -80,6 +89,10 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
   const receivers = await furnish({ world, environment, directory, chance: chance.fork() }, (receiver) =>
     cleanups.defer(() => receiver.stop()),
   );
+  const others = {
+    passing: await newAccount(world, passingName),
+    holders: [await newAccount(world, "holder"), await newAccount(world, "taker")] as const,
+  };
   const watch = watchResources(world);
   cleanups.defer(watch.stop);
   const listeners = await startListeners(world, chance.fork());
@@ -95,7 +108,7 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
     shutdownMs,
     faults: options.faults,
   };
-  const working = Promise.all(drivers(world, chance));
+  const working = Promise.all([...drivers(world, chance), ...passingDrivers(world, chance, dns, others)]);
   await injectFaults(victims, chance.fork(), endMs);
   world.isDraining = true;
   relay.behave("good");
@@ -113,9 +126,11 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
     receivers.map(({ dead }) => dead),
     options.settleMs,
   );
+  await settlePassing(world, others.passing, options.settleMs);
   await readLogs(world);
   await Promise.all(listeners.map((listener) => listener.finish(Date.now() + Math.min(hearingMs, options.settleMs))));
   await checkShown(world);
+  await checkDomains(world);
   await watch.check(postgres, () => relay.connections());
   for (const place of fleet.places) {
     const code = await place.end("SIGTERM");
@@ -141,22 +156,48 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
 function drivers(world: World, chance: Chance): Promise<void>[] {
   const senders = world.senderNames.map((name) => ({ driver: mailSender(world, chance.fork(), name), pauseMs: 60 }));
   const inboxes = [...world.ledger.inboxes.values()];
-  const [limited = [], free = []] = [true, false].map((isLimited) =>
-    inboxes.filter(({ account }) => (account.sendsPerMinute !== undefined) === isLimited),
-  );
+  const [limited, suspended] = [
+    inboxes.filter(({ account }) => account.sendsPerMinute !== undefined),
+    inboxes.filter(({ account }) => account.isSuspendable),
+  ];
+  const free = inboxes.filter((inbox) => !limited.includes(inbox) && !suspended.includes(inbox));
   const clients = [
     ...["a", "b", "c", "d"].map((name) => ({ driver: apiSender(world, chance.fork(), name, free), pauseMs: 80 })),
+    ...["h", "i"].map((name) => ({ driver: apiSender(world, chance.fork(), name, suspended), pauseMs: 200 })),
     ...["e", "f", "g"].map((name) => ({ driver: apiSender(world, chance.fork(), name, limited), pauseMs: 400 })),
   ];
   const agents = ["a", "b", "c"].map(() => ({ driver: agent(world, chance.fork()), pauseMs: 150 }));
   const reporters = ["a", "b"].map(() => ({ driver: reporter(world, chance.fork()), pauseMs: 200 }));
   const repliers = ["a", "b"].map((name) => ({ driver: replier(world, chance.fork(), name), pauseMs: 300 }));
-  return [...senders, ...clients, ...agents, ...reporters, ...repliers].map(({ driver, pauseMs }) =>
-    drive(world, chance.fork(), driver, pauseMs),
+  const suspendable = world.accounts.filter(({ isSuspendable }) => isSuspendable);
+  const operators = suspendable.map((account) => ({ driver: operator(world, chance.fork(), account), pauseMs: 100 }));
+  const keyManagers = ["a", "b"].map(() => ({ driver: keyManager(world, chance.fork()), pauseMs: 300 }));
+  return [...senders, ...clients, ...agents, ...reporters, ...repliers, ...operators, ...keyManagers].map(
+    ({ driver, pauseMs }) => drive(world, chance.fork(), driver, pauseMs),
   );
 }
 
-function environmentFor(relayPort: number, postgres: PostgresServer | undefined): Record<string, string> {
+/** The drivers of inboxes that go, and of domains. */
+function passingDrivers(
+  world: World,
+  chance: Chance,
+  dns: TortureZone,
+  { passing, holders }: { passing: LedgerAccount; holders: readonly [LedgerAccount, LedgerAccount] },
+): Promise<void>[] {
+  const keepers = ["a", "b"].map((name) => ({ driver: keeper(world, chance.fork(), passing, name), pauseMs: 200 }));
+  const erasers = ["a", "b"].map((name) => ({ driver: eraser(world, chance.fork(), passing, name), pauseMs: 800 }));
+  const movers = ["a", "b", "c"].map((name) => ({
+    driver: domainMover(world, chance.fork(), dns, holders, name),
+    pauseMs: 500,
+  }));
+  return [...keepers, ...erasers, ...movers].map(({ driver, pauseMs }) => drive(world, chance.fork(), driver, pauseMs));
+}
+
+function environmentFor(
+  relayPort: number,
+  dnsPort: number,
+  postgres: PostgresServer | undefined,
+): Record<string, string> {
   return {
     ...(postgres !== undefined && { DATABASE_URL: postgres.url("postgres") }),
     PORT: "0",
@@ -165,6 +206,8 @@ function environmentFor(relayPort: number, postgres: PostgresServer | undefined)
     API_KEY: firstKey,
     METRICS_TOKEN: metricsToken,
     OUTBOUND: `smtp://127.0.0.1:${relayPort}?tls=off`,
+    DNS_SERVERS: `127.0.0.1:${dnsPort}`,
+    DOMAINS_PER_ACCOUNT: "0",
     ALLOW_PRIVATE_WEBHOOKS: "1",
     WEBHOOK_TIMEOUT_MS: String(webhookTimeoutMs),
     WEBHOOK_RETRY_SECONDS: "1,1,1,1,2,2,2,2,3,3,3,3,3,3,3,3,3,3,3,3",

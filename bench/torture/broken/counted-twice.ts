@@ -1,17 +1,14 @@
 /** Broken on purpose: sometimes forgets how far the mail of an inbox is counted. */
-import { sql } from "drizzle-orm";
-import { query } from "../../../src/database/db.ts";
-import { asItIs, portOf, serveBroken } from "./support.ts";
+import { asItIs, portOf, runStatements, serveBroken } from "./support.ts";
 
 await serveBroken(asItIs, async (service) => {
-  const statements = [
+  await runStatements(service, [
     `create or replace function counted_twice() returns trigger language plpgsql as $$
      begin
        if new.seq > old.seq and new.seq % 5 = 0 then new.seq := old.seq; end if;
        return new;
      end $$`,
     "create or replace trigger counted_twice before update on counted_inboxes for each row execute function counted_twice()",
-  ];
-  for (const statement of statements) await query(service.deps.db.api, sql.raw(statement));
+  ]);
   return portOf(service);
 });

@@ -1,17 +1,14 @@
 /** Broken on purpose: claims never end, so that the work of a dead process is never done. */
-import { sql } from "drizzle-orm";
-import { query } from "../../../src/database/db.ts";
-import { asItIs, portOf, serveBroken } from "./support.ts";
+import { asItIs, portOf, runStatements, serveBroken } from "./support.ts";
 
 await serveBroken(asItIs, async (service) => {
-  const statements = [
+  await runStatements(service, [
     `create or replace function no_lease() returns trigger language plpgsql as $$
      begin
        if new.state = 'running' then new.due_at := '2999-01-01'; end if;
        return new;
      end $$`,
     "create or replace trigger no_lease before update on outbox for each row execute function no_lease()",
-  ];
-  for (const statement of statements) await query(service.deps.db.api, sql.raw(statement));
+  ]);
   return portOf(service);
 });

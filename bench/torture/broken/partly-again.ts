@@ -1,10 +1,8 @@
 /** Broken on purpose: if some recipients of a mail were postponed, it forgets which of the others have it. */
-import { sql } from "drizzle-orm";
-import { query } from "../../../src/database/db.ts";
-import { asItIs, portOf, serveBroken } from "./support.ts";
+import { asItIs, portOf, runStatements, serveBroken } from "./support.ts";
 
 await serveBroken(asItIs, async (service) => {
-  const statements = [
+  await runStatements(service, [
     `create or replace function partly_again() returns trigger language plpgsql as $$
      begin
        update recipients set status = 'pending', provider_message_id = null
@@ -14,7 +12,6 @@ await serveBroken(asItIs, async (service) => {
      end $$`,
     `create or replace trigger partly_again after update on outbox for each row
        when (new.kind = 'relay' and old.state = 'running' and new.state <> 'running') execute function partly_again()`,
-  ];
-  for (const statement of statements) await query(service.deps.db.api, sql.raw(statement));
+  ]);
   return portOf(service);
 });

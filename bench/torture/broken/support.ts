@@ -1,6 +1,8 @@
+import { sql } from "drizzle-orm";
 import { pino } from "pino";
 import type { Config } from "../../../src/config.ts";
 import { readConfig } from "../../../src/config.ts";
+import { query } from "../../../src/database/db.ts";
 import { returnPaths } from "../../../src/domain/reports/return-path.ts";
 import { signingKeyOf } from "../../../src/flows/account/signing-key.ts";
 import type { Deps } from "../../../src/flows/deps.ts";
@@ -30,6 +32,11 @@ export async function serveBroken(
 
 export const asItIs = async (config: Config) => config;
 export const portOf = async (service: Service) => ({ smtpPort: service.smtp.port });
+
+/** Changes the database of the service, often by a trigger. */
+export async function runStatements({ deps }: Service, statements: readonly string[]): Promise<void> {
+  for (const statement of statements) await query(deps.db.api, sql.raw(statement));
+}
 
 /** The door for mail, but for reports: it says that each was applied, and drops it. */
 export async function doorWithoutReports(deps: Deps, config: Config): Promise<MailDoor> {

@@ -1,10 +1,8 @@
 /** Broken on purpose: some deliveries that a further endpoint has answered stay in line, and go out once more. */
-import { sql } from "drizzle-orm";
-import { query } from "../../../src/database/db.ts";
-import { asItIs, portOf, serveBroken } from "./support.ts";
+import { asItIs, portOf, runStatements, serveBroken } from "./support.ts";
 
 await serveBroken(asItIs, async (service) => {
-  const statements = [
+  await runStatements(service, [
     `create or replace function told_twice() returns trigger language plpgsql as $$
      begin
        if old.kind = 'webhook' and old.lane <> old.account_id and old.attempt = 1 and right(old.event_id, 1) in ('0', '7', 'f') then
@@ -14,7 +12,6 @@ await serveBroken(asItIs, async (service) => {
        return old;
      end $$`,
     "create or replace trigger told_twice before delete on outbox for each row execute function told_twice()",
-  ];
-  for (const statement of statements) await query(service.deps.db.api, sql.raw(statement));
+  ]);
   return portOf(service);
 });

@@ -7,8 +7,8 @@ import { version } from "../../version.ts";
 import { checkListeners } from "./before-start.ts";
 import { loggerOf } from "./logger.ts";
 
-/** Runs the service until a signal ends it. */
-export async function serve(): Promise<number> {
+/** Runs the service until a signal ends it. `started` is called once all doors are open. */
+export async function serve(started: (service: Service, log: Logger) => void = () => undefined): Promise<number> {
   const config = readConfig(process.env, process.stdout.isTTY);
   const log = loggerOf(config, process.stdout);
   logUnheardRejections(log);
@@ -16,6 +16,7 @@ export async function serve(): Promise<number> {
   const service = await startService(config, log);
   process.stdout.write(banner(config, service));
   log.info({ version, engine: service.engine, api: service.apiUrl.href, smtp_port: service.smtp.port }, "started");
+  started(service, log);
   return untilStopped(service, log);
 }
 

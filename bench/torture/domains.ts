@@ -1,0 +1,150 @@
+import type { Answer as DnsRecord } from "dns-packet";
+import type { Chance } from "../../tests/support/chance.ts";
+import { type ScriptedDns, scriptedDns, zone } from "../../tests/support/scripted-dns.ts";
+import { deliver, newMail } from "./deliver.ts";
+import type { LedgerAccount, LedgerDomain, LedgerInbox } from "./ledger.ts";
+import { plainMail } from "./passing.ts";
+import { type Answer, ask, type Driver, eventually, untilHeard, type World } from "./world.ts";
+
+/** The name server of all own domains; now and then it fails. */
+export interface TortureZone extends Pick<ScriptedDns, "port" | "close"> {
+  records: Set<DnsRecord>;
+}
+
+export async function startZone(chance: Chance): Promise<TortureZone> {
+  const records = new Set<DnsRecord>();
+  const { port, close } = await scriptedDns((question) =>
+    chance.is(0.03) ? { code: serverFailure } : zone([...records])(question),
+  );
+  return { port, close, records };
+}
+
+const serverFailure = 2;
+
+/** The account that has the domain, and the one that gets it. */
+type Holders = readonly [before: LedgerAccount, after: LedgerAccount];
+
+/** Makes domains, proves each for one account, and then for another, while mail comes for it. */
+export function domainMover(world: World, chance: Chance, dns: TortureZone, holders: Holders, name: string): Driver {
+  const { ledger } = world;
+  let number = 0;
+
+  return async function moveOne() {
+    number += 1;
+    const unknown = Number.POSITIVE_INFINITY;
+    const domain: LedgerDomain = {
+      name: `${name}${number}.example.com`,
+      mails: [],
+      before: undefined,
+      after: undefined,
+      heldMs: unknown,
+      leavingMs: unknown,
+      goneMs: unknown,
+      renewedMs: unknown,
+    };
+    const [before, after] = chance.is(0.5) ? holders : [holders[1], holders[0]];
+    const first = await proven(domain, before);
+    domain.before = first && (await inboxAt(domain, before));
+    if (first === undefined || domain.before === undefined) return;
+    ledger.domains.push(domain);
+    await untilHeard(world, before);
+    domain.heldMs = Date.now();
+    const isOver = { now: false };
+    const arriving = [1, 2].map((sender) => mailFor(domain, sender, isOver));
+    await Bun.sleep(chance.whole(500, 2000));
+    first.withdraw();
+    if (chance.is(0.4)) await untilFailing(domain, first.id, before);
+    domain.leavingMs = Date.now();
+    const second = await proven(domain, after);
+    if (second !== undefined) {
+      await untilHeard(world, before);
+      domain.goneMs = Date.now();
+      ledger.count("domains: moved");
+      await Bun.sleep(chance.whole(200, 1000));
+      domain.renewedMs = Date.now();
+      domain.after = await inboxAt(domain, after);
+      await Bun.sleep(chance.whole(500, 2000));
+    }
+    isOver.now = true;
+    await Promise.all(arriving);
+  };
+
+  /** Adds a domain, publishes its records, and waits until it is verified. */
+  async function proven({ name: domain }: LedgerDomain, account: LedgerAccount) {
+    let added: Answer["body"] | undefined;
+    await eventually(world, chance, async () => {
+      const { status, body } = await ask(world, account, "POST", "/domains", { body: { domain } });
+      if (status !== 200 && status !== 201 && status !== 503)
+        ledger.violation("api", `adding ${domain} was answered ${status}: ${JSON.stringify(body)}`);
+      added = body;
+      return status === 200 || status === 201;
+    });
+    const records = recordsOf(added);
+    for (const record of records) dns.records.add(record);
+    const withdraw = () => {
+      for (const record of records) dns.records.delete(record);
+    };
+    const id = String(added?.id);
+    if (await reaches(id, account, "verified")) return { id, withdraw };
+    ledger.count("domains: not verified in time");
+    return undefined;
+  }
+
+  /** A domain whose proof is gone takes mail as before. */
+  async function untilFailing({ name: domain }: LedgerDomain, id: string, account: LedgerAccount): Promise<void> {
+    if (!(await reaches(id, account, "failing"))) return;
+    ledger.count("domains: failing");
+    await Bun.sleep(chance.whole(300, 1500));
+    const shown = await ask(world, account, "GET", `/domains/${id}`).catch(() => undefined);
+    if (shown?.status === 200 && shown.body.status !== "failing")
+      ledger.violation("P1.3", `${domain} was failing, and is ${shown.body.status} without a reason`);
+  }
+
+  /** Asks for checks, of which there is one in ten seconds. */
+  async function reaches(id: string, account: LedgerAccount, wanted: string): Promise<boolean> {
+    for (const endMs = Date.now() + 40_000; Date.now() < endMs && !world.isOver; ) {
+      const verified = await ask(world, account, "POST", `/domains/${id}/verify`, { body: {} }).catch(() => undefined);
+      if (verified?.status === 200 && verified.body.status === wanted) return true;
+      await Bun.sleep(chance.whole(200, 500));
+    }
+    return false;
+  }
+
+  async function inboxAt({ name: domain }: LedgerDomain, account: LedgerAccount): Promise<LedgerInbox | undefined> {
+    let id: string | undefined;
+    await eventually(world, chance, async () => {
+      const made = await ask(world, account, "POST", "/inboxes", { body: { domain, username: "ada" } });
+      if (made.status === 201) id = String(made.body.id);
+      // It was made by a request whose answer was lost.
+      if (made.status === 409) {
+        const listed = await ask(world, account, "GET", `/inboxes?domain=${domain}`);
+        id = (listed.body.data as { id: string }[])[0]?.id;
+      }
+      if (![201, 409, 503].includes(made.status))
+        ledger.violation("api", `an inbox at ${domain} was answered ${made.status}: ${JSON.stringify(made.body)}`);
+      return id !== undefined;
+    });
+    return id === undefined ? undefined : { id, address: `ada@${domain}`, account };
+  }
+
+  async function mailFor(domain: LedgerDomain, sender: number, isOver: { now: boolean }): Promise<void> {
+    const address = `ada@${domain.name}`;
+    for (let count = 1; !isOver.now; count += 1) {
+      const token = `d${name}n${number}s${sender}c${count}`;
+      const raw = plainMail(token, address);
+      const mail = newMail(world, token, [{ address }], raw, true);
+      domain.mails.push(mail);
+      await eventually(world, chance, () => deliver(world, chance, mail, raw));
+      await Bun.sleep(chance.whole(20, 150));
+    }
+  }
+}
+
+function recordsOf(domain: Answer["body"] | undefined): DnsRecord[] {
+  const wanted = (domain?.records ?? []) as { type: string; name: string; value: string; priority: number | null }[];
+  return wanted.flatMap(({ type, name, value, priority }): DnsRecord[] => {
+    if (type === "TXT") return [{ type, name, ttl: 0, data: value.match(/.{1,255}/g) ?? [] }];
+    if (type === "MX") return [{ type, name, ttl: 0, data: { preference: priority ?? 10, exchange: value } }];
+    return [];
+  });
+}

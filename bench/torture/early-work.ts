@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { sql } from "drizzle-orm";
+import type { Logger } from "pino";
+import { readConfig } from "../../src/config.ts";
+import { query } from "../../src/database/db.ts";
+import type { Deps } from "../../src/flows/deps.ts";
+import { openDomains } from "../../src/service/domains.ts";
+import type { Service } from "../../src/service/start.ts";
+import { startDomainChecks } from "../../src/workers/check-domains.ts";
+import { eraseInboxes, messageExpirer } from "../../src/workers/remove-mail.ts";
+import { standingRules } from "./standing-rules.ts";
+
+/** How long mail is kept in an inbox with a retention of a day. */
+export const keptMs = 10_000;
+/** How long the last rows of a deleted inbox are kept, which the service keeps for 23 hours. */
+const lastRowsMs = 5_000;
+const hourMs = 3_600_000;
+const everyMs = 500;
+/** A proof that is gone is looked for again 15 minutes later. */
+const laterMs = 16 * 60_000;
+
+/** Removes mail and inboxes, and checks domains, by clocks that are ahead. After each removal the totals must equal a count. */
+export function workEarly(service: Service, log: Logger, mailKeptMs = keptMs): void {
+  const { deps } = service;
+  const ahead = (ms: number): Deps => ({ ...deps, now: () => new Date(deps.now().getTime() + ms) });
+  const expiring = { ...ahead(24 * hourMs - mailKeptMs), messageRetentionDays: 0 };
+  const erasing = ahead(23 * hourMs - lastRowsMs);
+  const ending = new AbortController();
+  const isStopping = () => ending.signal.aborted;
+  const config = readConfig(process.env);
+  const checks = startDomainChecks(openDomains({ config, deps: ahead(laterMs), signal: ending.signal }));
+  process.once("SIGTERM", () => {
+    ending.abort();
+    void checks.stop();
+  });
+
+  async function removeOnce(): Promise<void> {
+    // Each one looks at all inboxes once an hour.
+    await messageExpirer(expiring)(isStopping);
+    await eraseInboxes(erasing, isStopping);
+    for (const { what, statement } of standingRules("where retention_days is not null")) {
+      const [wrong] = await query(deps.db.work, sql.raw(statement));
+      if (wrong !== undefined) log.error({ err: new Error(JSON.stringify(wrong)) }, `after a removal, ${what}`);
+    }
+  }
+
+  void (async () => {
+    while (!isStopping()) {
+      await removeOnce().catch((err: unknown) => log.warn({ err }, "nothing is removed early"));
+      await sleep(everyMs);
+    }
+  })();
+}

@@ -1,0 +1,42 @@
+/** What is said of an inbox and of its threads always equals what a count says. */
+export interface StandingRule {
+  what: string;
+  /** Selects what breaks it. */
+  statement: string;
+}
+
+/** The rules for the inboxes that a clause chooses. */
+export function standingRules(where = ""): readonly StandingRule[] {
+  const inboxes = `(select * from inboxes ${where})`;
+  return [
+    {
+      what: "a thread miscounts its messages",
+      statement: `select t.id, t.message_count, count(m.id) from ${inboxes} i join threads t on t.inbox_id = i.id
+       left join messages m on m.thread_id = t.id
+       group by t.id having count(m.id) <> t.message_count or max(m.seq) <> t.last_seq`,
+    },
+    {
+      what: "an inbox miscounts its messages",
+      statement: `select i.id, i.message_count, i.removed_count, count(m.id), max(m.seq) from ${inboxes} i
+       left join messages m on m.inbox_id = i.id
+       group by i.id, i.message_count, i.removed_count, i.inbound_count, i.removed_inbound_count, i.last_removed_seq, i.last_removed_inbound_seq
+       having count(m.id) <> i.message_count - i.removed_count
+         or (i.last_removed_seq < i.message_count and coalesce(max(m.seq), 0) <> i.message_count) or max(m.seq) > i.message_count
+         or count(distinct m.seq) <> count(*) filter (where m.id is not null)
+         or count(*) filter (where m.direction = 'inbound') <> i.inbound_count - i.removed_inbound_count
+         or count(*) filter (where m.seq > i.last_removed_seq) <> i.message_count - i.last_removed_seq
+         or count(*) filter (where m.seq > i.last_removed_seq and m.direction = 'inbound') <> i.inbound_count - i.last_removed_inbound_seq`,
+    },
+    {
+      what: "an inbox miscounts its threads",
+      statement: `select i.id, i.thread_count, i.unread_count, count(t.id) from ${inboxes} i left join threads t on t.inbox_id = i.id
+       group by i.id, i.thread_count, i.unread_count
+       having count(t.id) <> i.thread_count or count(*) filter (where not t.is_read) <> i.unread_count`,
+    },
+    {
+      what: "an inbox has other bytes than its messages",
+      statement: `select i.id, i.storage_bytes, sum(m.size_bytes) from ${inboxes} i left join messages m on m.inbox_id = i.id
+       group by i.id, i.storage_bytes having coalesce(sum(m.size_bytes), 0) <> i.storage_bytes`,
+    },
+  ];
+}
