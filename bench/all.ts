@@ -30,6 +30,7 @@ const webhooksQuick = { EVENTS: "500", OLD_DELIVERIES: "1000" };
 const waitsQuick = { MAILS: "20", WAITS: "200", SECONDS: "2" };
 const streamsQuick = { EVENTS: "5000", LISTENERS: "200" };
 const removalQuick = { MAILS: "500" };
+const exportQuick = { MAILS: "1000" };
 const embedded = { DATABASE: "embedded" };
 
 const benchmarks: readonly Benchmark[] = [
@@ -93,6 +94,14 @@ const benchmarks: readonly Benchmark[] = [
     title: "10,000 own domains",
     command: ["domains.ts"],
     quick: { DOMAINS: "500", MAILS: "200" },
+  },
+  { name: "export", title: "Export of an inbox, Postgres", command: ["export.ts"], quick: exportQuick },
+  {
+    name: "export/embedded",
+    title: "Export of an inbox, embedded database",
+    command: ["export.ts"],
+    environment: embedded,
+    quick: exportQuick,
   },
   { name: "extraction", title: "What is extracted from mail", command: ["extraction.ts"], quick: { SECONDS: "0.2" } },
   { name: "waits", title: "Waiting for mail, Postgres", command: ["waits.ts"], quick: waitsQuick },

@@ -2,16 +2,19 @@
  * `bun bench/removal.ts`: how fast retention removes mail beside how fast the same service receives it, and what a removal
  * costs requests meanwhile; DATABASE=embedded for the other database, where only the removal is measured. Needs
  * smtp-source of the package postfix. The removal runs in a process of its own, as that of a second process of the service does.
+ * `bun bench/removal.ts large` measures requests during one run of five minutes in an inbox of a million messages (MESSAGES), on Postgres.
  */
 import { existsSync } from "node:fs";
 import { sql } from "drizzle-orm";
 import pino from "pino";
 import { openDatabase, query } from "../src/database/db.ts";
 import { messageExpirer } from "../src/workers/remove-mail.ts";
+import { clientOf } from "./support/client.ts";
 import { engine, onEngine, startDatabase } from "./support/database.ts";
 import { type LoadResult, load, median } from "./support/load.ts";
 import { untilAtRest } from "./support/process-usage.ts";
 import { report } from "./support/report.ts";
+import { seedInbox } from "./support/seed.ts";
 import { type ServiceProcess, startServiceProcess } from "./support/service.ts";
 
 const rounds = Number(process.env.ROUNDS ?? 5);
@@ -21,30 +24,43 @@ const connections = 2;
 const dayMs = 86_400_000;
 
 if (process.argv[2] === "remover") {
-  const { removed, seconds } = await remove(process.env.DATABASE_URL, "");
+  const { removed, seconds, left } = await remove(process.env.DATABASE_URL, "");
+  // A large inbox takes more than one run.
+  if (left > 0 && process.argv[3] !== "large") throw new Error(`Cannot measure: ${left} messages are left`);
   process.stdout.write(`${removed} ${seconds}\n`);
   process.exit(0);
 }
-if (!existsSync("/usr/sbin/smtp-source")) throw new Error("Cannot measure: there is no smtp-source (package postfix)");
+const isLarge = process.argv[2] === "large";
+if (isLarge && engine === "embedded") throw new Error("Cannot measure: a second process needs Postgres");
+if (!isLarge && !existsSync("/usr/sbin/smtp-source"))
+  throw new Error("Cannot measure: there is no smtp-source (package postfix)");
 
 const database = await startDatabase(["shared_buffers=256MB", "max_wal_size=4GB"]);
 try {
-  await (engine === "embedded" ? alone() : beside());
+  await (isLarge ? inLarge() : engine === "embedded" ? alone() : beside());
 } finally {
   await database.remove();
 }
 
-/** Removes all mail of the service at full speed. */
-async function remove(url: string | undefined, dataDir: string): Promise<{ removed: number; seconds: number }> {
+interface Removal {
+  removed: number;
+  seconds: number;
+  left: number;
+}
+
+/** Removes the mail of the service at full speed, in one run. */
+async function remove(url: string | undefined, dataDir: string): Promise<Removal> {
   const db = await openDatabase({ url, dataDir, onWarning: () => undefined });
   const now = () => new Date(Date.now() + 2 * dayMs);
   const startedMs = performance.now();
   const removed = await messageExpirer({ db, now, log: pino({ level: "warn" }), messageRetentionDays: 1 })();
   const seconds = (performance.now() - startedMs) / 1000;
-  const [left] = await query<{ count: number }>(db.work, sql`select count(*) as count from messages`);
-  if (left?.count !== 0) throw new Error(`Cannot measure: ${left?.count} messages are left`);
+  const [{ left } = { left: 0 }] = await query<{ left: number }>(
+    db.work,
+    sql`select count(*)::int as left from messages`,
+  );
   await db.close();
-  return { removed, seconds };
+  return { removed, seconds, left };
 }
 
 async function beside(): Promise<void> {
@@ -97,7 +113,8 @@ async function alone(): Promise<void> {
     const received = await receive(service, await newInbox(service));
     await untilAtRest([service.pid]);
     await service.stop();
-    const { removed, seconds } = await remove(undefined, database.dataDir);
+    const { removed, seconds, left } = await remove(undefined, database.dataDir);
+    if (left > 0) throw new Error(`Cannot measure: ${left} messages are left`);
     if (round === 0) continue;
     rates.received.push(received);
     rates.removed.push(removed / seconds);
@@ -111,8 +128,41 @@ async function alone(): Promise<void> {
   });
 }
 
-async function removeInProcess(): Promise<{ removed: number; seconds: number }> {
-  const child = Bun.spawn([process.execPath, import.meta.path, "remover"], {
+async function inLarge(): Promise<void> {
+  const messages = Number(process.env.MESSAGES ?? 1_000_000);
+  await using service = await startServiceProcess(database.environment);
+  const headers = { authorization: `Bearer ${service.apiKey}` };
+  const account = (await (await fetch(`${service.apiUrl}/v1/account`, { headers })).json()) as { id: string };
+  const client = clientOf(database.url ?? "", { max: 1, onnotice: () => undefined });
+  const inbox = await seedInbox((statements) => client.unsafe(statements), {
+    accountId: account.id,
+    number: 1,
+    messages,
+  });
+  await client.end();
+  await untilAtRest([service.pid, database.pid ?? 0]);
+  const url = `${service.apiUrl}/v1/inboxes/${inbox.id}/messages?limit=20`;
+  const quiet = await load({ url, headers, connections, seconds: 30 });
+  const during = { isOver: false };
+  const removing = removeInProcess("large").finally(() => {
+    during.isOver = true;
+  });
+  const busy: LoadResult[] = [];
+  while (!during.isOver) busy.push(await load({ url, headers, connections, seconds: 5 }));
+  const { removed, seconds } = await removing;
+  const slowest = Math.max(...busy.map(({ p99Ms }) => p99Ms));
+  report({
+    what: `requests to an inbox of ${messages} messages during a removal, p99`,
+    value: median(busy.map(({ p99Ms }) => p99Ms)),
+    unit: "ms",
+    beside: [{ name: "before", value: quiet.p99Ms }],
+    target: { ratio: { atMost: 1.5 } },
+    note: `of the slowest 5 s ${slowest.toFixed(1)} ms; ${removed} messages in ${seconds.toFixed(0)} s`,
+  });
+}
+
+async function removeInProcess(size = "all"): Promise<Pick<Removal, "removed" | "seconds">> {
+  const child = Bun.spawn([process.execPath, import.meta.path, "remover", size], {
     env: { ...process.env, ...database.environment },
     stderr: "inherit",
   });

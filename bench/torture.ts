@@ -148,6 +148,54 @@ async function selfTest(): Promise<number> {
       faults: [],
       evidence: /is pending, and nothing will be done about it/,
     },
+    {
+      name: "removes mail too early",
+      file: "early-removal.ts",
+      faults: [],
+      evidence: /was removed from inb_\w+ before it was due/,
+    },
+    {
+      name: "never removes mail",
+      file: "kept-for-ever.ts",
+      faults: [],
+      evidence: /has mail that was due/,
+    },
+    {
+      name: "miscounts what a removal leaves",
+      file: "miscounted-removal.ts",
+      faults: [],
+      evidence: /after a removal, an inbox miscounts its threads/,
+    },
+    {
+      name: "takes removed mail out of the usage",
+      file: "uncounted-removal.ts",
+      faults: [],
+      evidence: /got \d+ to \d+ mails, and its usage says \d+/,
+    },
+    {
+      name: "leaves rows of an erased inbox",
+      file: "left-rows.ts",
+      faults: [],
+      evidence: /was erased, and threads has \d+ rows of it/,
+    },
+    {
+      name: "writes down twice that an inbox is erased",
+      file: "erased-twice.ts",
+      faults: [],
+      evidence: /was erased, and the audit says so 2 times/,
+    },
+    {
+      name: "gives mail for a domain that has moved to its old inbox",
+      file: "old-holder.ts",
+      faults: [],
+      evidence: /came after \S+ had moved, and is in the old inbox/,
+    },
+    {
+      name: "refuses mail for a domain whose proof is missed for the first time",
+      file: "hasty-domain.ts",
+      faults: [],
+      evidence: /was refused while \S+ was proven/,
+    },
     { name: "forgets the lease", file: "no-lease.ts", faults: ["kill"], evidence: /longer than any lease/ },
   ];
   let missed = 0;

@@ -144,11 +144,9 @@ async function faultsOfNeighbours(
     if (chance.is(0.6)) {
       const mood = chance.pick(["busy", "gone", "silent"] as const);
       world.ledger.count(`fault: relay ${mood}`);
-      await during(world, "relay", async () => {
-        relay.behave(mood);
-        await Bun.sleep(forMs);
-        relay.behave("moody");
-      });
+      relay.behave(mood);
+      await Bun.sleep(forMs);
+      relay.behave("moody");
     } else {
       world.ledger.count("fault: receiver down");
       const receiver = chance.pick(receivers);

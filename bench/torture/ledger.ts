@@ -230,9 +230,9 @@ export interface LedgerDelivery {
   delivered: boolean;
 }
 
-/** A time of faults: a process ended or was stopped, or the database or the relay was away. */
+/** A time of faults: a process ended or was stopped, or the database was away. */
 export interface Disturbance {
-  kind: "ended" | "stopped" | "database" | "relay";
+  kind: "ended" | "stopped" | "database";
   fromMs: number;
   untilMs: number;
 }
@@ -301,15 +301,6 @@ export function heardByMs(disturbances: readonly Disturbance[], answeredMs: numb
     (kind === "stopped" || kind === "database") && untilMs + graceMs >= answeredMs ? untilMs + graceMs : [],
   );
   return Math.max(answeredMs + 1_000, ...ends);
-}
-
-/** Whether there was a fault of these kinds at `fromMs`, shortly before, or since. */
-export function wasDisturbed(
-  disturbances: readonly Disturbance[],
-  kinds: readonly Disturbance["kind"][],
-  fromMs: number,
-): boolean {
-  return disturbances.some(({ kind, untilMs }) => kinds.includes(kind) && untilMs + graceMs >= fromMs);
 }
 
 /** The suspension that is in force in all processes at this instant. */

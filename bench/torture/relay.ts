@@ -1,14 +1,6 @@
 import type { Socket } from "bun";
 import type { Chance } from "../../tests/support/chance.ts";
-import {
-  type Acceptance,
-  checkMail,
-  closureAt,
-  digestOf,
-  type Ledger,
-  type LedgerReport,
-  wasDisturbed,
-} from "./ledger.ts";
+import { type Acceptance, checkMail, closureAt, digestOf, type Ledger, type LedgerReport } from "./ledger.ts";
 
 /** A relay that accepts, refuses, delays, hangs up at every point, and records its answers. */
 export interface TortureRelay {
@@ -113,8 +105,7 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
   function noteOffer(token: string): void {
     const account = ledger.copies.get(token)?.inbox.account;
     const closure = account && closureAt(ledger, account, Date.now());
-    // An attempt that began before may have waited for a relay that did not answer.
-    if (closure !== undefined && !wasDisturbed(ledger.disturbances, ["stopped", "database", "relay"], closure.askedMs))
+    if (closure !== undefined)
       ledger.violation("P2.4", `${token} was offered to the relay while ${account?.name} was suspended`);
     const taken = ledger.acceptances.get(token)?.find(({ answered }) => answered);
     if (taken !== undefined) ledger.offersAgain.push({ token, takenMs: taken.atMs });

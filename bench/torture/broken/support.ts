@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { pino } from "pino";
+import { loggerOf } from "../../../src/commands/serve/logger.ts";
 import type { Config } from "../../../src/config.ts";
 import { readConfig } from "../../../src/config.ts";
 import { query } from "../../../src/database/db.ts";
@@ -17,6 +18,7 @@ import { selfSigned } from "../../../src/smtp/certificate.ts";
 import { startSmtp } from "../../../src/smtp/listener.ts";
 import { originOf } from "../../../src/standards/ip.ts";
 import { returnPathKey } from "../../../src/standards/signature.ts";
+import { workEarly } from "../early-work.ts";
 
 /** Runs the service like `serve`: `before` may change its settings, `after` the running service. */
 export async function serveBroken(
@@ -36,6 +38,12 @@ export const portOf = async (service: Service) => ({ smtpPort: service.smtp.port
 /** Changes the database of the service, often by a trigger. */
 export async function runStatements({ deps }: Service, statements: readonly string[]): Promise<void> {
   for (const statement of statements) await query(deps.db.api, sql.raw(statement));
+}
+
+/** Does early what the run waits for, as the service of the run does, and logs what is wrong then. */
+export async function workingEarly(service: Service, config: Config, mailKeptMs?: number) {
+  workEarly(service, loggerOf(config, process.stdout), mailKeptMs);
+  return portOf(service);
 }
 
 /** The door for mail, but for reports: it says that each was applied, and drops it. */
