@@ -86,7 +86,7 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
       ledger.refusals.add(token);
       return "550 5.1.1 No such user";
     }
-    if (token !== undefined && isMoody(0.04)) return "450 4.2.1 Greylisted";
+    if (token !== undefined && isMoody(isSuspendable(token) ? 0.5 : 0.04)) return "450 4.2.1 Greylisted";
     if (isMoody(0.01)) return "hang up";
     if (isMoody(0.01)) return "421 4.3.2 Going away";
     if (verb === "MAIL" || verb === "RSET") Object.assign(session, { tokens: [], addresses: [] });
@@ -99,6 +99,11 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
     if (session.tokens.length === 0) return "503 5.5.1 Nobody to give it to";
     session.content = [];
     return "354 Go on";
+  }
+
+  /** Much of the mail of an account that is suspended now and then waits for another attempt. */
+  function isSuspendable(token: string): boolean {
+    return ledger.copies.get(token)?.inbox.account.isSuspendable === true;
   }
 
   /** Each recipient has one mail; a repeated recipient after a 250 has the same one. A suspended account sends none. */
