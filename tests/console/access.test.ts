@@ -68,9 +68,9 @@ describeInBrowser("The console, for a key", () => {
     const { page, refused } = await withAccess("read", (method) => method === "GET");
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     expect(await offered(page)).toEqual(["Overview", "Inboxes", "Outbox", "Events", "Suppressions", "Usage"]);
-    for (const address of ["webhooks", "domains", "audit"]) {
+    for (const address of ["webhooks", "domains", "keys", "audit"]) {
       await goTo(page, address);
-      await page.getByText("The page is about the whole account").waitFor();
+      await page.getByText("The page needs a key with the access “full”").waitFor();
     }
     await goTo(page, "inboxes");
     await page.locator(".inbox-rows .row").waitFor();

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { connecting } from "../support/connecting.ts";
 import { describeInBrowser, setUpConsole, signedIn } from "./support.ts";
 
 describeInBrowser("The screen of keys", () => {
@@ -22,6 +23,18 @@ describeInBrowser("The screen of keys", () => {
     expect(faults.filter((fault) => !/401/.test(fault))).toEqual([]);
   });
 
+  test("lists the programs that people have connected, and disconnects one after a question", async () => {
+    const by = await connecting(setup.world);
+    const { body: tokens } = await by.redeem(await by.code({ access: "read" }));
+    const { page } = await signedIn(setup, "keys");
+    const row = page.locator(".section .row", { hasText: "Test program" });
+    await row.getByText("127.0.0.1:7777 · read · the whole account").waitFor();
+    await page.getByRole("button", { name: "Disconnect Test program" }).click();
+    await page.getByRole("button", { name: "Disconnect", exact: true }).click();
+    await row.waitFor({ state: "detached" });
+    expect((await by.refresh(tokens.refresh_token ?? "")).status).toBe(400);
+  });
+
   test("lets a tenant's key manage its keys, and explains why the last key of the account stays", async () => {
     const order = { name: "tenant's own", access: "full", externalId: "it's" };
     const { body: made } = await setup.world.api("/v1/keys", { method: "POST", body: order });
@@ -38,7 +51,7 @@ describeInBrowser("The screen of keys", () => {
       .click();
     await whole.page.getByText("this session ends too").waitFor();
     await whole.page.getByRole("button", { name: "Revoke key" }).click();
-    await whole.page.locator(".notice.is-bad").waitFor();
+    await whole.page.locator(".notice.is-bad", { hasText: "the last key that manages the account" }).waitFor();
     expect((await setup.world.api("/v1/account")).status).toBe(200);
   });
 });

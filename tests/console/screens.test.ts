@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from "bun:test";
 import { findFirstAccount } from "../../src/store/account/accounts.ts";
+import { newGrant } from "../support/connecting.ts";
 import { insertOwnDomain } from "../support/own-domain.ts";
 import { pageFaults } from "./page-faults.ts";
 import { arrive, consoleOf, describeInBrowser, goTo, send, setUpConsole, signedIn } from "./support.ts";
@@ -36,6 +37,7 @@ describeInBrowser("Each screen of the console", () => {
     const { status, body: endpoint } = await setup.world.api("/v1/webhooks", { method: "POST", body: hook });
     expect([status, endpoint.id]).toEqual([201, expect.any(String)]);
     await setup.world.api("/v1/suppressions", { method: "POST", body: { address: "gone@example.com" } });
+    await newGrant(setup.world);
     const account = await findFirstAccount(setup.world.service.deps.db.api);
     const name = "a-rather-long-name-of-a-company.example.com";
     const missing = {

@@ -58,8 +58,8 @@ function NotForThisKey() {
       {may("read") ? (
         <Empty icon="keys" title="This key may not open this page">
           <p>
-            The page is about the whole account. Sign in with a key that has the access “full” and is bound to no inbox
-            and no tenant.
+            The page needs a key with the access “full”. Most pages about the account also need one that is bound to no
+            tenant.
           </p>
         </Empty>
       ) : (

@@ -12,6 +12,8 @@ import { Pager } from "../parts/pager.tsx";
 import { Tag } from "../parts/tag.tsx";
 import { Time } from "../parts/time.tsx";
 import { account } from "../session.ts";
+import { GrantList } from "./grant-list.tsx";
+import { reachOf } from "./key-words.ts";
 
 type Key = Schemas["Key"];
 
@@ -42,6 +44,7 @@ export function KeyList() {
         ))}
       </ul>
       <Pager offset={offset} pageSize={pageSize} total={page.value?.total ?? 0} onMove={setOffset} />
+      <GrantList />
       <KeyCommands />
       {toRevoke && (
         <Confirm
@@ -148,10 +151,6 @@ function nameOf(key: Key): string {
 /** The beginning and the end of the secret. */
 function endsOf({ prefix, lastFour }: Key): string {
   return `${prefix}…${lastFour}`;
-}
-
-function reachOf({ inboxId, externalId }: Key): string {
-  return inboxId ?? (externalId === null ? "the whole account" : `tenant ${externalId}`);
 }
 
 function creatorOf({ createdBy }: Key): string {
