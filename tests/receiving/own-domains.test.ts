@@ -90,12 +90,9 @@ describe("an inbox at a domain", () => {
     expect(await listed("a.b.wide.example")).toEqual([1, "ada@a.b.wide.example"]);
     expect(await listed("wide.example")).toEqual([0]);
     expect(await listed("inbox.localhost")).toEqual([1, "grace@inbox.localhost"]);
-    expect((await listed("one.example")).slice(0, 4)).toEqual([
-      4,
-      "a@one.example",
-      "ada@one.example",
-      expect.any(String),
-    ]);
+    const atOne = await listed("one.example");
+    expect(atOne).toHaveLength(5);
+    expect(atOne).toEqual(expect.arrayContaining([4, "a@one.example", "ada@one.example", "postmaster@one.example"]));
   });
 
   test("is another one to its idempotency key than one at another domain", async () => {
