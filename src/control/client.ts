@@ -20,11 +20,20 @@ export async function askService(dataDir: string, request: AdminRequest, signal?
 /** How long an export waits before it checks a silent service, and then for the reply to that check. So it gives up after a minute. */
 const quietMs = 30_000;
 
+export interface ExportRequest {
+  /** The name of the only account to export; undefined for everything. */
+  account?: string | undefined;
+  mostQuietMs?: number;
+}
+
 /**
  * Exports the database of the service that has locked the data directory. The service sends the first byte only after it has read the whole
  * database, so silence is no error. After each 30 seconds of silence, the export checks that the service still answers other requests.
  */
-export async function* readFromService(dataDir: string, mostQuietMs = quietMs): AsyncGenerator<Uint8Array> {
+export async function* readFromService(
+  dataDir: string,
+  { account, mostQuietMs = quietMs }: ExportRequest = {},
+): AsyncGenerator<Uint8Array> {
   const end = new AbortController();
   const whileItAnswers = async <Value>(work: Promise<Value>): Promise<Value> => {
     const done = work.then((value) => ({ value }));
@@ -40,7 +49,8 @@ export async function* readFromService(dataDir: string, mostQuietMs = quietMs): 
     }
   };
   try {
-    const asked = fetchFrom(dataDir, controlPaths.export, { timeout: false, signal: end.signal });
+    const of = account === undefined ? "" : `?${new URLSearchParams({ account })}`;
+    const asked = fetchFrom(dataDir, `${controlPaths.export}${of}`, { timeout: false, signal: end.signal });
     const answer = await whileItAnswers(asked);
     if (!answer.ok)
       throw new Refusal("forbidden", `Cannot export: the running service answered: ${await answer.text()}`);

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Refusal } from "../domain/errors.ts";
-import { exportEverything } from "../flows/move/export-everything.ts";
+import { exportNamed } from "../flows/move/export-account.ts";
 import { spooled } from "../store/mail/spool.ts";
 import { type AdminDeps, type AdminRequest, administer, anotherVersion } from "./administer.ts";
 import { type ControlListener, controlPaths, listenAt } from "./socket.ts";
@@ -16,8 +16,10 @@ export interface ControlDeps extends AdminDeps {
  */
 export function serveControl(deps: ControlDeps): ControlListener {
   return listenAt(deps.dataDir, (request) => {
-    const { pathname } = new URL(request.url);
-    if (pathname === controlPaths.export) return answerExport(deps, request);
+    const { pathname, searchParams } = new URL(request.url);
+    if (pathname === controlPaths.export) {
+      return answerExport(deps, searchParams.get("account") ?? undefined, request.signal);
+    }
     if (pathname === controlPaths.alive) return new Response();
     if (pathname === controlPaths.administer) return answerAdmin(deps, request);
     return refused(anotherVersion());
@@ -37,18 +39,20 @@ async function answerAdmin(deps: AdminDeps, request: Request): Promise<Response>
 }
 
 /**
- * Answers `inboxd export` of another process with the whole database. Reading it blocks the only session of the embedded database, so
+ * Answers `inboxd export` of another process with the whole database, or with one account. Reading it blocks the only session of the embedded database, so
  * the export is first written to a file: a slow reader must not block the service.
  */
 async function answerExport(
-  { db, dataDir, version, now, randomBytes, log }: ControlDeps,
-  { signal }: Request,
+  deps: ControlDeps,
+  accountName: string | undefined,
+  signal: AbortSignal,
 ): Promise<Response> {
+  const { dataDir, version, now, randomBytes, log } = deps;
   const encoder = new TextEncoder();
-  const header = { id: randomBytes(16).toHex(), version, now: now() };
+  const options = { id: randomBytes(16).toHex(), version, now: now(), accountName };
   try {
     const whole = await spooled(join(dataDir, `.export-${randomBytes(16).toHex()}`), (write) =>
-      exportEverything(db, header, (text) => {
+      exportNamed(deps, options, (text) => {
         signal.throwIfAborted();
         return write(encoder.encode(text));
       }),

@@ -16,6 +16,8 @@ export const locks = {
   removing: 7521962899002005,
   /** One transaction at a time registers a client of OAuth. */
   registering: 7521962899002006,
+  /** One process at a time imports an account. */
+  importing: 7521962899002007,
 } as const;
 
 /** The number of a lock as part of a statement's text, and not as a parameter. */

@@ -65,12 +65,12 @@ async function quietService(looks: number) {
 
 test("an export waits for a service that reads for long, as long as it answers", watchesClock, async () => {
   await using service = await quietService(3);
-  expect(await lastLineOf(readFromService(service.directory, 500))).toEqual({ end: true });
+  expect(await lastLineOf(readFromService(service.directory, { mostQuietMs: 500 }))).toEqual({ end: true });
 });
 
 test("an export ends when the service answers nothing at all", async () => {
   await using service = await quietService(0);
-  expect(await failureOf(lastLineOf(readFromService(service.directory, 20)))).toMatchObject({
+  expect(await failureOf(lastLineOf(readFromService(service.directory, { mostQuietMs: 20 })))).toMatchObject({
     name: "Refusal",
     message: "Cannot export: the running service has not answered for a minute; is it stopped?",
   });

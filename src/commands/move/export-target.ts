@@ -1,6 +1,6 @@
 import { lstatSync } from "node:fs";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
-import type { ExportEnd } from "../../flows/move/export-everything.ts";
+import type { ExportEnd } from "../../flows/move/export-file.ts";
 import { reasonOf, UsageError } from "../failure.ts";
 
 /** Writes an export piece by piece. */

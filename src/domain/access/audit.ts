@@ -5,6 +5,7 @@ export const auditActions = [
   "account.created",
   "account.changed",
   "account.deleted",
+  "account.imported",
   "account.suspended",
   "account.resumed",
   "console.signed_in",

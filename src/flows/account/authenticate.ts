@@ -111,6 +111,8 @@ export function authenticator(
     forgetAll() {
       forgotten += 1;
       remembered.clear();
+      // The account may be one that was imported, with its keys.
+      unknown.clear();
     },
     setHearing(now) {
       hears = now;

@@ -109,7 +109,7 @@ export async function revokeKey(deps: Deps, keyId: string): Promise<boolean> {
 }
 
 /** Finds the account with a name, or the first one if no name is given. */
-export async function accountNamed(deps: Deps, name: string | undefined): Promise<Account> {
+export async function accountNamed(deps: Pick<Deps, "db">, name: string | undefined): Promise<Account> {
   const account = name === undefined ? await findFirstAccount(deps.db.api) : await findAccountByName(deps.db.api, name);
   if (account !== undefined) return account;
   const why =

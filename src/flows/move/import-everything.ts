@@ -1,10 +1,9 @@
 import { type Database, transaction } from "../../database/db.ts";
 import { Refusal } from "../../domain/errors.ts";
 import { alignEventLog } from "../../store/events/event-log.ts";
-import { migrations } from "../../store/migrate.ts";
-import { forgetIndexedMail, insertLine, listAccountIds, type PortableLine } from "../../store/upkeep/portable.ts";
+import { forgetIndexedMail, insertLine, listAccountIds } from "../../store/upkeep/portable.ts";
 import { findSetting, insertOrChangeSetting } from "../../store/upkeep/settings.ts";
-import type { ExportEnd, ExportHeader } from "./export-everything.ts";
+import { checkWhole, type OpenExport, portableLines } from "./export-file.ts";
 
 export interface Imported {
   rows: number;
@@ -16,17 +15,21 @@ export interface Imported {
  * Imports an export into a database without other accounts. It checks the whole file before it writes anything. Each line is written in one
  * transaction, which also stores the number of the line, so that an interrupted import can be continued.
  */
-export async function importEverything(db: Database, open: () => AsyncIterable<string>): Promise<Imported> {
+export async function importEverything(db: Database, open: OpenExport): Promise<Imported> {
   const header = await checkWhole(open());
-  await refuseForeignDatabase(db, open());
+  if (header.account !== undefined) {
+    throw new Refusal(
+      "validation_error",
+      "Cannot import: the file is the export of one account; import it with --beside, into a service that was started before",
+    );
+  }
+  await refuseForeignDatabase(db, open);
   const mark = `import ${header.id}`;
   const done = Number((await findSetting(db.work, mark)) ?? 0);
   let number = 0;
   let rows = 0;
   let resumedAfter = 0;
-  for await (const text of open()) {
-    const line = JSON.parse(text) as ExportHeader | PortableLine | ExportEnd;
-    if (!("table" in line)) continue;
+  for await (const line of portableLines(open())) {
     number += 1;
     rows += line.rows.length;
     if (number <= done) {
@@ -44,55 +47,11 @@ export async function importEverything(db: Database, open: () => AsyncIterable<s
   return { rows, resumedAfter };
 }
 
-/** Reads the header of an export file, and checks the whole file against the digest and the number of rows in its last line. */
-async function checkWhole(lines: AsyncIterable<string>): Promise<ExportHeader> {
-  const hash = new Bun.CryptoHasher("sha256");
-  let header: ExportHeader | undefined;
-  let rows = 0;
-  for await (const text of lines) {
-    const line = parsed(text);
-    if (header === undefined) header = headerOf(line);
-    if ("end" in line) {
-      const end = line as unknown as ExportEnd;
-      if (end.rows !== rows || end.sha256 !== hash.digest("hex")) throw damaged("its checksum does not match");
-      return header;
-    }
-    hash.update(`${text}\n`);
-    if ("table" in line) rows += (line as unknown as PortableLine).rows.length;
-  }
-  throw damaged("its end is missing");
-}
-
-function headerOf(line: object): ExportHeader {
-  const header = line as Partial<ExportHeader>;
-  if (header.inboxd !== "export" || typeof header.id !== "string") throw damaged("it is not an export of inboxd");
-  if (!migrations.some(({ tag }) => tag === header.schema)) {
-    throw new Refusal(
-      "validation_error",
-      `Cannot import: the export was made by a newer inboxd (${header.version}); import it with that version or a later one`,
-    );
-  }
-  return header as ExportHeader;
-}
-
-function parsed(text: string): object {
-  try {
-    return JSON.parse(text) as object;
-  } catch {
-    throw damaged("a line is not JSON");
-  }
-}
-
-function damaged(why: string): Refusal {
-  return new Refusal("validation_error", `Cannot import: the file is damaged, ${why}`);
-}
-
 /** Refuses a database that has accounts which are not in the export, because the names and numbers of two services would collide. */
-async function refuseForeignDatabase(db: Database, lines: AsyncIterable<string>): Promise<void> {
+async function refuseForeignDatabase(db: Database, open: OpenExport): Promise<void> {
   const own = new Set<string>();
-  for await (const text of lines) {
-    const line = JSON.parse(text) as Partial<PortableLine>;
-    if (line.table === "accounts") for (const { id } of line.rows ?? []) own.add(String(id));
+  for await (const { table, rows } of portableLines(open())) {
+    if (table === "accounts") for (const { id } of rows) own.add(String(id));
     else if (own.size > 0) break;
   }
   if ((await listAccountIds(db.work)).some((id) => !own.has(id))) {

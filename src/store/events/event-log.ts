@@ -1,4 +1,4 @@
-import { sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import { type Database, type Db, query, transaction } from "../../database/db.ts";
 
 /**
@@ -8,13 +8,25 @@ import { type Database, type Db, query, transaction } from "../../database/db.ts
  * from future transactions and be hidden, and new events would come before them. So if the position of an event is too high for this
  * cluster, the highest such position becomes the shift. Old positions stay valid for readers, and all new events come after them.
  */
-export async function alignEventLog(db: Database): Promise<void> {
+export function alignEventLog(db: Database): Promise<void> {
+  return raiseShift(db, findImpossiblePosition);
+}
+
+/** Raises the shift of the log, if needed, so that an event may come into it at this position and all new events come after it. */
+export function raiseEventLog(db: Database, position: string): Promise<void> {
+  return raiseShift(db, async (own) => {
+    const [found] = await query(own, sql`select where ${isImpossible(sql`${position}::xid8`)}`);
+    return found && position;
+  });
+}
+
+async function raiseShift(db: Database, impossibleIn: (own: Db) => Promise<string | undefined>): Promise<void> {
   await db.maintain(async (own) => {
-    if ((await findImpossiblePosition(own)) === undefined) return;
+    if ((await impossibleIn(own)) === undefined) return;
     await transaction(own, async (tx) => {
       // Waits for transactions that write events with the old shift. The second of two processes finds nothing to do.
       await query(tx, sql`lock table events in share row exclusive mode`);
-      const last = await findImpossiblePosition(tx);
+      const last = await impossibleIn(tx);
       if (last === undefined) return;
       await query(
         tx,
@@ -23,6 +35,11 @@ export async function alignEventLog(db: Database): Promise<void> {
       );
     });
   });
+}
+
+/** Whether no transaction of this cluster can have written an event at this position yet. */
+function isImpossible(position: SQL): SQL {
+  return sql`${position} >= ((pg_snapshot_xmax(pg_current_snapshot())::text::bigint + event_log_shift())::text)::xid8`;
 }
 
 /**
@@ -36,7 +53,7 @@ async function findImpossiblePosition(db: Db): Promise<string | undefined> {
         cross join lateral (
           select written_by from events where account_id = accounts.id order by written_by desc limit 1
         ) last
-        where last.written_by >= ((pg_snapshot_xmax(pg_current_snapshot())::text::bigint + event_log_shift())::text)::xid8
+        where ${isImpossible(sql`last.written_by`)}
         order by last.written_by desc limit 1`,
   );
   return last?.position;

@@ -58,9 +58,9 @@ export function sourcesInserted(sources: readonly Source[], ending: SQL): SQL {
   return sql`${rowsInserted(sourceRows(sources))}${ending}`;
 }
 
-/** Inserts pieces as they were exported from another database. Skips those that exist already. */
-export async function insertNewChunks(tx: Db, rows: readonly ChunkRow[]): Promise<void> {
-  await query(tx, sql`${rowsInserted(rows)} on conflict do nothing`);
+/** Inserts pieces as they were exported from another database. `ending` follows the insert. */
+export async function insertChunkRows(tx: Db, rows: readonly ChunkRow[], ending: SQL): Promise<void> {
+  await query(tx, sql`${rowsInserted(rows)}${ending}`);
 }
 
 export interface ChunkRow extends Chunk {

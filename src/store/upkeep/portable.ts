@@ -1,9 +1,9 @@
-import { sql } from "drizzle-orm";
+import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
 import { type Database, type Db, query, transaction } from "../../database/db.ts";
-import { selected } from "../columns.ts";
-import { type ChunkRow, insertNewChunks } from "../mail/sources.ts";
-import { insertNewRows } from "../rows.ts";
+import { columnName, columnsOf, selected } from "../columns.ts";
+import { type ChunkRow, insertChunkRows } from "../mail/sources.ts";
+import { insertRows, recordSet } from "../rows.ts";
 import * as schema from "../schema.ts";
 
 /** The tables of an export, in the order in which they are read and written. Events keep their positions in the log. */
@@ -58,20 +58,39 @@ export interface PortableLine {
   rows: PortableRow[];
 }
 
+/** A table to read, with the rows to read as the rest of a select after `from`. They are called `t`. */
+export interface ReadTable {
+  table: PgTable;
+  rowsALine: number;
+  rows: SQL;
+}
+
+/** Reads all rows of the portable tables. */
+export function readEverything(db: Database, onLine: OnLine): Promise<void> {
+  return readTables(
+    db,
+    portable.map(({ table, order, rowsALine }) => {
+      return { table, rowsALine, rows: sql`${sql.identifier(nameOf(table))} t order by ${sql.raw(order)}` };
+    }),
+    onLine,
+  );
+}
+
+type OnLine = (line: PortableLine) => Promise<void>;
+
 /**
- * Reads all rows of the portable tables as they are at one instant, and calls `onLine` for each line, so that memory stays small. In the
- * embedded database, which has one connection, all other statements wait until the end.
+ * Reads these tables as they are at one instant, and calls `onLine` for each line, so that memory stays small. In the embedded database,
+ * which has one connection, all other statements wait until the end.
  */
-export async function readEverything(db: Database, onLine: (line: PortableLine) => Promise<void>): Promise<void> {
+export async function readTables(db: Database, tables: readonly ReadTable[], onLine: OnLine): Promise<void> {
   await db.maintain((own) =>
     transaction(own, async (tx) => {
       await query(tx, sql`set transaction isolation level repeatable read, read only`);
-      for (const { table, order, rowsALine } of portable) {
-        const { name } = getTableConfig(table);
+      for (const { table, rows: chosen, rowsALine } of tables) {
+        const name = nameOf(table);
         // Each table's cursor has its own name: a prepared FETCH keeps the columns of the first cursor that had its name.
         const cursor = sql.raw(`portable_${name}`);
-        const rowsInOrder = sql`select ${selected(table, "t")} from ${sql.identifier(name)} t order by ${sql.raw(order)}`;
-        await query(tx, sql`declare ${cursor} no scroll cursor for ${rowsInOrder}`);
+        await query(tx, sql`declare ${cursor} no scroll cursor for select ${selected(table, "t")} from ${chosen}`);
         for (;;) {
           const rows = await query<PortableRow>(tx, sql`fetch ${sql.raw(String(rowsALine))} from ${cursor}`);
           if (rows.length > 0) await onLine({ table: name, rows: rows.map(toPortable) });
@@ -84,11 +103,51 @@ export async function readEverything(db: Database, onLine: (line: PortableLine) 
 }
 
 /** Inserts the rows of a line. Skips those that exist, so that a line may be inserted twice. */
-export async function insertLine(tx: Db, { table: name, rows }: PortableLine): Promise<void> {
-  const entry = portable.find(({ table }) => getTableConfig(table).name === name);
+export async function insertLine(tx: Db, line: PortableLine): Promise<void> {
+  await insertRowsOf(tx, line, sql` on conflict do nothing`);
+}
+
+/** Inserts the rows of a line. Fails if one of them exists. */
+export async function insertNewLine(tx: Db, line: PortableLine): Promise<void> {
+  await insertRowsOf(tx, line, sql``);
+}
+
+async function insertRowsOf(tx: Db, { table: name, rows }: PortableLine, ending: SQL): Promise<void> {
+  const { table } = portableNamed(name);
+  if (table === schema.sourceChunks) return insertChunkRows(tx, rows.map(chunkOf), ending);
+  await insertRows(tx, table, rows, ending);
+}
+
+/** Deletes the rows of a line, found by their primary keys. */
+export async function deleteLine(tx: Db, { table: name, rows }: PortableLine): Promise<void> {
+  const { table } = portableNamed(name);
+  const fields = keyOf(table);
+  const isSame = Object.entries(columnsOf(table, fields)).map(
+    ([field, column]) => sql`t.${sql.identifier(columnName(column))} = row.${sql.identifier(field)}`,
+  );
+  const keys = rows.map((row) => Object.fromEntries(fields.map((field) => [field, row[field]])));
+  await query(
+    tx,
+    sql`delete from ${sql.identifier(name)} t using ${recordSet(table, keys, fields)} where ${sql.join(isSame, sql` and `)}`,
+  );
+}
+
+/** The fields of the primary key of a table. */
+function keyOf(table: PgTable): string[] {
+  const together = new Set(getTableConfig(table).primaryKeys.flatMap(({ columns }) => columns.map(({ name }) => name)));
+  return Object.entries(getTableColumns(table)).flatMap(([field, column]) =>
+    column.primary || together.has(column.name) ? field : [],
+  );
+}
+
+function portableNamed(name: string) {
+  const entry = portable.find(({ table }) => nameOf(table) === name);
   if (entry === undefined) throw new Error(`Cannot import: this version has no table ${name}`);
-  if (entry.table === schema.sourceChunks) return insertNewChunks(tx, rows.map(chunkOf));
-  await insertNewRows(tx, entry.table, rows);
+  return entry;
+}
+
+export function nameOf(table: PgTable): string {
+  return getTableConfig(table).name;
 }
 
 /** Lists the ids of all accounts, which show whether a database is that of the exported service or of another one. */
@@ -97,9 +156,9 @@ export async function listAccountIds(db: Db): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Makes the indexer begin again with the oldest message, since it has not seen the imported ones. */
-export async function forgetIndexedMail(tx: Db): Promise<void> {
-  await query(tx, sql`update search_indexing set seen_id = ''`);
+/** Makes the indexer look again at the messages from this id on, by default at all, since it has not seen the imported ones. */
+export async function forgetIndexedMail(tx: Db, fromId = ""): Promise<void> {
+  await query(tx, sql`update search_indexing set seen_id = ${fromId} where seen_id > ${fromId}`);
 }
 
 /** Makes a row fit for JSON: bytes become base64. */

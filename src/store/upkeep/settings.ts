@@ -22,3 +22,7 @@ export async function insertOrChangeSetting(db: Db, name: string, value: string)
         on conflict (name) do update set value = excluded.value`,
   );
 }
+
+export async function removeSetting(db: Db, name: string): Promise<void> {
+  await query(db, sql`delete from settings where name = ${name}`);
+}
