@@ -28,6 +28,8 @@ import { keys as accountKeys } from "../http/routes/account/keys.ts";
 import { stats } from "../http/routes/account/stats.ts";
 import { tokens } from "../http/routes/account/tokens.ts";
 import { usage } from "../http/routes/account/usage.ts";
+import { adminAccountExport } from "../http/routes/admin/account-export.ts";
+import { adminAccountKeys } from "../http/routes/admin/account-keys.ts";
 import { adminAccounts } from "../http/routes/admin/accounts.ts";
 import { adminDomains } from "../http/routes/admin/domains.ts";
 import { adminService } from "../http/routes/admin/service.ts";
@@ -237,6 +239,8 @@ async function appOf(
         stats(deps),
         audit(deps),
         adminAccounts(deps),
+        adminAccountKeys(deps),
+        adminAccountExport({ ...deps, version, spoolDirectory: config.dataDir, mayTakeLong: long.mayTakeLong }),
         adminDomains(ownDomains),
         adminService({ ...deps, version }),
         usage(deps),

@@ -21,6 +21,10 @@ export interface Admin {
   ): Promise<Schemas["AdminAccount"]>;
   /** `confirm` is the name of the account. It is refused from now on, and removed in steps. */
   deleteAccount(id: string, query: { confirm: string }, options?: CallOptions): Promise<Schemas["AdminAccount"]>;
+  /** The whole account as a stream of bytes, with its secrets. It is not whole if it ends with an error. */
+  exportAccount(id: string, options?: CallOptions): Promise<ReadableStream<Uint8Array<ArrayBuffer>>>;
+  /** The answer has the key, which is shown only there. */
+  createKey(id: string, key?: Body<"NewKey">, options?: CallOptions): Promise<Schemas["CreatedKey"]>;
   /** The domains that all accounts may use, newest first. */
   domains(query?: QueryAt<"/v1/admin/domains">, options?: CallOptions): List<Schemas["Domain"], Schemas["DomainPage"]>;
   addDomain(domain: Body<"NewSharedDomain">, options?: CallOptions): Promise<Schemas["Domain"]>;
@@ -46,6 +50,10 @@ export const admin = (request: Requester): Admin => ({
   changeAccount: (id, body, options) => request("PATCH", "/v1/admin/accounts/{id}", { path: { id }, body, ...options }),
   deleteAccount: (id, query, options) =>
     request("DELETE", "/v1/admin/accounts/{id}", { path: { id }, query, ...options }),
+  exportAccount: async (id, options) =>
+    (await request("GET", "/v1/admin/accounts/{id}/export", { path: { id }, ...options })) as never,
+  createKey: (id, body = {}, options) =>
+    request("POST", "/v1/admin/accounts/{id}/keys", { path: { id }, body, ...options }),
   domains: (query = {}, options) =>
     listByOffset(
       (position) => request("GET", "/v1/admin/domains", { query: { ...query, ...position }, ...options }),

@@ -117,6 +117,7 @@ export function caller(options: InboxdOptions, { random, pause }: Machine): Call
  * The operations whose content is a file. A stranger chose its content type, so the bytes are returned unchanged for any type.
  */
 const files: { readonly [Path in FilePath]: true } = {
+  "/v1/admin/accounts/{id}/export": true,
   "/v1/attachments/{message_id}/{filename}": true,
   "/v1/inboxes/{id}/export": true,
   "/v1/messages/{id}/raw": true,

@@ -42,6 +42,11 @@ export function byCommandLine({ id, plan, limits }: Account): KeyManager {
   return { plan, limits, reach: { accountId: id }, actor: commandLine, createdBy: "cli", isOperator: true };
 }
 
+/** An operator, who makes the first keys of an account. */
+export function byOperator({ id, plan, limits }: Pick<Account, "id" | "plan" | "limits">, actor: Actor): KeyManager {
+  return { plan, limits, reach: { accountId: id }, actor, createdBy: "operator", isOperator: true };
+}
+
 /** A key with its secret, which is shown only once. */
 export interface MadeKey {
   info: ApiKeyInfo;

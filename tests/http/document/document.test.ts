@@ -116,6 +116,8 @@ describe("The document of the service", () => {
       "Admin: getAnyAccount",
       "Admin: changeAnyAccount",
       "Admin: deleteAnyAccount",
+      "Admin: exportAnyAccount",
+      "Admin: createKeyOfAnyAccount",
       "Admin: listAuditEntriesOfAllAccounts",
       "Admin: listSharedDomains",
       "Admin: addSharedDomain",

@@ -79,6 +79,8 @@ const calls: Readonly<Record<string, ClientCall>> = {
   getAnyAccount: { name: "admin.getAccount" },
   changeAnyAccount: { name: "admin.changeAccount", takes: "body" },
   deleteAnyAccount: { name: "admin.deleteAccount", takes: "query" },
+  exportAnyAccount: { name: "admin.exportAccount" },
+  createKeyOfAnyAccount: { name: "admin.createKey", takes: "body" },
   listSharedDomains: { name: "admin.domains", takes: "query", isEach: true },
   addSharedDomain: { name: "admin.addDomain", takes: "body" },
   getSharedDomain: { name: "admin.getDomain" },

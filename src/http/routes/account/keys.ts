@@ -141,7 +141,8 @@ export function keys(deps: Deps) {
     );
 }
 
-function settingsOf(body: Static<typeof NewKey>, now: Date): KeySettings {
+/** The settings of a new key in a request. */
+export function settingsOf(body: Static<typeof NewKey>, now: Date): KeySettings {
   const {
     access = "full",
     inboxId = null,

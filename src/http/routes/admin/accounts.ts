@@ -254,6 +254,13 @@ export function adminAccounts(deps: Deps) {
     );
 }
 
+/** An account that is not deleted. */
+export async function livingAccount(deps: Deps, id: string): Promise<StoredAccount> {
+  const account = await storedAccount(deps, id);
+  if (account.deletedAt !== null) throw notFound("account");
+  return account;
+}
+
 async function storedAccount({ db }: Deps, id: string): Promise<StoredAccount> {
   const account = isId("acc", id) ? await findAdminAccount(db.api, id) : undefined;
   if (account === undefined) throw notFound("account");

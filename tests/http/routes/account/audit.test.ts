@@ -16,6 +16,7 @@ const unaudited: Readonly<Record<string, string>> = {
   convertMarkdown: "it changes nothing",
   takeRelayNotices: "it is about mail",
   revokeInboxKey: "as revokeKey",
+  createKeyOfAnyAccount: "tests/http/routes/admin has its entry",
   createAccount: "tests/http/routes/admin has its entry",
   addSharedDomain: "tests/http/routes/admin has its entry",
   verifyDomain: "it changes nothing but by what the DNS says, of which events tell",

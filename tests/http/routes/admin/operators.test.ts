@@ -152,6 +152,52 @@ describe("an operator", () => {
     expect((await auditOf(id))[0]).toMatchObject({ action: "inbox.erased" });
   });
 
+  test("makes a key of any account, within the limits of the account", async () => {
+    const { id } = await createAccount({ limits: { keys: 2 } });
+    const path = `/v1/admin/accounts/${id}/keys`;
+    const made = await ask("POST", path, { name: "found again", access: "read" });
+    expect([made.status, made.body.createdBy, made.headers.get("location")]).toEqual([
+      201,
+      "operator",
+      `/v1/keys/${made.body.id}`,
+    ]);
+    expect((await ask("GET", "/v1/account", undefined, made.body.key)).body).toMatchObject({
+      id,
+      key: { access: "read" },
+    });
+    expect((await auditOf(id))[0]).toMatchObject({
+      action: "key.created",
+      actor: { type: "operator", name: "ops" },
+      target: { id: made.body.id },
+    });
+    expect((await ask("POST", path)).body).toMatchObject({ code: "quota_exceeded", resource: "keys" });
+    expect((await ask("POST", path, { inboxId: "inb_x" })).status).toBe(400);
+    expect((await ask("POST", "/v1/admin/accounts/acc_x/keys", { wrong: 1 })).status).toBe(404);
+    expect((await ask("POST", path, {}, world().apiKey)).status).toBe(404);
+  });
+
+  test("exports any account, which its audit tells", async () => {
+    const { id, key: apiKey } = await createAccount();
+    await ask("POST", "/v1/inboxes", { username: "exported" }, apiKey);
+    await world().deliver(mailOf({ subject: "In the export" }), "exported@inbox.localhost");
+    const path = `/v1/admin/accounts/${id}/export`;
+    const get = (method: string, path: string) => world().fetch(path, { method, apiKey: key });
+    expect((await get("HEAD", path)).status).toBe(200);
+    const answer = await get("GET", path);
+    expect(answer.headers.get("content-type")).toBe("application/x-ndjson");
+    const text = await answer.text();
+    expect(Number(answer.headers.get("content-length"))).toBe(Buffer.byteLength(text));
+    const lines = text.trimEnd().split("\n");
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({ inboxd: "export", account: id });
+    const sha256 = new Bun.CryptoHasher("sha256").update(text.slice(0, text.lastIndexOf('{"end"'))).digest("hex");
+    expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ end: true, sha256 });
+    expect(text).toContain("In the export");
+    const entries = (await auditOf(id)).filter(({ action }: { action: string }) => action === "export.read");
+    expect(entries).toMatchObject([{ actor: { type: "operator" }, target: { type: "account", id } }]);
+    expect((await get("GET", "/v1/admin/accounts/acc_x/export")).status).toBe(404);
+    expect((await ask("GET", path, undefined, world().apiKey)).status).toBe(404);
+  });
+
   test("acts in an account as its unbound key, which the audit notes once an hour for each route", async () => {
     const apiKey = await newAccount(world());
     const { body: account } = await ask("GET", "/v1/account", undefined, apiKey);
