@@ -61,6 +61,34 @@ test(`a service with ${mails} mails is exported while it runs, and reads back eq
   await database?.drop();
 }, 120_000);
 
+test("an account is exported while its service runs, and imported beside the account of another one", async () => {
+  const to = await makeDatabaseHere();
+  const from = { env: { DATA_DIR: join(directory, "of-two") } };
+  const target = { env: { DATA_DIR: join(directory, "beside"), DATABASE_URL: to?.url } };
+  const file = join(directory, "acme.jsonl");
+  const old = await startInboxd(from);
+  const { stdout } = await runInboxd(["account", "create", "acme", "--json"], from);
+  const { apiKey } = JSON.parse(stdout) as { apiKey: string };
+  const unknown = await runInboxd(["export", file, "--account", "nobody"], from);
+  expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('there is none named "nobody"') });
+  expect(await runInboxd(["export", file, "--account", "acme"], from)).toMatchObject({ code: 0, stderr: "" });
+  await old.stop();
+
+  await (await startInboxd(target)).stop();
+  const whole = await runInboxd(["import", file], target);
+  expect(whole).toMatchObject({ code: 1, stderr: expect.stringContaining("import it with --beside") });
+  expect(await runInboxd(["import", file, "--beside"], target)).toMatchObject({ code: 0, stderr: "" });
+  const taken = await runInboxd(["import", file, "--beside"], target);
+  expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining("account name acme") });
+  const moved = await startInboxd(target);
+  const headers = { authorization: `Bearer ${apiKey}` };
+  expect(await (await fetch(new URL("/v1/account", moved.api), { headers })).json()).toMatchObject({ name: "acme" });
+  await moved.stop();
+  await to?.drop();
+}, 120_000);
+
+const makeDatabaseHere = async () => (server ? makeDatabase(server) : undefined);
+
 test("an export writes into nothing that is there, neither a file nor a link, and leaves it as it was", async () => {
   const here = mkdtempSync(join(directory, "there-"));
   const other = join(here, "other");

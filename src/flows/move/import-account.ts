@@ -5,7 +5,13 @@ import { signalToForget } from "../../store/channels.ts";
 import { raiseEventLog } from "../../store/events/event-log.ts";
 import { openingTableNames, sharedTableName } from "../../store/upkeep/account-rows.ts";
 import { holdImporting, listCollisions, listSharedDomains, releaseImporting } from "../../store/upkeep/collisions.ts";
-import { deleteLine, forgetIndexedMail, insertLine, insertNewLine, type PortableLine } from "../../store/upkeep/portable.ts";
+import {
+  deleteLine,
+  forgetIndexedMail,
+  insertLine,
+  insertNewLine,
+  type PortableLine,
+} from "../../store/upkeep/portable.ts";
 import { findSetting, insertOrChangeSetting, removeSetting } from "../../store/upkeep/settings.ts";
 import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
