@@ -64,7 +64,9 @@ function goodText({ minLength, maxLength = 40, pattern, examples = [] }: ShownSc
   // A text without a minimum length is an id, a date or an address, whose form is not in its schema.
   if (minLength === undefined) return examples.length > 0 ? chance.pick(examples) : "text";
   const text = oddText(Math.max(1, edge(minLength, Math.min(maxLength, 3000), chance)), chance);
-  return pattern === undefined || new RegExp(pattern, "u").test(text) ? text : text.replaceAll(/[\r\n]/g, "-");
+  return pattern === undefined || new RegExp(pattern, "u").test(text)
+    ? text
+    : text.replaceAll(/[\r\n\u2028\u2029]/g, "-");
 }
 
 /** A value that does not fit the schema. */

@@ -68,7 +68,7 @@ export const KeyPage = named(
   ),
 );
 
-const label = text({ min: 1, max: 100, examples: ["support agent"] });
+const label = text({ min: 1, max: 100, pattern: "^.*\\S.*$", examples: ["support agent"] });
 const expiry = text({
   max: 40,
   error: `must be an RFC 3339 date-time of ${yearsOfInstants}`,
@@ -90,7 +90,7 @@ export const NewKey = named(
   Type.Object(
     {
       name: Type.Optional(
-        nullable(label, { description: "A label for people", error: "must have 1 to 100 characters" }),
+        nullable(label, { description: "A label for people", error: "must have 1 to 100 characters on one line" }),
       ),
       access: Type.Optional(
         oneOf(accesses, { description: `What it may do. ${accessMeanings}`, default: "full", examples: ["agent"] }),
@@ -140,7 +140,10 @@ export const KeyChange = named(
   Type.Object(
     {
       name: Type.Optional(
-        nullable(label, { description: "A label for people; null for none", error: "must have 1 to 100 characters" }),
+        nullable(label, {
+          description: "A label for people; null for none",
+          error: "must have 1 to 100 characters on one line",
+        }),
       ),
       allowedIps,
       expiresAt: alsoNamed(
