@@ -74,7 +74,8 @@ export function isInForce(now: Date): SQL {
 export async function listLivingKeys(db: Db, ids: readonly string[], now: Date): Promise<LivingKey[]> {
   return query<LivingKey>(
     db,
-    sql`select k.id, k.allowed_ips as "allowedIps", k.expires_at as "expiresAt" from api_keys k join accounts a on a.id = k.account_id
+    sql`select k.id, k.allowed_ips as "allowedIps", least(k.expires_at, granter.expires_at) as "expiresAt"
+        from api_keys k join accounts a on a.id = k.account_id left join api_keys granter on granter.id = k.granted_by
         where k.id = any(${arrayOf("text", ids)}) and ${isInForce(now)}
           and a.deleted_at is null and coalesce(a.suspended, 'sending') = 'sending'
         union all

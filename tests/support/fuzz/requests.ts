@@ -112,7 +112,7 @@ function agreeingWait(query: [string, string][], known: Known): [string, string]
 /** Rules between two fields are in no schema. */
 function agreeing(json: unknown, { operationId }: ShownOperation): unknown {
   if (operationId === "sendEmail") return agreeingMail(json);
-  if (operationId === "createKey" && typeof json === "object" && json !== null) return agreeingKey({ ...json });
+  if (/^(?:create|change)\w*Key$/.test(operationId) && typeof json === "object" && json !== null) return agreeingKey({ ...json });
   if (operationId === "createToken" && typeof json === "object" && json !== null && "inboxId" in json)
     return { ...json, externalId: undefined };
   // The account has no domain of its own that is verified.
@@ -128,18 +128,16 @@ function agreeingSuppression({ data, ...one }: Record<string, unknown>): unknown
   return Array.isArray(data) ? { data: data.map(endless) } : { address: "jane@example.com", ...endless(one) };
 }
 
-/** A mail that is no reply needs a subject and a recipient. */
 /** A key has a name on one line. It reaches one inbox or one tenant, never one inbox with full access, and has one end. */
 function agreeingKey(key: Record<string, unknown>): unknown {
   if (key.name) key.name = "agent";
   if ((key.access ?? "full") === "full") delete key.inboxId;
   if (key.inboxId) delete key.externalId;
   if (key.expiresAt) delete key.expiresInSeconds;
-  // A name is on one line, without blanks around it.
-  if (typeof key.name === "string") key.name = "support agent";
   return key;
 }
 
+/** A mail that is no reply needs a subject and a recipient. */
 function agreeingMail(json: unknown): unknown {
   // Only the inbox knows its own addresses, and `replyAll` needs an inbound mail.
   // A forward is no reply, its options need it, and a file has one of three sources. `ifUnanswered` needs `readUpToMessageId`.
