@@ -6,6 +6,7 @@ import { sql } from "drizzle-orm";
 import { openDatabase, query } from "../../src/database/db.ts";
 import { service } from "../../src/domain/access/actor.ts";
 import { deleteInbox } from "../../src/flows/account/delete-inbox.ts";
+import { exportAccount } from "../../src/flows/move/export-account.ts";
 import { exportEverything } from "../../src/flows/move/export-everything.ts";
 import { importEverything } from "../../src/flows/move/import-everything.ts";
 import { migrate } from "../../src/store/migrate.ts";
@@ -183,6 +184,23 @@ for (const engine of enginesHere()) {
         expect(await countRows(target.db.api, "unparsed_mails")).toBe(0);
       } finally {
         await target.remove();
+      }
+    });
+
+    test("moves with each account of its recipients, for the inboxes of this account alone", async () => {
+      await using world = await reception(under.db, fullAtTheDoor);
+      const [ada, bob] = [await world.newInbox(), await world.newInbox()];
+      await deliver(world.port, letter("both@x.example"), [addressOf(ada), addressOf(bob)]);
+      for (const { id: inboxId, accountId } of [ada, bob]) {
+        const rows: Record<string, Record<string, unknown>[]> = {};
+        const options = { id: "one", version: "0.1.0", now: new Date(0), accountId, actor: service };
+        await exportAccount(world.deps, options, async (line) => {
+          const { table, rows: read } = JSON.parse(line);
+          if (table !== undefined) rows[table] = read;
+        });
+        expect(rows.unparsed_mails).toMatchObject([{ recipients: [{ inboxId }] }]);
+        expect(rows.outbox).toMatchObject([{ kind: "parse", accountId, inboxId }]);
+        expect(rows.source_chunks).toMatchObject([{ shares: 1 }]);
       }
     });
 
