@@ -112,7 +112,8 @@ function agreeingWait(query: [string, string][], known: Known): [string, string]
 /** Rules between two fields are in no schema. */
 function agreeing(json: unknown, { operationId }: ShownOperation): unknown {
   if (operationId === "sendEmail") return agreeingMail(json);
-  if (/^(?:create|change)\w*Key$/.test(operationId) && typeof json === "object" && json !== null) return agreeingKey({ ...json });
+  if (/^(?:create|change)\w*Key$/.test(operationId) && typeof json === "object" && json !== null)
+    return agreeingKey({ ...json });
   if (operationId === "createToken" && typeof json === "object" && json !== null && "inboxId" in json)
     return { ...json, externalId: undefined };
   // The account has no domain of its own that is verified.
