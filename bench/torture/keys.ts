@@ -66,7 +66,7 @@ export function keyManager(world: World, chance: Chance): Driver {
     for (const running of runningNow(world)) {
       if (key.expiresAt !== null) {
         const account = await tried(running, key, "/account");
-        const isOver = Date.now() >= Date.parse(key.expiresAt);
+        const isOver = Date.now() >= Date.parse(key.expiresAt) - marginMs;
         if (account !== undefined && !isOver) expectStatus(account, 200, key, "the account");
         continue;
       }
@@ -106,6 +106,9 @@ export function keyManager(world: World, chance: Chance): Driver {
     return askAt(world, running, key, "GET", path).catch(() => undefined);
   }
 }
+
+/** How far the clock of the service may be ahead of ours. */
+const marginMs = 500;
 
 /** The inboxes whose account is never suspended. */
 function lasting({ ledger }: World): LedgerInbox[] {

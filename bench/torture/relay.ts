@@ -86,7 +86,7 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
       ledger.refusals.add(token);
       return "550 5.1.1 No such user";
     }
-    if (token !== undefined && isMoody(isSuspendable(token) ? 0.5 : 0.04)) return "450 4.2.1 Greylisted";
+    if (token !== undefined && isMoody(greylistedShare(token))) return "450 4.2.1 Greylisted";
     if (isMoody(0.01)) return "hang up";
     if (isMoody(0.01)) return "421 4.3.2 Going away";
     if (verb === "MAIL" || verb === "RSET") Object.assign(session, { tokens: [], addresses: [] });
@@ -101,9 +101,11 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
     return "354 Go on";
   }
 
-  /** Much of the mail of an account that is suspended now and then waits for another attempt. */
-  function isSuspendable(token: string): boolean {
-    return ledger.copies.get(token)?.inbox.account.isSuspendable === true;
+  /** Most mail of an account that is suspended now and then waits for another attempt, and all of it once it is suspended. */
+  function greylistedShare(token: string): number {
+    const account = ledger.copies.get(token)?.inbox.account;
+    if (account?.isSuspendable !== true) return 0.04;
+    return ledger.closures.some((each) => each.account === account && each.liftAskedMs > Date.now()) ? 1 : 0.7;
   }
 
   /** Each recipient has one mail; a repeated recipient after a 250 has the same one. A suspended account sends none. */

@@ -7,6 +7,7 @@ export function operator(world: World, chance: Chance, account: LedgerAccount): 
   const { ledger } = world;
 
   return async function suspendOnce() {
+    await Bun.sleep(chance.whole(1000, 5000));
     const unknown = Number.POSITIVE_INFINITY;
     const scope = chance.pick(["sending", "all"] as const);
     const closure: LedgerClosure = {
@@ -27,7 +28,6 @@ export function operator(world: World, chance: Chance, account: LedgerAccount): 
     await change(null);
     await untilHeard(world, witness());
     closure.overMs = Date.now();
-    await Bun.sleep(chance.whole(1000, 5000));
   };
 
   /** Another account, which is open. */
