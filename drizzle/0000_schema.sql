@@ -349,6 +349,7 @@ CREATE TABLE "recipients" (
 	"provider_message_id" text,
 	"failure" jsonb,
 	"delivery" jsonb,
+	"attempts" jsonb,
 	CONSTRAINT "recipients_message_id_position_pk" PRIMARY KEY("message_id","position")
 );
 CREATE TABLE "reports" (
@@ -473,6 +474,7 @@ CREATE INDEX "api_keys_granted_by" ON "api_keys" USING btree ("granted_by") WHER
 CREATE INDEX "api_keys_account" ON "api_keys" USING btree ("account_id","id");
 CREATE INDEX "api_keys_inbox" ON "api_keys" USING btree ("inbox_id") WHERE "api_keys"."inbox_id" is not null;
 CREATE INDEX "audit_entries_account" ON "audit_entries" USING btree ("account_id","id");
+CREATE INDEX "audit_entries_thread" ON "audit_entries" USING btree ("target_id","id") WHERE "audit_entries"."action" = 'thread.marked';
 CREATE INDEX "awaited_parents_thread" ON "awaited_parents" USING btree ("thread_id");
 CREATE INDEX "cold_sends_day" ON "cold_sends" USING btree ("sent_on");
 CREATE INDEX "deliveries_lane" ON "deliveries" USING btree ("lane","attempted_at");

@@ -87,7 +87,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "inboxd messages ada --q invoice --limit 10",
     "inboxd messages ada@inbox.localhost --direction outbound --to jane@example.com --since 2026-03-21",
   ],
-  message: ["inboxd message msg_01jpw7z1x2e9a8r5k3m0t6vqhd", "inboxd message msg_01jpw7z1x2e9a8r5k3m0t6vqhd --headers"],
+  message: ["inboxd message msg_01jpw7z1x2e9a8r5k3m0t6vqhd", "inboxd message msg_01jpw7z1x2e9a8r5k3m0t6vqhd --history"],
   attachment: [
     "inboxd attachment msg_01jpw7z1x2e9a8r5k3m0t6vqhd invoice.pdf",
     "inboxd attachment msg_01jpw7z1x2e9a8r5k3m0t6vqhd invoice.pdf -",

@@ -2,7 +2,12 @@ import { cleanLine, replyAsLine } from "../standards/smtp-reply.ts";
 import type { BounceType } from "./reports/report.ts";
 
 /** The result of one attempt to relay a mail (contract §5.6). A value, never an exception. */
-export type RelayOutcome =
+export type RelayOutcome = Result & {
+  /** The server that was offered the mail; missing if none was reached, or if the mail did not leave this service. */
+  server?: MailServer | undefined;
+};
+
+type Result =
   /** The server answered 2xx to the final dot: it is now responsible for the mail (RFC 5321 §6.1). */
   | { kind: "sent"; reply: string; providerMessageId: string | undefined }
   /**
@@ -12,6 +17,13 @@ export type RelayOutcome =
   | { kind: "retry"; failure: Failure; maybeAccepted: boolean }
   /** Trying again is useless. `isAboutRecipient`: a server refused this recipient, in an answer that is about no other recipient. */
   | { kind: "failed"; failure: Failure; isAboutRecipient?: boolean };
+
+/** A mail server, as an attempt has found it. */
+export interface MailServer {
+  host: string;
+  /** The version of TLS, as `TLSv1.3`; null without TLS. */
+  tls: string | null;
+}
 
 export interface Failure {
   /** The code of the SMTP reply. A failure without a reply has the code that a server would have sent, or `null`. */

@@ -53,7 +53,7 @@ export function workerObserver(metrics: Registry, suppressed: SuppressedSends): 
     relayed(settlement) {
       relaysBy[outcomeOfRelay(settlement)].add();
       for (const outcome of settlement.outcomes) {
-        recipientsBy[outcome.status].add();
+        if (outcome.status !== null) recipientsBy[outcome.status].add();
         suppressed.attempted(outcome);
       }
     },

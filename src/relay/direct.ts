@@ -108,7 +108,8 @@ export function directRelay(options: DirectOptions): Relay {
     } catch (error) {
       if (!(error instanceof SmtpTrouble)) throw error;
       // A 5xx greeting counts as temporary, as in Postfix: it is about the host, not about the mail.
-      const outcome: RelayOutcome = { kind: "retry", failure: error.failure, maybeAccepted: false };
+      const { failure, server } = error;
+      const outcome: RelayOutcome = { kind: "retry", failure, maybeAccepted: false, server };
       return { outcomes: forAll(mail, outcome), hasAnswered: false };
     }
   }

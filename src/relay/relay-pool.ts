@@ -40,7 +40,8 @@ export function relayPool(options: ConnectionOptions): RelayPool {
       }
     } catch (error) {
       if (error instanceof SmtpTrouble) {
-        return forAll(mail, { kind: "retry", failure: error.failure, maybeAccepted: false });
+        const { failure, server } = error;
+        return forAll(mail, { kind: "retry", failure, maybeAccepted: false, server });
       }
       throw error;
     }

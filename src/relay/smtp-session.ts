@@ -1,6 +1,7 @@
+import { TLSSocket } from "node:tls";
 import SMTPConnection, { type SMTPConnectionSendInfo, type SMTPError } from "nodemailer/lib/smtp-connection";
 import type { SmtpOutbound, TlsMode } from "../domain/outbound.ts";
-import type { RelayOutcome } from "../domain/outcome.ts";
+import type { MailServer, RelayOutcome } from "../domain/outcome.ts";
 import { providerMessageIdOf } from "../standards/provider-id.ts";
 import { parseExtensions, parseSmtpReply, replyAsLine, type SmtpReply } from "../standards/smtp-reply.ts";
 import type { RelayedMail, RelayedRecipient } from "./relayed-mail.ts";
@@ -137,6 +138,7 @@ async function open(target: SmtpTarget, tls: TlsMode, signal: AbortSignal | unde
     throw new SmtpTrouble(
       failureOf(reply, `Cannot open a session with ${name}: ${tlsFailed ? "TLS failed: " : ""}${reason}`),
       tlsFailed,
+      { host, tls: null },
     );
   }
 }
@@ -147,6 +149,7 @@ function readySession(
   extensions: ReadonlyMap<string, string>,
   { host, port, timings }: SmtpTarget,
 ): SmtpSession {
+  const server: MailServer = { host, tls: tlsOf(connection) };
   let isUsed = false;
   let needsReset = false;
 
@@ -231,7 +234,10 @@ function readySession(
   setSilence(connection, 0);
   return {
     askSender: ask,
-    send: (mail, signal) => offeringTheRest(mail, extensions, (recipients) => offer(mail, recipients, signal)),
+    async send(mail, signal) {
+      const result = await offeringTheRest(mail, extensions, (recipients) => offer(mail, recipients, signal));
+      return { ...result, outcomes: result.outcomes.map((outcome) => ({ ...outcome, server })) };
+    },
     close: () => hangUp(connection, talk),
     ended: talk.ended,
     get isUsed() {
@@ -241,6 +247,10 @@ function readySession(
       return talk.isOpen();
     },
   };
+}
+
+function tlsOf({ _socket: socket }: SMTPConnection): string | null {
+  return socket instanceof TLSSocket ? socket.getProtocol() : null;
 }
 
 /** Parses the reply, because the library treats anything that begins with a 2 as an acceptance. */

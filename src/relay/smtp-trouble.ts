@@ -1,5 +1,5 @@
 import type { SMTPError } from "nodemailer/lib/smtp-connection";
-import type { Failure } from "../domain/outcome.ts";
+import type { Failure, MailServer } from "../domain/outcome.ts";
 import { cleanLine, parseSmtpReply, type SmtpReply } from "../standards/smtp-reply.ts";
 import { Lost } from "./smtp-conversation.ts";
 
@@ -10,12 +10,15 @@ import { Lost } from "./smtp-conversation.ts";
 export class SmtpTrouble extends Error {
   readonly failure: Failure;
   readonly tlsFailed: boolean;
+  /** The server with which no session could be opened. */
+  readonly server: MailServer | undefined;
 
-  constructor(failure: Failure, tlsFailed = false) {
+  constructor(failure: Failure, tlsFailed = false, server?: MailServer) {
     super(failure.message);
     this.name = "SmtpTrouble";
     this.failure = failure;
     this.tlsFailed = tlsFailed;
+    this.server = server;
   }
 }
 

@@ -31,6 +31,7 @@ import type { StoredFailure } from "../domain/outcome.ts";
 import type { FoundRecipient, MailClient } from "../domain/receive/inbound-mail.ts";
 import { type Delivery, reportProofs, reportSources } from "../domain/reports/delivery.ts";
 import { bounceTypes, reportKinds } from "../domain/reports/report.ts";
+import type { RecipientAttempt } from "../domain/send/recipient-attempt.ts";
 
 /**
  * The type of ids. They compare by their bytes, whatever the locale of the database. So they sort by the time of their creation, and a
@@ -191,7 +192,11 @@ export const auditEntries = pgTable(
     requestId: text(),
     details: jsonb().$type<Readonly<Record<string, unknown>>>().notNull(),
   },
-  (table) => [index("audit_entries_account").on(table.accountId, table.id)],
+  (table) => [
+    index("audit_entries_account").on(table.accountId, table.id),
+    // Finds the entries in the history of a message.
+    index("audit_entries_thread").on(table.targetId, table.id).where(sql`${table.action} = 'thread.marked'`),
+  ],
 );
 
 /** The domains of accounts, which DNS vouches for, and those that the operator shares with all accounts. */
@@ -472,6 +477,8 @@ export const recipients = pgTable(
     providerMessageId: text(),
     failure: jsonb().$type<StoredFailure>(),
     delivery: jsonb().$type<Delivery>(),
+    /** The last attempts to send to this recipient, the oldest first. Null before the first one. */
+    attempts: jsonb().$type<RecipientAttempt[]>(),
   },
   (table) => [primaryKey({ columns: [table.messageId, table.position] })],
 );

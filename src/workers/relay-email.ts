@@ -5,6 +5,7 @@ import type { CustomHeader, OutgoingMail } from "../domain/message.ts";
 import { type Failure, failureFor, failureLine, type RelayOutcome, type StoredFailure } from "../domain/outcome.ts";
 import type { BounceType } from "../domain/reports/report.ts";
 import type { EnvelopeFrom } from "../domain/reports/return-path.ts";
+import { type RecipientAttempt, recipientAttempt } from "../domain/send/recipient-attempt.ts";
 import { destinationOfSubject, domainOf } from "../domain/send/recipients/destinations.ts";
 import { endOfBounceSuppression, suppressedFailure, suppressedForm } from "../domain/send/suppressed.ts";
 import { type OtherName, otherName, type RelayNaming, wireNameOf } from "../domain/send/wire-name.ts";
@@ -182,18 +183,22 @@ export function relayEmailJob(
       : nextRelayAttemptAt(item.attempt, createdAt, now, deps.maxQueueHours, deps.relayRetrySeconds);
     const putOff: Failure[] = [];
     let isUnsure = false;
-    const settled = [...outcomes].flatMap(([{ position, address }, outcome]): SettledRecipient | [] => {
+    const settled = Array.from(outcomes, ([{ position, address }, outcome]): SettledRecipient => {
+      const tried = (as: RecipientAttempt["outcome"]) => ({
+        position,
+        attempt: recipientAttempt(outcome, as, { at: now, attempt: item.attempt }),
+      });
       if (outcome.kind === "sent") {
         const providerMessageId = outcome.providerMessageId ?? null;
         const names = otherNamesOf(deps, outcome.providerMessageId, rfcMessageId);
-        return { position, status: "sent", providerMessageId, failure: null, names };
+        return { ...tried("sent"), status: "sent", providerMessageId, failure: null, names };
       }
       if (outcome.kind === "retry" && dueAt !== undefined) {
         putOff.push(outcome.failure);
         isUnsure ||= outcome.maybeAccepted;
-        return [];
+        return { ...tried("put_off"), status: null, providerMessageId: null, failure: null };
       }
-      return { position, status: "failed", providerMessageId: null, ...refusalOf(deps, address, outcome) };
+      return { ...tried("failed"), status: "failed", providerMessageId: null, ...refusalOf(deps, address, outcome) };
     });
     const settlement = { ...nothingToDo(deps, item), outcomes: settled, isUnsure };
     const [first] = putOff;
@@ -265,17 +270,18 @@ async function claimWithMessages(
   }
 }
 
-/** Records results. Locks only messages with several outbox rows, because two processes may settle such rows at the same time. */
+/** Records results, under the lock of the messages if the statement needs it. */
 async function settle(deps: RelayEmailDeps, settlements: readonly ConcerningSettlement[]): Promise<Set<string>> {
-  const shared = new Set(settlements.flatMap(({ isShared, messageId }) => (isShared ? messageId : [])));
+  const needsLock = settlements.some(
+    ({ isShared, outcomes }) => isShared || outcomes.some(({ status }) => status === null),
+  );
   const { work } = deps.db;
-  const { inForce, withEvent, hasDeliveries, suppressed } =
-    shared.size === 0
-      ? await settleRelays(work, settlements)
-      : await transaction(work, async (tx) => {
-          await lockMessages(tx, [...shared]);
-          return settleRelays(tx, settlements);
-        });
+  const { inForce, withEvent, hasDeliveries, suppressed } = needsLock
+    ? await transaction(work, async (tx) => {
+        await lockMessages(tx, [...new Set(settlements.map(({ messageId }) => messageId))]);
+        return settleRelays(tx, settlements);
+      })
+    : await settleRelays(work, settlements);
   for (const { accountId, outcomes } of settlements) {
     for (const { suppression } of outcomes) {
       if (suppression === undefined || !suppressed.includes(suppression.id)) continue;
@@ -401,7 +407,7 @@ function heldBack({ log }: Deps, item: RelayItem, waiting: readonly RelayedRecip
     const about = { message_id: messageIdOf(item.subjectId), reason: suppressedBy };
     log.info(about, "mail not sent: its recipient is suppressed");
     const failure = suppressedFailure(suppressedBy);
-    return { position, status: "failed", providerMessageId: null, failure, suppressedBy };
+    return { position, status: "failed", providerMessageId: null, failure, attempt: null, suppressedBy };
   });
 }
 
@@ -449,22 +455,22 @@ function log(
   outcomes: ReadonlyMap<RelayedRecipient, RelayOutcome>,
   { outcomes: settled, dueAt, isUnsure }: RelaySettlement,
 ): void {
-  const failed = settled.filter(({ status }) => status === "failed").length;
+  const { sent = [], failed = [], put_off = [] } = Object.groupBy(settled, ({ status }) => status ?? "put_off");
   const unsent = [...outcomes.values()].find((outcome) => outcome.kind !== "sent");
   const line = {
     message_id: messageIdOf(subjectId),
     rfc_message_id: message?.rfcMessageId,
     subject_id: subjectId,
     attempt,
-    sent: settled.length - failed,
-    failed,
-    put_off: outcomes.size - settled.length,
-    provider_message_id: settled.find(({ status }) => status === "sent")?.providerMessageId,
+    sent: sent.length,
+    failed: failed.length,
+    put_off: put_off.length,
+    provider_message_id: sent[0]?.providerMessageId,
     failure: unsent && loggableFailure(unsent.failure),
     due_at: dueAt ?? undefined,
   };
   if (isUnsure) log.warn(line, "mail may have been accepted: the next attempt may repeat it");
-  else if (failed > 0) log.warn(line, "mail failed");
+  else if (failed.length > 0) log.warn(line, "mail failed");
   else log.info(line, dueAt === null ? "mail sent" : "mail put off");
 }
 

@@ -239,12 +239,14 @@ describeInBrowser("The console", () => {
     expect(await page.evaluate((id) => sessionStorage.getItem(`inboxd reply ${id}`), threadId)).toBe("Half an answer");
   }, 60_000);
 
-  test("shows the delivery of a message, step by step", async () => {
+  test("shows what became of a message, step by step", async () => {
     const id = await send(setup.world, ada, { to: "joe@example.com", subject: "Steps", body: "One by one" });
     const { page } = await signedIn(setup, `messages/${id}`);
-    await page.locator(".step", { hasText: "Relayed" }).waitFor();
+    await page.locator(".step", { hasText: "Sent" }).waitFor();
     const steps = await page.locator(".step-name").allTextContents();
-    expect(steps).toEqual(["Accepted (done)", "Relayed (done)", "Delivery (not yet)"]);
+    expect(steps).toEqual(["Accepted (done)", "Attempt 1 (done)", "Sent (done)", "Delivery (not yet)"]);
+    await page.getByRole("link", { name: "Sent" }).click();
+    await page.waitForURL(/\/events\/evt_\w+$/);
   });
 });
 

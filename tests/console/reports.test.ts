@@ -14,9 +14,11 @@ describeInBrowser("The screen of a message", () => {
     const { page, faults } = await signedIn(setup, `messages/${body.messageId}`);
     await page.getByText("no report yet").waitFor();
     await report(setup.world, refused("smtp; 550 5.1.1 User unknown", "5.1.1"), await returnPathOf(body.messageId));
-    await page.getByRole("heading", { name: "Reports" }).waitFor();
-    const reports = await page.locator("section[aria-labelledby=reports] .row").allTextContents();
-    expect(reports).toEqual([expect.stringMatching(/^jane@example\.com.*User unknown.*hard/)]);
+    const bounced = page.locator(".step", { hasText: "Bounced" });
+    await bounced.waitFor();
+    expect(await bounced.locator(".step-note").allTextContents()).toEqual([
+      expect.stringMatching(/^jane@example\.com.*User unknown/),
+    ]);
     const each = await page.locator("section[aria-labelledby=recipients] .row-state").allTextContents();
     expect(each.map((status) => status.toLowerCase())).toEqual(["sent", "bounced"]);
     expect(faults.filter((fault) => !/40[01]/.test(fault))).toEqual([]);

@@ -66,7 +66,12 @@ function when(command: string, move: ReturnType<NonNullable<Script["answer"]>>):
 test("a mail that the relay accepts is sent, with the relay's own id and its reply", async () => {
   const { server, relay } = await world({});
   expect(await relay.send(mail)).toEqual([
-    { kind: "sent", reply: "250 2.0.0 Ok: queued as 1A1", providerMessageId: "1A1" },
+    {
+      kind: "sent",
+      reply: "250 2.0.0 Ok: queued as 1A1",
+      providerMessageId: "1A1",
+      server: { host: "localhost", tls: null },
+    },
   ]);
   expect(server.mails).toEqual([
     { from: "bot@inbox.test", to: "jane@example.com", raw: Buffer.from(raw), isEncrypted: false, connection: 1 },
@@ -178,6 +183,7 @@ test("without a server the outcome is retry, with the reason", async () => {
         message: `Cannot open a session with localhost:${server.port}: connection refused`,
       },
       maybeAccepted: false,
+      server: { host: "localhost", tls: null },
     },
   ]);
 });

@@ -216,6 +216,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/messages/{id}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get message history
+         * @description What became of a message: its arrival, or each attempt to send it; reports about it; who marked its thread; and what your webhook endpoints answered to its events. It is made from what the service has stored, so what was removed with its retention is missing. `told`, and the names in `read` and `unread`, need full access to the whole account.
+         */
+        get: operations["getMessageHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/messages/{id}/html": {
         parameters: {
             query?: never;
@@ -3676,6 +3696,255 @@ export interface components {
              */
             cell: string;
         };
+        /** @description The mail was accepted and stored, to be sent */
+        HistoryAccepted: {
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            at: string;
+            /**
+             * @description What happened (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            what: "accepted";
+            /** @description The event about it, if the log has one */
+            eventId: string | null;
+        };
+        /** @description An attempt to send the mail to a recipient */
+        HistoryAttempted: {
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            at: string;
+            /**
+             * @description What happened (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            what: "attempted";
+            /** @description The event about it, if the log has one */
+            eventId: string | null;
+            /**
+             * @description Address of the recipient
+             * @example jane@example.com
+             */
+            recipient: string;
+            /**
+             * @description The number of the attempt, from 1. The last 20 attempts of a recipient are kept
+             * @example 1
+             */
+            attempt: number;
+            /**
+             * @description `put_off`: there will be another attempt
+             * @example sent
+             * @enum {string}
+             */
+            outcome: "sent" | "put_off" | "failed";
+            /** @description The mail server; null if none was reached, or if the mail did not leave this service */
+            host: string | null;
+            /** @description The version of TLS; null without TLS */
+            tls: string | null;
+            /** @description The code of the server's reply */
+            code: number | null;
+            /** @description Enhanced status code (RFC 3463) */
+            enhancedCode: string | null;
+            /**
+             * @description The server's words, or what went wrong, in one line
+             * @example Ok: queued as 4F5xQ21zT9
+             */
+            message: string;
+        };
+        /** @description A step in the life of a message. `what` is its type */
+        HistoryEntry: components["schemas"]["HistoryAccepted"] | components["schemas"]["HistoryAttempted"] | components["schemas"]["HistorySent"] | components["schemas"]["HistoryFailed"] | components["schemas"]["HistoryReported"] | components["schemas"]["HistoryTold"] | components["schemas"]["HistoryReceived"] | components["schemas"]["HistoryParsedLater"] | components["schemas"]["HistoryMarked"];
+        /** @description A recipient did not get the mail, and no attempt is left */
+        HistoryFailed: {
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            at: string;
+            /**
+             * @description What happened (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            what: "failed";
+            /** @description The event about it, if the log has one */
+            eventId: string | null;
+            failure: components["schemas"]["Failure"];
+        };
+        /** @description The message's thread was marked */
+        HistoryMarked: {
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            at: string;
+            /**
+             * @description What happened (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            what: "read" | "unread";
+            /** @description The event about it, if the log has one */
+            eventId: string | null;
+            /** @description Who did it; null for a caller without full access to the whole account */
+            by: {
+                /**
+                 * @description As in the audit
+                 * @example key
+                 * @enum {string}
+                 */
+                type: "key" | "operator" | "cli" | "service";
+                /**
+                 * @description Id of the key
+                 * @example key_01km57j4m0eh7awf6pjemv2930
+                 */
+                id: string | null;
+                /**
+                 * @description Name of the key at that time
+                 * @example first start
+                 */
+                name: string | null;
+            } | null;
+        };
+        /** @description The mail was parsed, which had to wait after its arrival */
+        HistoryParsedLater: {
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            at: string;
+            /**
+             * @description What happened (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            what: "parsed_later";
+            /** @description The event about it, if the log has one */
+            eventId: string | null;
+        };
+        /** @description The mail arrived */
+        HistoryReceived: {
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            at: string;
+            /**
+             * @description What happened (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            what: "received";
+            /** @description The event about it, if the log has one */
+            eventId: string | null;
+            /** @description The SMTP envelope */
+            envelope: {
+                /**
+                 * @description MAIL FROM, empty for a bounce
+                 * @example jane@example.com
+                 */
+                from: string;
+                /**
+                 * @description RCPT TO
+                 * @example ada@inbox.localhost
+                 */
+                to: string;
+            };
+        };
+        /** @description A report about the mail came */
+        HistoryReported: {
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            at: string;
+            /**
+             * @description What happened (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            what: "delayed" | "delivered" | "bounced" | "complained";
+            /** @description The event about it, if the log has one */
+            eventId: string | null;
+            /**
+             * @description The report
+             * @example rep_01km7xwvk0fe0shz9j2k4v8c7d
+             */
+            reportId: string;
+            /** @description The recipient; null if the report names none of them */
+            recipient: string | null;
+            /** @description For a bounce. `hard`: no such address; `soft`: a temporary fault; `block`: our server or the content was rejected; `unknown`: no known cause */
+            type: ("hard" | "soft" | "block" | "unknown") | null;
+            /** @description The code of the SMTP reply in it, if there is one */
+            code: number | null;
+            /** @description Enhanced status code (RFC 3463) */
+            enhancedCode: string | null;
+            /** @description The other server's text in one line. It is a stranger's text */
+            diagnostic: string | null;
+            /**
+             * @description `dsn`: a mail server's report; `arf`: a complaint; `relay`: the relay's notification
+             * @example dsn
+             * @enum {string}
+             */
+            source: "dsn" | "arf" | "relay";
+        };
+        /** @description The first recipient's server took the mail */
+        HistorySent: {
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            at: string;
+            /**
+             * @description What happened (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            what: "sent";
+            /** @description The event about it, if the log has one */
+            eventId: string | null;
+        };
+        /** @description An attempt to deliver one of its events to a webhook endpoint */
+        HistoryTold: {
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            at: string;
+            /**
+             * @description What happened (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            what: "told";
+            /** @description The event about it, if the log has one */
+            eventId: string | null;
+            /**
+             * @description The type of the event
+             * @example message.sent
+             * @enum {string}
+             */
+            event: "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "suppression.added" | "domain.verified" | "domain.failing" | "domain.failed";
+            /** @description The endpoint; null for a default one that is deleted */
+            webhookId: string | null;
+            /**
+             * @description The number of the attempt, from 1
+             * @example 1
+             */
+            attempt: number;
+            /** @description The HTTP status; null without an answer */
+            status: number | null;
+            /**
+             * @description Why it failed; null after a 2xx
+             * @example null
+             */
+            error: string | null;
+        };
         /** @description An inbox: an email address that sends and receives */
         Inbox: {
             /**
@@ -4918,6 +5187,16 @@ export interface components {
              */
             thread_id: string;
             message: components["schemas"]["FailedMessage"];
+        };
+        /** @description What became of a message */
+        MessageHistory: {
+            /** @description The steps, oldest first */
+            data: components["schemas"]["HistoryEntry"][];
+            /**
+             * @description Whether there are more than 1000 steps. Then the first one and the last ones are shown
+             * @example false
+             */
+            truncated: boolean;
         };
         /** @description Your message that the event is about */
         MessageInShort: {
@@ -9399,6 +9678,146 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Message"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getMessageHistory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the message
+                 * @example msg_01km7xnw70ejr8hy7ppemk391e
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What became of a message */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "at": "2026-03-21T10:05:00.000Z",
+                     *           "what": "accepted",
+                     *           "eventId": "evt_01km7xnw70ejr8hy7ppemk397f"
+                     *         }
+                     *       ],
+                     *       "truncated": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MessageHistory"];
                 };
             };
             /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */

@@ -104,6 +104,8 @@ export interface Messages {
   html(id: string, query?: QueryAt<"/v1/messages/{id}/html">, options?: CallOptions): Promise<string>;
   /** The HTML that a mail with this Markdown would have. Sends nothing. */
   markdown(text: Body<"MarkdownText">, options?: CallOptions): Promise<Schemas["ConvertedMarkdown"]>;
+  /** What became of a message: each attempt, report and delivery of its events, oldest first. */
+  history(id: string, options?: CallOptions): Promise<Schemas["MessageHistory"]>;
   /** What other servers reported about a mail that was sent: bounces, delays, complaints. */
   reports(id: string, options?: CallOptions): Promise<Schemas["ReportList"]>;
   /** The bytes of the mail that brought a report. */
@@ -145,6 +147,7 @@ export const messages = (request: Requester): Messages => ({
   raw: (id, options) => request("GET", "/v1/messages/{id}/raw", { path: { id }, ...options }),
   html: (id, query = {}, options) => request("GET", "/v1/messages/{id}/html", { path: { id }, query, ...options }),
   markdown: (body, options) => request("POST", "/v1/markdown", { body, ...options }),
+  history: (id, options) => request("GET", "/v1/messages/{id}/history", { path: { id }, ...options }),
   reports: (id, options) => request("GET", "/v1/messages/{id}/reports", { path: { id }, ...options }),
   rawReport: (id, report_id, options) =>
     request("GET", "/v1/messages/{id}/reports/{report_id}/raw", { path: { id, report_id }, ...options }),

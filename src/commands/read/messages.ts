@@ -7,6 +7,7 @@ import { clientOf, inboxIdOf, ofServer, type ServerOptions, unchecked } from "..
 import { reasonOf } from "../failure.ts";
 import { lines, printed } from "../print.ts";
 import { type Calendar, fullTime, shortTime } from "../short-time.ts";
+import { historyRows } from "./history.ts";
 import { fullStatusOf, statusesOfCopies, statusOf } from "./status.ts";
 
 interface MessagesOptions extends ServerOptions {
@@ -23,6 +24,7 @@ interface MessageOptions extends ServerOptions {
   raw?: boolean;
   html?: boolean;
   headers?: boolean;
+  history?: boolean;
 }
 
 export function messageCommands(program: Command): void {
@@ -53,9 +55,19 @@ export function messageCommands(program: Command): void {
       .description("print one message: its head, files and text, and what became of each copy")
       .addOption(new Option("--raw", "print the mail itself, byte by byte").conflicts(["html", "headers", "json"]))
       .addOption(new Option("--html", "print its HTML as a page that is safe to open").conflicts(["headers", "json"]))
-      .addOption(new Option("--headers", "print all header fields of the mail itself").conflicts("json")),
+      .addOption(new Option("--headers", "print all header fields of the mail itself").conflicts("json"))
+      .addOption(
+        new Option("--history", "print what became of it: attempts, reports, webhooks").conflicts([
+          "raw",
+          "html",
+          "headers",
+        ]),
+      ),
     part,
-    (made, calendar) => (made instanceof Uint8Array ? made : wholeMessage(made, calendar)),
+    (made, calendar) => {
+      if (made instanceof Uint8Array) return made;
+      return "data" in made ? historyRows(made, calendar) : wholeMessage(made, calendar);
+    },
   );
   reporting(
     ofServer(program.command("attachment <message> <name> [file]")).description(
@@ -65,12 +77,13 @@ export function messageCommands(program: Command): void {
   );
 }
 
-/** The message, or the bytes of the part of it that is asked for. */
+/** The message, its history, or the bytes of the part of it that is asked for. */
 async function part(
   id: string,
-  { raw = false, html = false, headers = false, ...server }: MessageOptions,
-): Promise<Schemas["Message"] | Uint8Array> {
+  { raw = false, html = false, headers = false, history = false, ...server }: MessageOptions,
+): Promise<Schemas["Message"] | Schemas["MessageHistory"] | Uint8Array> {
   const { messages } = clientOf(server);
+  if (history) return messages.history(id);
   if (html) return new TextEncoder().encode(await messages.html(id));
   if (!raw && !headers) return messages.get(id);
   const mail = await messages.raw(id);

@@ -22,6 +22,11 @@ export function isWholeAccount({ inboxId, externalId }: Reach): boolean {
   return inboxId === undefined && externalId === undefined;
 }
 
+/** Whether a caller may do everything in the whole account. */
+export function reachesAll({ access, reach }: Pick<Caller, "access" | "reach">): boolean {
+  return access === "full" && isWholeAccount(reach);
+}
+
 /** A caller of the API: a key, or a token or a session of a key. */
 export interface Caller extends Readonly<Limited> {
   /** The id of the account. */

@@ -1,8 +1,7 @@
-import { Kind, type Static, type TObject, type TProperties, type TSchema, Type, TypeRegistry } from "@sinclair/typebox";
-import { Value } from "@sinclair/typebox/value";
+import { type TProperties, Type } from "@sinclair/typebox";
 import { instant, oneOf } from "../shell/models.ts";
 import { examples } from "./examples.ts";
-import { named, refTo } from "./schema.ts";
+import { named } from "./schema.ts";
 
 /** Fields that only a delivery has: they describe one attempt to deliver the event (contract §10.7). */
 const attempt = {
@@ -36,24 +35,3 @@ export function eventOf<const Event extends string, Fields extends TProperties>(
   const delivery = named(`${name}Delivery`, Type.Object({ ...head, ...attempt, ...fields }, { description }));
   return { event, description, logged, delivery };
 }
-
-interface TEventUnion<Members extends readonly TObject[]> extends TSchema {
-  [Kind]: "EventUnion";
-  static: Static<Members[number]>;
-  oneOf: Members;
-}
-
-/** The union of event schemas. The field `event` says which member a value has. */
-export function eventUnion<Members extends readonly TObject[]>(name: string, description: string, members: Members) {
-  const mapping = Object.fromEntries(members.map((member) => [member.properties.event?.enum[0], refTo(member)]));
-  return named(name, {
-    description,
-    oneOf: members,
-    discriminator: { propertyName: "event", mapping },
-    [Kind]: "EventUnion",
-  } as unknown as TEventUnion<Members>);
-}
-
-TypeRegistry.Set<TEventUnion<TObject[]>>("EventUnion", ({ oneOf: members }, value) =>
-  members.some((member) => Value.Check(member, value)),
-);

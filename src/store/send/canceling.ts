@@ -58,7 +58,7 @@ export async function markCanceled(db: Db, cancellation: Cancellation): Promise<
         ),
         outcome as materialized (
           select message.id as message_id, r.position, 'failed' as status, null::text as provider_message_id, ${jsonb(failure)} as failure,
-            free.unsure, ${reach.accountId}::text as account_id, ${at}::timestamptz as at, null::text as sent_event, ${eventId}::text as failed_event
+            null::jsonb as attempt, free.unsure, ${reach.accountId}::text as account_id, ${at}::timestamptz as at, null::text as sent_event, ${eventId}::text as failed_event
           from message cross join free
           cross join lateral (select position from recipients where message_id = message.id and status = 'pending' order by position) r
         ),

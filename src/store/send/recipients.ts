@@ -1,4 +1,5 @@
 import { type SQL, sql } from "drizzle-orm";
+import { keptAttempts } from "../../domain/send/recipient-attempt.ts";
 import { asJson } from "../columns.ts";
 import { recipients } from "../schema.ts";
 
@@ -22,10 +23,17 @@ export function addressesOf(messageId: string): SQL {
   return sql.raw(`(select string_agg(address, ' ') from recipients where message_id = ${messageId})`);
 }
 
+/** The attempts of a recipient `r` with one more, which may be null. The row keeps the last ones. */
+export function attemptsWith(attempt: SQL): SQL {
+  const last = sql.raw(`'$[last - ${keptAttempts - 1} to last]'`);
+  return sql`case when ${attempt} is null then r.attempts
+    else jsonb_path_query_array(coalesce(r.attempts, '[]') || ${attempt}, ${last}) end`;
+}
+
 /**
  * Parts of a statement that settles recipients. They take a set `outcome` with the columns `message_id, position, status,
- * provider_message_id, failure, unsure, account_id, at, sent_event, failed_event`, and write the new status of the recipients and of their
- * messages. A message becomes `sent` with its first sent recipient, and stays `sent`. Its failure is that of its first failed recipient,
+ * provider_message_id, failure, attempt, unsure, account_id, at, sent_event, failed_event`, and write the new status of the recipients and
+ * of their messages. A message becomes `sent` with its first sent recipient, and stays `sent`. Its failure is that of its first failed recipient,
  * even if the message is `sent`. `message_event` has the events: `message.sent` with the first sent recipient, and `message.failed` once no
  * recipient is pending and at least one has failed.
  *
@@ -36,7 +44,7 @@ export const decidedRecipients = sql`become as materialized (
       select r.message_id, r.position, r.address, r.name, r.type, outcome.message_id is not null as is_new,
         coalesce(outcome.status, r.status) as status,
         coalesce(outcome.provider_message_id, r.provider_message_id) as provider_message_id,
-        coalesce(outcome.failure, r.failure) as failure,
+        coalesce(outcome.failure, r.failure) as failure, outcome.attempt,
         outcome.account_id, outcome.at, outcome.unsure, outcome.sent_event, outcome.failed_event
       from recipients r left join outcome
         on outcome.message_id = r.message_id and outcome.position = r.position and r.status = 'pending'
@@ -67,7 +75,8 @@ export const decidedRecipients = sql`become as materialized (
       returning m.id, m.inbox_id, m.thread_id, m.provider_message_id
     ),
     decided as (
-      update recipients r set status = become.status, provider_message_id = become.provider_message_id, failure = become.failure
+      update recipients r set status = become.status, provider_message_id = become.provider_message_id, failure = become.failure,
+        attempts = ${attemptsWith(sql`become.attempt`)}
       from become join marked on marked.id = become.message_id
       where become.is_new and r.message_id = become.message_id and r.position = become.position and r.status = 'pending'
     ),

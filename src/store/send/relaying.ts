@@ -1,13 +1,14 @@
 import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query, statement } from "../../database/db.ts";
 import type { StoredFailure } from "../../domain/outcome.ts";
+import type { RecipientAttempt } from "../../domain/send/recipient-attempt.ts";
 import type { RecipientOutcome } from "../../domain/send/recipients/recipient-outcome.ts";
 import type { SuppressionReason } from "../../domain/send/suppressed.ts";
 import { type Selected, selected } from "../columns.ts";
 import { eventsAndDeliveries, hasDeliveries } from "../events/fan-out.ts";
 import { messages } from "../schema.ts";
 import { keptNames, type Named } from "./message-names.ts";
-import { decidedRecipients } from "./recipients.ts";
+import { attemptsWith, decidedRecipients } from "./recipients.ts";
 import {
   addedSuppressions,
   foundSuppressions,
@@ -85,7 +86,7 @@ export interface RelaySettlement {
   failedEventId: string;
   /** When the next attempt is due; null if there will be none. */
   dueAt: Date | null;
-  /** The recipients whose result is known. */
+  /** The recipients that were tried, or whose result is known without an attempt. */
   outcomes: readonly SettledRecipient[];
   /** Whether nothing was tried, because the mail host was busy. This does not count as an attempt. */
   isUntried: boolean;
@@ -97,14 +98,17 @@ export interface RelaySettlement {
 
 export interface SettledRecipient extends Suppressing, Named {
   position: number;
-  status: "sent" | "failed";
+  /** Null for a recipient who waits for the next attempt. */
+  status: "sent" | "failed" | null;
   providerMessageId: string | null;
   failure: StoredFailure | null;
+  /** Null without an attempt. */
+  attempt: RecipientAttempt | null;
 }
 
 /**
- * Locks messages until the end of the transaction. Rows of one message are settled one after the other: each settlement must see the
- * results of the others to know the status of the whole message.
+ * Locks messages until the end of the transaction, in the order of their ids, as reports do. Rows of one message are settled one after the
+ * other: each settlement must see the results of the others to know the status of the whole message.
  */
 export async function lockMessages(tx: Db, ids: readonly string[]): Promise<void> {
   await query(tx, sql`select from messages where id = any(${arrayOf("text", ids)}) order by id for no key update`);
@@ -123,7 +127,9 @@ export interface SettledRelays {
 /**
  * Writes the results of attempts in one statement: the recipients, their messages, and the events. It deletes the outbox rows, or sets the
  * time of their next attempt. Only a claim that is in force may write, because another process may have claimed the row after the lease
- * ended. The caller must lock each message that has several rows in the outbox (`lockMessages`).
+ * ended. If a message has several rows in the outbox, or a recipient waits for the next attempt, the caller must lock all messages
+ * (`lockMessages`): a recipient's row is written only under the lock of its message, which the statement takes itself for a message whose
+ * status changes.
  */
 export async function settleRelays(db: Db, settlements: readonly RelaySettlement[]): Promise<SettledRelays> {
   const outcomes = settlements.flatMap(({ subjectId, outcomes }) => outcomes.map((each) => ({ subjectId, ...each })));
@@ -164,12 +170,19 @@ const settled = statement<SettledRow>(sql`with settled as materialized (
           returning settled.*, o.account_id
         ),
         in_force as materialized (select * from done union all select * from put_off),
-        outcome as materialized (
-          select in_force."messageId" as message_id, recipient.position, recipient.status,
+        tried as materialized (
+          select in_force."messageId" as message_id, recipient.position, recipient.status, recipient.attempt,
             recipient."providerMessageId" as provider_message_id, recipient.failure, false as unsure, in_force.account_id, in_force.at,
             in_force."sentEventId" as sent_event, in_force."failedEventId" as failed_event, recipient.names, recipient.suppression
           from in_force join json_to_recordset(${sql.placeholder("outcomes")}::json) as recipient ("subjectId" text,
-            position smallint, status text, "providerMessageId" text, failure jsonb, names jsonb, suppression jsonb) using ("subjectId")
+            position smallint, status text, "providerMessageId" text, failure jsonb, names jsonb, suppression jsonb,
+            attempt jsonb) using ("subjectId")
+        ),
+        outcome as materialized (select * from tried where status is not null),
+        waits as (
+          update recipients r set attempts = ${attemptsWith(sql`tried.attempt`)} from tried
+          where r.message_id = any(array(select message_id from tried where status is null)) and tried.status is null
+          and r.message_id = tried.message_id and r.position = tried.position and r.status = 'pending'
         ),
         ${decidedRecipients},
         ${keptNames(sql`outcome`)},

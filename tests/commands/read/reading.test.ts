@@ -53,6 +53,22 @@ test("a message is printed with its head and its text, or as the API has it", as
   expect(await listed("message", id)).toEqual((await world.api(`/v1/messages/${id}`)).body);
 });
 
+test("the history of a message is printed as a table, or as the API has it", async () => {
+  const [{ id }] = (await listed("messages", "ada", "--q", "order")).data;
+  const { code, stdout } = await run("message", id, "--history");
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^time +what +whom +result\n/);
+  expect(stdout).toMatch(new RegExp(`received +${ada.address} +from jane@example\\.com\n`));
+  expect(await listed("message", id, "--history")).toEqual((await world.api(`/v1/messages/${id}/history`)).body);
+
+  const self = await world.inbox();
+  const { body } = await send(world, self.id, { to: self.address }, { waits: true });
+  const { stdout: steps } = await run("message", body.messageId, "--history");
+  expect(steps).toMatch(/accepted/);
+  expect(steps).toMatch(new RegExp(`attempted +${self.address} +sent: 250 2\\.0\\.0 Stored\n`));
+  expect(await run("message", id, "--history", "--raw")).toMatchObject({ code: 2, stdout: "" });
+});
+
 test("times are those of the reader's zone", async () => {
   const { id } = await order();
   const { createdAt } = await listed("message", id);

@@ -49,6 +49,7 @@ describe("The document of the service", () => {
       "Messages: waitForMail",
       "Messages: searchMessages",
       "Messages: getMessage",
+      "Messages: getMessageHistory",
       "Messages: showMessage",
       "Messages: downloadRawMessage",
       "Messages: listReports",

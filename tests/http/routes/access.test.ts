@@ -41,6 +41,7 @@ const operations: Record<string, [Who, Thing?]> = {
   getMessage: ["read", "message"],
   showMessage: ["read", "message"],
   downloadRawMessage: ["read", "message"],
+  getMessageHistory: ["read", "message"],
   listReports: ["read", "message"],
   downloadRawReport: ["read", "message"],
   listThreads: ["read", "inbox"],

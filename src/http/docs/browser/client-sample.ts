@@ -26,6 +26,7 @@ const calls: Readonly<Record<string, ClientCall>> = {
   cancelMessage: { name: "messages.cancel" },
   downloadRawMessage: { name: "messages.raw" },
   showMessage: { name: "messages.html", takes: "query" },
+  getMessageHistory: { name: "messages.history" },
   listReports: { name: "messages.reports" },
   downloadRawReport: { name: "messages.rawReport" },
   listThreads: { name: "threads.list", takes: "query", isEach: true },

@@ -2,9 +2,10 @@ import { Type } from "@sinclair/typebox";
 import { failedReasons } from "../../../domain/domains/domain-states.ts";
 import { failureReasons } from "../../../domain/outcome.ts";
 import { reportKinds } from "../../../domain/reports/report.ts";
-import { eventOf, eventUnion } from "../../document/event-schema.ts";
+import { eventOf } from "../../document/event-schema.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
+import { taggedUnion } from "../../document/tagged-union.ts";
 import type { EventKind } from "../../document/webhooks.ts";
 import { instant, nullable, oneOf } from "../../shell/models.ts";
 import { domainFields, recordFields } from "../account/domain-shape.ts";
@@ -383,7 +384,8 @@ const logged = [
 ];
 
 /** Any event of the log. */
-export const Event = eventUnion(
+export const Event = taggedUnion(
+  "event",
   "Event",
   "An event of any type. `event` is its type",
   logged.map((event) => event.logged),

@@ -14,6 +14,7 @@ import {
 } from "../../../domain/search-question.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import type { AttachmentLinks } from "../../../flows/read/attachment-links.ts";
+import { messageHistory } from "../../../flows/read/message-history.ts";
 import {
   type MessagesPage,
   type MessagesQuery,
@@ -53,6 +54,7 @@ import {
   wrongParameter,
 } from "../../shell/parameters.ts";
 import { inboxPath } from "../account/inboxes.ts";
+import { MessageHistory, toEntry } from "./history-shape.ts";
 import { ListedMessage, Message, messageIncludes, toListedMessages, toMessage } from "./message-shape.ts";
 import { answerFrom, lengthAlone, type StoredBytesDeps, storedBytes, untrustedHeaders } from "./stored-bytes.ts";
 
@@ -181,6 +183,22 @@ export function messages(deps: MessagesDeps) {
             examples: ["Subject: Your order\r\n\r\nWhere is it?\r\n"],
           }),
         },
+      }),
+    )
+    .get(
+      "/messages/:id/history",
+      async ({ account, params }) => {
+        const { entries, truncated } = await messageHistory(deps, account, params.id);
+        return { data: entries.map(toEntry), truncated };
+      },
+      operation({
+        summary: "Get message history",
+        access: "read",
+        description:
+          "What became of a message: its arrival, or each attempt to send it; reports about it; who marked its thread; and what your webhook endpoints answered to its events. It is made from what the service has stored, so what was removed with its retention is missing. `told`, and the names in `read` and `unread`, need full access to the whole account.",
+        path: idPath("message"),
+        whenRefused: whetherThere((reach, id) => ownedMessage(deps, reach, id)),
+        answers: { 200: MessageHistory },
       }),
     )
     .get(

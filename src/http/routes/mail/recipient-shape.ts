@@ -33,9 +33,11 @@ export const Failure = named(
 );
 
 export function toFailure(failure: StoredFailure | null) {
-  if (failure === null) return null;
-  const { code, enhancedCode, message, reason, type = null } = failure;
-  return { code, enhancedCode, message, reason, type };
+  return failure === null ? null : shownFailure(failure);
+}
+
+export function shownFailure({ code, enhancedCode, message, reason, type }: StoredFailure) {
+  return { code, enhancedCode, message, reason, type: type ?? null };
 }
 
 /** The fields of a recipient before its status, which differs between messages and events. */

@@ -1,0 +1,43 @@
+import type { Schemas } from "../../../sdk/typescript/src/inboxd.ts";
+import { type Calendar, fullTime } from "../short-time.ts";
+import { print } from "../terminal.ts";
+import { shownFailure } from "./status.ts";
+
+type Entry = Schemas["MessageHistory"]["data"][number];
+
+/** What became of a message, a row for each step. */
+export function historyRows({ data, truncated }: Schemas["MessageHistory"], calendar: Calendar): object[] {
+  if (truncated) print("Steps behind the first one are left out\n", process.stderr);
+  return data.map((entry) => {
+    const [whom, result] = about(entry);
+    return { time: fullTime(entry.at, calendar), what: entry.what.replaceAll("_", " "), whom, result };
+  });
+}
+
+/** Whom a step concerns, and what came of it. */
+function about(entry: Entry): [whom: string, result: string] {
+  switch (entry.what) {
+    case "received":
+      return [entry.envelope.to, `from ${entry.envelope.from || "<>"}`];
+    case "attempted":
+      return [entry.recipient, `${entry.outcome.replace("_", " ")}: ${shownFailure(entry)}${byServer(entry)}`];
+    case "failed":
+      return ["", shownFailure(entry.failure)];
+    case "told":
+      return [entry.webhookId ?? "", `${entry.event}: ${entry.error ?? entry.status}`];
+    case "read":
+    case "unread":
+      return [entry.by?.name ?? entry.by?.type ?? "", ""];
+    case "delayed":
+    case "delivered":
+    case "bounced":
+    case "complained":
+      return [entry.recipient ?? "", shownFailure({ ...entry, message: entry.diagnostic ?? "" })];
+    default:
+      return ["", ""];
+  }
+}
+
+function byServer({ host, tls }: Extract<Entry, { what: "attempted" }>): string {
+  return host === null ? "" : ` (${tls === null ? host : `${host}, ${tls}`})`;
+}

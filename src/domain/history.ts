@@ -1,0 +1,161 @@
+import type { Actor } from "./access/actor.ts";
+import type { EventData, EventType } from "./events/event-types.ts";
+import { instantOfId } from "./ids.ts";
+import type { StoredFailure } from "./outcome.ts";
+import type { KeptReport } from "./reports/reported-message.ts";
+import type { RecipientAttempt } from "./send/recipient-attempt.ts";
+
+/** The rows that tell what became of a message. */
+export interface HistoryFacts {
+  message: HistoryMessage;
+  /** Empty for an inbound message. */
+  recipients: readonly TriedRecipient[];
+  events: readonly LoggedEvent[];
+  reports: readonly KeptReport[];
+  /** The attempts to deliver its events to webhook endpoints. */
+  deliveries: readonly EventDelivery[];
+  /** The times when its thread was marked as read or unread since it arrived. */
+  marks: readonly ThreadMark[];
+}
+
+export interface HistoryMessage {
+  id: string;
+  direction: "inbound" | "outbound";
+  createdAt: Date;
+  sourceId: string | null;
+  envelopeFrom: string | null;
+  toAddr: string;
+}
+
+export interface TriedRecipient {
+  address: string;
+  /** Null before the first attempt. */
+  attempts: readonly RecipientAttempt[] | null;
+}
+
+export type LoggedEvent = {
+  [Type in EventType]: { id: string; type: Type; occurredAt: Date; data: EventData[Type] };
+}[EventType];
+
+export interface EventDelivery {
+  eventId: string;
+  event: EventType;
+  /** Null for a deleted default endpoint. */
+  webhookId: string | null;
+  attempt: number;
+  attemptedAt: Date;
+  status: number | null;
+  error: string | null;
+}
+
+export interface ThreadMark {
+  at: Date;
+  isRead: boolean;
+  by: MarkedBy | null;
+}
+
+/** Who marked the thread, as the audit names it. */
+export interface MarkedBy extends Pick<Actor, "type" | "id"> {
+  name: string | null;
+}
+
+/** One step in the life of a message. `eventId` is its event in the log, if the log has one. */
+export type HistoryEntry = { at: Date; eventId: string | null } & (
+  | { what: "accepted" | "parsed_later" | "sent" }
+  | { what: "received"; envelope: { from: string; to: string } }
+  | ({ what: "attempted"; recipient: string } & Omit<RecipientAttempt, "at">)
+  | { what: "failed"; failure: StoredFailure }
+  | ({ what: KeptReport["kind"]; reportId: string; recipient: string | null } & Pick<
+      KeptReport,
+      "type" | "code" | "enhancedCode" | "diagnostic" | "source"
+    >)
+  | ({ what: "told" } & Pick<EventDelivery, "event" | "webhookId" | "attempt" | "status" | "error">)
+  | { what: "read" | "unread"; by: MarkedBy | null }
+);
+
+/** What happens at the same instant is listed in this order. */
+const order: readonly HistoryEntry["what"][] = [
+  "received",
+  "parsed_later",
+  "accepted",
+  "attempted",
+  "sent",
+  "failed",
+  "delayed",
+  "delivered",
+  "bounced",
+  "complained",
+  "told",
+  "read",
+  "unread",
+];
+
+/** The most entries of a history: the first one, and the last ones. */
+export const mostEntries = 1000;
+
+export interface History {
+  entries: readonly HistoryEntry[];
+  /** Whether entries behind the first one are left out. */
+  truncated: boolean;
+}
+
+/** What became of a message, the oldest first. */
+export function historyOf({ message, recipients, events, reports, deliveries, marks }: HistoryFacts): History {
+  const [first, ...later] = [
+    ...beginning(message, events),
+    ...recipients.flatMap(attempts),
+    ...events.flatMap(outcome),
+    ...reports.map((report) => reported(report, events)),
+    ...deliveries.map(told),
+    ...marks.map(({ at, isRead, by }): HistoryEntry => ({ at, what: isRead ? "read" : "unread", eventId: null, by })),
+  ].sort(inTime);
+  if (first === undefined) return { entries: [], truncated: false };
+  return { entries: [first, ...later.slice(1 - mostEntries)], truncated: later.length >= mostEntries };
+}
+
+function inTime(one: HistoryEntry, other: HistoryEntry): number {
+  return one.at.getTime() - other.at.getTime() || order.indexOf(one.what) - order.indexOf(other.what);
+}
+
+/**
+ * The arrival of a mail, or the acceptance of a send. The source of a mail that was parsed later has the instant of its arrival in its id,
+ * and the message has that of its filing. For any other mail both ids have the same instant.
+ */
+function beginning(message: HistoryMessage, events: readonly LoggedEvent[]): HistoryEntry[] {
+  const { id, direction, createdAt, sourceId, envelopeFrom, toAddr } = message;
+  if (direction === "outbound") return [{ at: createdAt, what: "accepted", eventId: null }];
+  const eventId = events.find(({ type }) => type === "message.received")?.id ?? null;
+  const envelope = { from: envelopeFrom ?? "", to: toAddr };
+  const arrivedAt = sourceId === null ? createdAt : instantOfId(sourceId);
+  if (arrivedAt >= instantOfId(id)) return [{ at: createdAt, what: "received", eventId, envelope }];
+  return [
+    { at: arrivedAt, what: "received", eventId: null, envelope },
+    { at: createdAt, what: "parsed_later", eventId },
+  ];
+}
+
+function attempts({ address: recipient, attempts }: TriedRecipient): HistoryEntry[] {
+  return (attempts ?? []).map((kept) => {
+    // The database returns the fields in an order of its own.
+    const { at, attempt, outcome, host, tls, code, enhancedCode, message } = kept;
+    const answer = { outcome, host, tls, code, enhancedCode, message };
+    return { at: new Date(at), what: "attempted", eventId: null, recipient, attempt, ...answer };
+  });
+}
+
+function outcome({ id: eventId, type, occurredAt: at, data }: LoggedEvent): HistoryEntry[] {
+  if (type === "message.sent") return [{ at, what: "sent", eventId }];
+  if (type === "message.failed") return [{ at, what: "failed", eventId, failure: data.failure }];
+  return [];
+}
+
+function reported(report: KeptReport, events: readonly LoggedEvent[]): HistoryEntry {
+  const { id: reportId, kind: what, receivedAt: at, recipient, type, code, enhancedCode, diagnostic, source } = report;
+  const event = events.find(({ data }) => data !== null && "report" in data && data.report.id === reportId);
+  const about = { reportId, recipient: recipient === "" ? null : recipient };
+  return { at, what, eventId: event?.id ?? null, ...about, type, code, enhancedCode, diagnostic, source };
+}
+
+function told({ attemptedAt: at, eventId, event, webhookId, attempt, status, error }: EventDelivery): HistoryEntry {
+  return { at, what: "told", eventId, event, webhookId, attempt, status, error };
+}

@@ -1,0 +1,99 @@
+import { describe, expect, test } from "bun:test";
+import { type HistoryFacts, historyOf, mostEntries } from "../../src/domain/history.ts";
+import { idMaker } from "../../src/domain/ids.ts";
+
+const arrivedAt = new Date("2026-03-21T10:05:00.000Z");
+const filedAt = new Date("2026-03-21T10:06:00.000Z");
+
+/** A message whose source was made at another instant, if the mail was parsed later. */
+function mail(sourceAt = filedAt): HistoryFacts["message"] {
+  const newId = idMaker((length) => new Uint8Array(length).fill(7));
+  const sourceId = newId("src", sourceAt);
+  return {
+    id: newId("msg", filedAt),
+    direction: "inbound",
+    createdAt: filedAt,
+    sourceId,
+    envelopeFrom: "jane@example.com",
+    toAddr: "ada@inbox.localhost",
+  };
+}
+
+const nothing = { recipients: [], events: [], reports: [], deliveries: [], marks: [] };
+const event = { id: "evt_1", type: "message.received", occurredAt: filedAt, data: null } as const;
+const envelope = { from: "jane@example.com", to: "ada@inbox.localhost" };
+
+describe("the history of a message", () => {
+  test("begins with its arrival", () => {
+    const { entries } = historyOf({ ...nothing, message: mail(), events: [event] });
+    expect(entries).toEqual([{ at: filedAt, what: "received", eventId: "evt_1", envelope }]);
+  });
+
+  test("says when a mail was parsed that was kept unparsed at first", () => {
+    const { entries } = historyOf({ ...nothing, message: mail(arrivedAt), events: [event] });
+    expect(entries).toEqual([
+      { at: arrivedAt, what: "received", eventId: null, envelope },
+      { at: filedAt, what: "parsed_later", eventId: "evt_1" },
+    ]);
+  });
+
+  test("lists what has the same instant in the order in which it happens", () => {
+    const attempt = {
+      at: filedAt.toISOString(),
+      attempt: 1,
+      outcome: "sent",
+      host: null,
+      tls: null,
+      code: 250,
+      enhancedCode: null,
+      message: "Ok",
+    } as const;
+    const message: HistoryFacts["message"] = {
+      ...mail(),
+      direction: "outbound",
+    };
+    const recipients = [{ address: "jane@example.com", attempts: [attempt] }];
+    const sent = {
+      id: "evt_2",
+      type: "message.sent",
+      occurredAt: filedAt,
+      data: { status: "sent", providerMessageId: null, recipients: [] },
+    } as const;
+    const told = {
+      eventId: "evt_2",
+      event: "message.sent",
+      webhookId: null,
+      attempt: 1,
+      attemptedAt: filedAt,
+      status: 200,
+      error: null,
+    } as const;
+    const { entries } = historyOf({ ...nothing, message, recipients, events: [sent], deliveries: [told] });
+    expect(entries.map(({ what, eventId }) => [what, eventId])).toEqual([
+      ["accepted", null],
+      ["attempted", null],
+      ["sent", "evt_2"],
+      ["told", "evt_2"],
+    ]);
+  });
+
+  test("has the first step and the last ones, if there are too many", () => {
+    const marksOf = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({
+        at: new Date(filedAt.getTime() + 1 + index),
+        isRead: true,
+        by: null,
+      }));
+    const full = historyOf({ ...nothing, message: mail(), marks: marksOf(mostEntries - 1) });
+    expect([full.entries.length, full.truncated]).toEqual([mostEntries, false]);
+    const { entries, truncated } = historyOf({
+      ...nothing,
+      message: mail(),
+      marks: marksOf(mostEntries),
+    });
+    expect([entries.length, truncated]).toEqual([mostEntries, true]);
+    expect(entries[0]?.what).toBe("received");
+    expect(entries[1]?.at.getTime()).toBe(filedAt.getTime() + 2);
+    expect(entries.at(-1)?.at.getTime()).toBe(filedAt.getTime() + mostEntries);
+  });
+});
