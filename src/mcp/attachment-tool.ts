@@ -2,9 +2,9 @@ import { Type } from "@sinclair/typebox";
 import type { Schemas } from "../../sdk/typescript/src/inboxd.ts";
 import { withoutInvisible } from "../standards/invisible.ts";
 import { withLineFeeds } from "../standards/text.ts";
-import { marksOf, short, shortNames } from "./marks.ts";
+import { marksOf, short } from "./marks.ts";
 import { argumentsOf, MarkedText, messageArgument, noticed, textOffset } from "./schemas.ts";
-import { messageOf, notFound } from "./scope.ts";
+import { fileOf } from "./scope.ts";
 import { textRoom } from "./shown.ts";
 import { notice } from "./texts.ts";
 import { tool } from "./tool.ts";
@@ -35,15 +35,9 @@ export const readAttachment = tool({
   }),
   hints: { readOnly: true, idempotent: true, openWorld: true },
   async work({ message_id: id, filename, offset }, context) {
-    const { attachments } = await messageOf(context, id);
-    // The model may give the shortened name, because the tools show it that one.
-    const names = shortNames(attachments.map((each) => each.filename));
-    const index = attachments.findIndex((each) => each.filename === filename);
-    const number = index < 0 ? names.indexOf(filename) : index;
-    const attachment = attachments[number];
-    if (attachment === undefined) throw notFound("attachment");
+    const { attachment, shownName } = await fileOf(context, id, filename);
     const { contentType, sizeBytes, url, expiresAt } = attachment;
-    const about = { notice, filename: names[number] ?? "", contentType: short(contentType), sizeBytes };
+    const about = { notice, filename: shownName, contentType: short(contentType), sizeBytes };
 
     const headers = { range: `bytes=0-${mostReadBytes - 1}` };
     const text =

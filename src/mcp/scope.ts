@@ -1,4 +1,5 @@
 import type { Schemas } from "../../sdk/typescript/src/inboxd.ts";
+import { shortNames } from "./marks.ts";
 import { type Context, ToolFailure } from "./tool.ts";
 
 /** Finds the inbox, message or thread that a tool works on. A model that is limited to one inbox finds nothing outside it. */
@@ -29,6 +30,17 @@ export async function messageOf(context: Context, id: string): Promise<Schemas["
   const message = await context.api.messages.get(pathId("message", id));
   await checkFence(context, message.inboxId, "message");
   return message;
+}
+
+/** A file of a message. The model may give its shortened name, because the tools show it that one. */
+export async function fileOf(context: Context, id: string, filename: string) {
+  const { attachments } = await messageOf(context, id);
+  const names = shortNames(attachments.map((each) => each.filename));
+  const index = attachments.findIndex((each) => each.filename === filename);
+  const number = index < 0 ? names.indexOf(filename) : index;
+  const attachment = attachments[number];
+  if (attachment === undefined) throw notFound("attachment");
+  return { attachment, shownName: names[number] ?? "" };
 }
 
 type ThreadMessages = Schemas["ThreadMessages"];

@@ -1,9 +1,9 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import type { OrUndefined, Schemas } from "../../sdk/typescript/src/inboxd.ts";
 import { type BodyFormat, bodyFormats } from "../domain/send/body-format.ts";
 import { derivedKey } from "./idempotency.ts";
 import { argumentsOf, inboxArgument, messageArgument, oneOf, threadArgument } from "./schemas.ts";
-import { inboxId, messageOf, newestOfThread } from "./scope.ts";
+import { fileOf, inboxId, messageOf, newestOfThread } from "./scope.ts";
 import { sentBefore } from "./texts.ts";
 import { type Context, ToolFailure, tool } from "./tool.ts";
 
@@ -24,6 +24,15 @@ const howToSend = {
     Type.String({ description: "Only needed to send an identical mail again within 24 hours: any new value" }),
   ),
 };
+/** One object with all fields: some clients cannot convert a union. The API checks which fields go together. */
+const attachedFile = Type.Object(
+  {
+    uploadId: Type.Optional(Type.String({ description: "Id of a file that was uploaded (upl_…)" })),
+    messageId: Type.Optional({ ...messageArgument, description: "With filename: id of a message that has the file" }),
+    filename: Type.Optional(Type.String()),
+  },
+  { additionalProperties: false, description: "files, each with uploadId, or with messageId and filename" },
+);
 const SentMail = {
   messageId: Type.String(),
   threadId: Type.String(),
@@ -45,6 +54,7 @@ export const sendEmail = tool({
     ),
     body: Type.Optional({ ...body, description: `${body.description}. Optional only with forward_of` }),
     forward_of: Type.Optional({ ...messageArgument, description: "Id of a message to forward below the body" }),
+    attachments: Type.Optional(Type.Array(attachedFile, { minItems: 1, maxItems: 50 })),
     ...howToSend,
   }),
   output: Type.Object(SentMail),
@@ -55,7 +65,17 @@ export const sendEmail = tool({
     // throws for them.
     if (more.forward_of !== undefined && context.fence !== undefined) await messageOf(context, more.forward_of);
     const autoSubmitted = automatic ? ("auto-generated" as const) : undefined;
-    const request = { to, subject, body: text, autoSubmitted, forwardOf: more.forward_of, ...furtherFields(more) };
+    const attachments =
+      more.attachments && (await Promise.all(more.attachments.map((file) => attached(context, file))));
+    const request = {
+      to,
+      subject,
+      body: text,
+      autoSubmitted,
+      forwardOf: more.forward_of,
+      attachments,
+      ...furtherFields(more),
+    };
     const words = () => [id, to, subject ?? null, text ?? null, automatic === true, ...furtherWords(more)];
     const derived = () => derivedKey("send_email", words());
     return (await sent(context, id, request, key ?? derived())).result;
@@ -122,6 +142,13 @@ export const replyToThread = tool({
     return { ...result, isRead: result.replayed ? thread.isRead : isRead };
   },
 });
+
+/** A file of a message by the name that it has there. The message is looked up, so that it is within the model's limits. */
+async function attached(context: Context, file: Static<typeof attachedFile>): Promise<Static<typeof attachedFile>> {
+  const { messageId, filename } = file;
+  if (messageId === undefined || filename === undefined) return file;
+  return { ...file, filename: (await fileOf(context, messageId, filename)).attachment.filename };
+}
 
 interface Further {
   cc?: string | string[];

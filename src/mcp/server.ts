@@ -82,7 +82,8 @@ async function called(
 ) {
   const { inbox: fence, randomBytes, observe } = serving;
   try {
-    const made = await tool.call(args, { api: clientOf(serving, signal), fence, randomBytes, progress });
+    const guides = () => guidesFrom(serving, signal);
+    const made = await tool.call(args, { api: clientOf(serving, signal), fence, randomBytes, guides, progress });
     observe?.(tool.name, "ok");
     return { structuredContent: { ...made }, content: [{ type: "text" as const, text: JSON.stringify(made) }] };
   } catch (error) {
@@ -101,6 +102,12 @@ function clientOf({ api }: Serving, signal: AbortSignal): Inboxd {
   const fetch: Fetch = (url, init) =>
     api.fetch(url, { ...init, signal: init.signal ? AbortSignal.any([init.signal, signal]) : signal });
   return new Inboxd({ ...api, fetch, timeoutMs, retries: 0 });
+}
+
+async function guidesFrom({ api }: Serving, signal: AbortSignal): Promise<string> {
+  const response = await api.fetch(`${api.baseUrl}/llms-full.txt`, { headers: { ...api.headers }, signal });
+  if (!response.ok) throw new ToolFailure("internal_error", `Cannot read the guides: they answered ${response.status}`);
+  return response.text();
 }
 
 /**

@@ -24,10 +24,11 @@ export const listThreads = tool({
   name: "list_threads",
   title: "List threads",
   description:
-    "Threads of an inbox, latest first; only unread ones unless unread_only is false. lastSender and automated are of the last message.",
+    "Threads of an inbox, latest first; only unread ones unless unread_only is false. lastSender and automated are of the last message. With people_only, threads whose last message a program wrote are left out of the page.",
   input: argumentsOf({
     inbox: inboxArgument,
     unread_only: Type.Optional(Type.Boolean({ default: true })),
+    people_only: Type.Optional(Type.Boolean({ default: false })),
     limit: limitArgument(20, 50),
     offset: offsetArgument,
   }),
@@ -49,17 +50,22 @@ export const listThreads = tool({
       }),
     ),
     total: Type.Integer(),
+    next_offset: Type.Optional(Type.Integer()),
   }),
   hints: { readOnly: true, idempotent: true, openWorld: true },
-  async work({ inbox, unread_only: isUnreadOnly, limit, offset }, context) {
+  async work({ inbox, unread_only: isUnreadOnly, people_only: isPeopleOnly, limit, offset = 0 }, context) {
     const id = await inboxId(context, inbox);
     return fitting(limit ?? 20, async (fewer) => {
       const query = { is_read: isUnreadOnly ? false : undefined, limit: fewer, offset };
       const { data, total } = await context.api.threads.list(id, query).page();
+      const all = await eachOf(data, async (thread) => shownThread(thread, await lastOf(context, thread)));
+      const next = offset + data.length;
       return {
         notice,
-        threads: await eachOf(data, async (thread) => shownThread(thread, await lastOf(context, thread))),
+        threads: isPeopleOnly ? all.filter(({ automated }) => automated === null) : all,
         total,
+        // A page may have fewer threads than asked for, also none, so their number does not tell where the next page begins.
+        ...(isPeopleOnly && data.length > 0 && next < total && { next_offset: next }),
       };
     });
   },

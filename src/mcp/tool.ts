@@ -41,6 +41,8 @@ export interface Context {
   /** The one inbox that the model is limited to: its address, username or id. */
   fence: string | undefined;
   randomBytes(length: number): Uint8Array;
+  /** The text of all guides of the service. */
+  guides(): Promise<string>;
   /** Tells the client how far a call is. Undefined if the client did not ask for it. */
   progress: Progress | undefined;
 }
@@ -121,9 +123,18 @@ function faultOf(schema: TSchema, value: unknown): string | undefined {
   if (schema.type === "array") {
     const { minItems = 0, maxItems = Number.MAX_SAFE_INTEGER } = schema;
     const isRight = Array.isArray(value) && value.length >= minItems && value.length <= maxItems;
-    return isRight && value.every((each) => typeof each === "string")
+    return isRight && value.every((each) => faultOf(schema.items, each) === undefined)
       ? undefined
-      : `must be a list of ${minItems} to ${maxItems} strings`;
+      : `must be a list of ${minItems} to ${maxItems} ${schema.items.description ?? "strings"}`;
+  }
+  if (schema.type === "object") {
+    if (typeof value !== "object" || value === null) return "must be an object";
+    const properties: Record<string, TSchema> = schema.properties;
+    const isRight = Object.entries(value).every(([name, field]) => {
+      const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
+      return property !== undefined && faultOf(property, field) === undefined;
+    });
+    return isRight ? undefined : `must have only the fields ${Object.keys(properties).join(", ")}`;
   }
   if (typeof value !== "string") return "must be a string";
   if (schema.enum !== undefined && !schema.enum.includes(value)) return `must be one of ${schema.enum.join(", ")}`;

@@ -1,4 +1,5 @@
 import { readAttachment } from "./attachment-tool.ts";
+import { searchDocs } from "./docs-tool.ts";
 import { createInbox, listInboxes } from "./inbox-tools.ts";
 import { readMessage, searchMessages, waitForMessage } from "./message-tools.ts";
 import { replyToThread, sendEmail } from "./send-tools.ts";
@@ -19,6 +20,7 @@ export const tools: readonly Tool[] = [
   replyToThread,
   markThread,
   markThreads,
+  searchDocs,
 ];
 
 /** The tools that a model may see and call. */

@@ -49,6 +49,27 @@ test("the list of threads says who wrote last, whether a program did, and whethe
   ]);
 });
 
+test("threads of people alone are listed page by page, with the place of the next page", async () => {
+  const box = await world.inbox("people");
+  for (const [number, automated] of [true, false, true, true, false].entries()) {
+    const sign = automated ? "Auto-Submitted: auto-generated\r\n" : "";
+    await world.deliver(
+      `From: x@example.com\r\nSubject: ${number}\r\nMessage-ID: <p${number}@example.com>\r\n${sign}\r\nHi\r\n`,
+      box.address,
+    );
+  }
+  const pages = [];
+  for (let offset: number | undefined = 0; offset !== undefined; ) {
+    const page = await model.call("list_threads", { inbox: "people", people_only: true, limit: 2, offset });
+    pages.push(page.threads.map(({ subject }: { subject: string }) => subject));
+    offset = page.next_offset;
+    expect(page.total).toBe(5);
+  }
+  expect(pages).toEqual([["4"], ["1"], []]);
+  const all = await model.call("list_threads", { inbox: "people", limit: 2 });
+  expect([all.threads.length, all.next_offset]).toEqual([2, undefined]);
+});
+
 test("fifty threads are marked by one call, each that cannot be is named, and 51 are refused", async () => {
   const one = await received("one", "jane@example.com");
   const two = await received("two", "jane@example.com");

@@ -56,6 +56,39 @@ test("a mail in Markdown goes to several, and with another copy it is another ma
   world.clock.pass(61_000);
 });
 
+test("a mail takes files of other messages and uploads, each once", async () => {
+  const box = await world.inbox("with-files");
+  const parts =
+    "--b\r\n\r\nSee\r\n--b\r\nContent-Type: text/csv\r\nContent-Disposition: attachment; filename=list.csv\r\n\r\na,b\r\n--b--";
+  const head = "From: jane@example.com\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n";
+  await world.deliver(`${head}\r\n${parts}\r\n`, box.address);
+  const [{ id: messageId }] = (await world.api(`/v1/inboxes/${box.id}/messages`)).body.data;
+  const headers = { "content-type": "text/plain" };
+  const upload = await world.api("/v1/uploads?filename=notes.txt", { method: "POST", body: "Notes", headers });
+  const attachments = [{ messageId, filename: "list.csv" }, { uploadId: upload.body.id }];
+  const mail = { inbox: "with-files", to: "bob@example.com", subject: "Files", body: "See the files" };
+  const sent = await model.call("send_email", { ...mail, attachments });
+  expect(await model.call("send_email", { ...mail, attachments })).toMatchObject({ replayed: true });
+  expect(await model.call("send_email", { ...mail, attachments: attachments.slice(1) })).toMatchObject({
+    replayed: false,
+  });
+  const { body: message } = await world.api(`/v1/messages/${sent.messageId}`);
+  expect(message.attachments.map(({ filename }: { filename: string }) => filename)).toEqual(["list.csv", "notes.txt"]);
+
+  // A model that is limited to one inbox takes no file out of another.
+  await using fenced = await overHttp(world, { query: "?inbox=ada" });
+  const foreign = { to: "bob@example.com", subject: "Files", body: "x", attachments: [attachments[0]] };
+  expect(await fenced.failure("send_email", foreign)).toStartWith("not_found: Cannot find message");
+  for (const [wrong, fault] of [
+    [[{ messageId, filename: "none.csv" }], "not_found: Cannot find attachment"],
+    [[{ content: "aGk=" }], 'validation_error: Cannot read arguments: "attachments" must be a list of 1 to 50 files'],
+    [[{ uploadId: 7 }], 'validation_error: Cannot read arguments: "attachments" must be a list of 1 to 50 files'],
+    [[{ messageId }], "validation_error"],
+  ] as const)
+    expect(await model.failure("send_email", { ...mail, attachments: wrong })).toStartWith(fault);
+  world.clock.pass(61_000);
+});
+
 test("one address may stand as a string, and a body may be said to be text", async () => {
   const mail = { inbox: "ada", to: "bob@example.com", subject: "Plain", body: "<p>not HTML</p>" };
   const first = await model.call("send_email", {
