@@ -1,6 +1,7 @@
 import { type Admin, admin } from "./admin.ts";
 import { caller } from "./call.ts";
 import { machine } from "./machine.ts";
+import { type Mcp, mcp } from "./mcp.ts";
 import type { InboxdOptions } from "./options.ts";
 import {
   type Account,
@@ -87,6 +88,8 @@ export class Inboxd {
   readonly account: Account;
   /** Works with the key of an operator alone. */
   readonly admin: Admin;
+  /** Makes one request of the Model Context Protocol. The tools of `inboxd/tools` use it. */
+  readonly mcp: Mcp;
   /** Calls any operation by its HTTP method and path, also one for which this client has no function. */
   readonly request: Requester;
 
@@ -110,5 +113,6 @@ export class Inboxd {
     this.tokens = tokens(this.request);
     this.account = account(this.request);
     this.admin = admin(this.request);
+    this.mcp = mcp(calling);
   }
 }

@@ -67,7 +67,7 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
     mcp: { about: "tools for language models: how to set them up, what they do, how mail is marked", text: mcp },
     connect: { about: "Claude, ChatGPT and other programs that sign in instead of taking a key", text: connect },
     frameworks: {
-      about: "the tools in the AI SDK, in LangChain and in others; start an agent when mail comes",
+      about: "the tools in the AI SDK, OpenAI's Agents, chat completions and LangChain; start an agent when mail comes",
       text: frameworks,
     },
   }),
