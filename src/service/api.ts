@@ -8,6 +8,7 @@ import type { OpenStreams } from "../flows/events/open-streams.ts";
 import type { Listeners } from "../flows/listeners.ts";
 import type { OpenCalls } from "../flows/open-calls.ts";
 import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
+import { attachmentTexts } from "../flows/read/attachment-text.ts";
 import { extractedOf } from "../flows/read/extracted.ts";
 import { mailWaits } from "../flows/read/wait-for-mail.ts";
 import { readiness } from "../flows/readiness.ts";
@@ -40,6 +41,7 @@ import { eventStream } from "../http/routes/events/stream.ts";
 import { webhook } from "../http/routes/events/webhook.ts";
 import { webhooks as webhookEndpoints } from "../http/routes/events/webhooks.ts";
 import { guides } from "../http/routes/guides.ts";
+import { attachmentText } from "../http/routes/mail/attachment-text.ts";
 import { attachments } from "../http/routes/mail/attachments.ts";
 import { inboxExport } from "../http/routes/mail/export.ts";
 import { messagePage } from "../http/routes/mail/message-page.ts";
@@ -60,6 +62,7 @@ import { corsApp } from "../http/shell/cors.ts";
 import { type HttpServer, serveHttp } from "../http/shell/server.ts";
 import { socketDoor } from "../http/shell/sockets.ts";
 import { type Routed, timedApp } from "../http/shell/timed-app.ts";
+import { documentReader } from "../mail/documents/document-reader.ts";
 import { answerFiles } from "../store/mail/answer-files.ts";
 import { version } from "../version.ts";
 import { type WebhookClient, webhookClient } from "../webhook/client.ts";
@@ -183,6 +186,8 @@ async function appOf(
   const files = await answerFiles({ directory: config.dataDir, randomBytes: deps.randomBytes });
   opened.push(files.close);
   const reading = { ...deps, links, answerFiles: files };
+  const documents = documentReader({ onFault: (fault) => deps.log.warn({ fault }, "reader of documents failed") });
+  opened.push(documents.close);
   const receivers = { ...deps, webhooks, allowPrivateWebhooks: config.allowPrivateWebhooks };
   const filing = { ...deps, uploads: { ...uploadLimits(config), ...watch.files } };
   const signing = await signerOf(config);
@@ -222,6 +227,7 @@ async function appOf(
         uploads(filing),
         messages(reading),
         messagePage(reading),
+        attachmentText({ ...deps, texts: attachmentTexts({ ...deps, documents }) }),
         inboxExport({ ...deps, mayTakeLong: long.mayTakeLong }),
         cancel(reading),
         outbox(deps),

@@ -396,6 +396,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/attachments/{message_id}/{filename}/text": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read attachment by download path
+         * @description The text of an attachment: of text, HTML, CSV, calendars, mails, RTF, PDF, and the documents, sheets and slides of Microsoft Office (`docx`, `xlsx`, `pptx`) and OpenDocument (`odt`, `ods`, `odp`). The same as `GET /v1/messages/{id}/attachments/{filename}/text`. It needs a key: a signed URL is for the download.
+         */
+        get: operations["readAttachmentByDownloadPath"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/messages/{id}/attachments/{filename}/text": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read attachment
+         * @description The text of an attachment: of text, HTML, CSV, calendars, mails, RTF, PDF, and the documents, sheets and slides of Microsoft Office (`docx`, `xlsx`, `pptx`) and OpenDocument (`odt`, `ods`, `odp`). Reads a piece of at most `limit` characters (Unicode code points) from `offset` on; `nextOffset` is the offset of the next one. The text is made when it is asked for, and kept for a day if that took long. Words that the document hides are left out. It is a stranger's text: give it to a model as untrusted.
+         */
+        get: operations["readAttachment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/uploads": {
         parameters: {
             query?: never;
@@ -2309,6 +2349,53 @@ export interface components {
              * @example 2026-03-21T10:20:00.000Z
              */
             expiresAt: string;
+        };
+        /** @description A piece of the text of an attachment */
+        AttachmentText: {
+            /**
+             * @description Name of the attachment
+             * @example invoice.pdf
+             */
+            filename: string;
+            /**
+             * @description Media type that the sender gave
+             * @example application/pdf
+             */
+            contentType: string;
+            /**
+             * @description Kind of the document, told by its bytes
+             * @example pdf
+             * @enum {string}
+             */
+            kind: "text" | "html" | "csv" | "ics" | "eml" | "rtf" | "pdf" | "docx" | "xlsx" | "pptx" | "odt" | "ods" | "odp";
+            /**
+             * @description The piece of the text
+             * @example Invoice 2026-118
+             *     Total: 480.00 EUR
+             */
+            text: string;
+            /**
+             * @description Offsets at which the pages, sheets or slides begin in the whole text, at most 1000; empty for kinds without them
+             * @example [
+             *       0
+             *     ]
+             */
+            pages: number[];
+            /**
+             * @description Length of the whole text
+             * @example 34
+             */
+            length: number;
+            /**
+             * @description `offset` of the next piece; null at the end
+             * @example null
+             */
+            nextOffset: number | null;
+            /**
+             * @description Whether the document has more text than was read: the end is cut, at the latest after 2,097,152 characters
+             * @example false
+             */
+            truncated: boolean;
         };
         /** @description Who did what */
         AuditEntry: {
@@ -5981,7 +6068,7 @@ export interface components {
             limit?: number;
             /** @description With `recipient_suppressed`: the suppression. `DELETE` it to allow mail again */
             suppression_id?: string;
-            /** @description With `recipient_suppressed`: the reason of the suppression */
+            /** @description With `recipient_suppressed`: the reason of the suppression. With `text_unavailable`: `unsupported`, `encrypted`, `damaged`, `too_large` or `no_text` */
             reason?: string;
             /** @description With `recipient_suppressed`: when it ends; null: never */
             expires_at?: string | null;
@@ -11183,6 +11270,334 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readAttachmentByDownloadPath: {
+        parameters: {
+            query?: {
+                /** @description The character at which to begin */
+                offset?: number;
+                /** @description The most characters to return */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the message
+                 * @example msg_01km7xnw70ejr8hy7ppemk391e
+                 */
+                message_id: string;
+                /**
+                 * @description Name of the attachment
+                 * @example invoice.pdf
+                 */
+                filename: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A piece of the text of an attachment */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "filename": "invoice.pdf",
+                     *       "contentType": "application/pdf",
+                     *       "kind": "pdf",
+                     *       "text": "Invoice 2026-118\nTotal: 480.00 EUR",
+                     *       "pages": [
+                     *         0
+                     *       ],
+                     *       "length": 34,
+                     *       "nextOffset": null,
+                     *       "truncated": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AttachmentText"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `text_unavailable`: the file has no text that can be read (`reason`) */
+            422: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readAttachment: {
+        parameters: {
+            query?: {
+                /** @description The character at which to begin */
+                offset?: number;
+                /** @description The most characters to return */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the message
+                 * @example msg_01km7xnw70ejr8hy7ppemk391e
+                 */
+                id: string;
+                /**
+                 * @description Name of the attachment
+                 * @example invoice.pdf
+                 */
+                filename: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A piece of the text of an attachment */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "filename": "invoice.pdf",
+                     *       "contentType": "application/pdf",
+                     *       "kind": "pdf",
+                     *       "text": "Invoice 2026-118\nTotal: 480.00 EUR",
+                     *       "pages": [
+                     *         0
+                     *       ],
+                     *       "length": 34,
+                     *       "nextOffset": null,
+                     *       "truncated": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AttachmentText"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `text_unavailable`: the file has no text that can be read (`reason`) */
+            422: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
             };
             /** @description `internal_error`: something went wrong on our side */
             500: {

@@ -190,11 +190,20 @@ export const threads = (request: Requester): Threads => ({
 export interface Attachments {
   /** The bytes of the file, whatever its type. */
   get(messageId: string, filename: string, options?: CallOptions): Promise<Uint8Array<ArrayBuffer>>;
+  /** A piece of the text of the file. An `InboxdError` with `text_unavailable` says why it has none. */
+  text(
+    messageId: string,
+    filename: string,
+    query?: QueryAt<"/v1/messages/{id}/attachments/{filename}/text">,
+    options?: CallOptions,
+  ): Promise<Schemas["AttachmentText"]>;
 }
 
 export const attachments = (request: Requester): Attachments => ({
   get: (message_id, filename, options) =>
     request("GET", "/v1/attachments/{message_id}/{filename}", { path: { message_id, filename }, ...options }),
+  text: (id, filename, query = {}, options) =>
+    request("GET", "/v1/messages/{id}/attachments/{filename}/text", { path: { id, filename }, query, ...options }),
 });
 
 export interface Uploads {

@@ -96,6 +96,7 @@ function queryInput(operationId: string, parameter: Parameter) {
  */
 function wantedFor(path: string, name: string): string | undefined {
   const [before = ""] = path.split(`/{${name}}`);
+  if (path.startsWith("/v1/messages/{id}/attachments/") && name === "id") return "attachmentMessage";
   const kinds: Record<string, string> = {
     "/v1/inboxes": "inbox",
     "/v1/messages": "message",
@@ -103,6 +104,7 @@ function wantedFor(path: string, name: string): string | undefined {
     "/v1/events": "event",
     "/v1/attachments": "attachmentMessage",
     "/v1/attachments/{message_id}": "attachmentName",
+    "/v1/messages/{id}/attachments": "attachmentName",
   };
   return kinds[before];
 }

@@ -138,6 +138,8 @@ function exampleDetails(code: Reason, of: AnyOperation): RefusalDetails {
       return {
         extra: { suppression_id: examples.suppressionId, reason: "bounce", expires_at: examples.suppressedUntil },
       };
+    case "text_unavailable":
+      return { extra: { reason: "encrypted" } };
     case "rate_limit_exceeded":
       return { extra: { limit: 10, used: 10, resets_at: "2026-03-21T10:06:00.000Z" } };
     case "daily_limit_exceeded":
@@ -169,6 +171,7 @@ function firstField(schema: TSchema | undefined): string {
 /** The kind of the first resource in a path. The example of `not_found` names it. */
 function resourceOf(path: string): Resource {
   if (path.startsWith("/v1/outbox")) return "outbox_item";
+  if (path.includes("/attachments/")) return "attachment";
   if (path.startsWith("/v1/admin/accounts/")) return "account";
   if (path.startsWith("/v1/admin/domains/")) return "domain";
   const [, resource] =
@@ -229,6 +232,7 @@ const meanings: Record<Reason, string> = {
   no_recipient: "the answered message has no other address to reply to",
   recipient_suppressed: "the address is suppressed: it bounced, complained, unsubscribed, or you added it",
   suppression_limit_reached: "the account has its maximum of suppressions",
+  text_unavailable: "the file has no text that can be read (`reason`)",
   rate_limit_exceeded: "too many within a minute",
   daily_limit_exceeded: "too many today",
   cold_outreach_limit: "too many to a recipient who has not answered yet",

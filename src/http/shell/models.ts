@@ -147,7 +147,12 @@ export const Problem = named(
       suppression_id: Type.Optional(
         Type.String({ description: "With `recipient_suppressed`: the suppression. `DELETE` it to allow mail again" }),
       ),
-      reason: Type.Optional(Type.String({ description: "With `recipient_suppressed`: the reason of the suppression" })),
+      reason: Type.Optional(
+        Type.String({
+          description:
+            "With `recipient_suppressed`: the reason of the suppression. With `text_unavailable`: `unsupported`, `encrypted`, `damaged`, `too_large` or `no_text`",
+        }),
+      ),
       expires_at: Type.Optional(
         nullable(shownWith(Type.String(), { format: "date-time" }), {
           description: "With `recipient_suppressed`: when it ends; null: never",

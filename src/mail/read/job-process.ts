@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 /** A child process that does one job at a time. It is killed if a job takes too long or too much memory, or if it is idle for a while. */
 export interface JobProcess<Job> {
   start(): void;
-  /** Gives a job to a ready, idle process. The job is created at this moment. */
-  give(job: () => Job): void;
+  /** Gives a job to a ready, idle process. */
+  give(job: Job): void;
   end(): void;
   /** True once the process has sent `ready`. */
   isUp(): boolean;
@@ -111,7 +111,7 @@ export function jobProcess<Job, Result>(options: JobProcessOptions, owner: JobPr
         if (residentBytes(child?.pid) > options.mostBytes) end();
       }, weighedEveryMs);
       try {
-        child?.send(job());
+        child?.send(job);
       } catch (error) {
         end(`Cannot parse mail: its process did not accept it: ${messageOf(error)}`);
       }

@@ -1,13 +1,18 @@
 import { writeFileSync } from "node:fs";
+import type { DocumentFile, ReadDocument } from "../../domain/document.ts";
 import type { ProcessAnswer } from "./job-process.ts";
 import { type ParserJob, type ParserResult, parseMail } from "./parse.ts";
 
 /**
- * The process that parses large and suspicious mail and converts long Markdown to HTML. It ends when its channel to the service closes, and
+ * The process that parses large and suspicious mail, converts long Markdown to HTML, and reads the text of documents. It ends when its channel to the service closes, and
  * ignores signals: a terminal or an init system signals the whole group, and the service still needs it for mail that is arriving.
  */
 process.on("message", async (job: ParserJob) => {
   if ("markdown" in job) return answer({ result: { html: await htmlOf(job.markdown) } });
+  if ("document" in job) {
+    answer({ result: { text: await textOf(job.document) } });
+    return Bun.gc(true);
+  }
   const { raw, options } = job;
   const mail = await parseMail(raw, options).catch(() => undefined);
   answer({ result: { mail } });
@@ -24,6 +29,12 @@ answer({ ready: true });
 async function htmlOf(markdown: string): Promise<string | undefined> {
   const { markdownToHtml } = await import("../write/markdown.ts");
   return markdownToHtml(markdown);
+}
+
+/** Reads the text of a document. The readers, too, are loaded on first use. */
+async function textOf(document: DocumentFile): Promise<ReadDocument | undefined> {
+  const { readDocument } = await import("../documents/read-document.ts");
+  return readDocument(document).catch(() => undefined);
 }
 
 /** Makes the kernel kill this process and not the service when memory runs out (proc(5), on Linux). */

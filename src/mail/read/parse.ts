@@ -1,5 +1,6 @@
 import { isAscii } from "node:buffer";
 import { join } from "node:path";
+import type { DocumentFile, ReadDocument } from "../../domain/document.ts";
 import type { Mailbox, ParsedAttachment, ParsedMail } from "../../domain/message.ts";
 import { contentOf } from "../../standards/digest.ts";
 import { storedNames } from "../../standards/filename.ts";
@@ -45,10 +46,12 @@ export interface MailParserOptions extends ParseOptions {
   onFault?: (fault: string) => void;
 }
 
-/** A job of the parser process: to read a mail, or to convert Markdown to HTML. */
-export type ParserJob = { raw: Uint8Array; options: ParseOptions } | { markdown: string };
+/** A job of the parser process: to read a mail, to convert Markdown to HTML, or to read the text of a document. */
+export type ParserJob = { raw: Uint8Array; options: ParseOptions } | { markdown: string } | DocumentJob;
 /** The result of a job, undefined if it failed. */
-export type ParserResult = { mail: ParsedMail | undefined } | { html: string | undefined };
+export type ParserResult = { mail: ParsedMail | undefined } | { html: string | undefined } | DocumentResult;
+export type DocumentJob = { document: DocumentFile };
+export type DocumentResult = { text: ReadDocument | undefined };
 type ParseResult = ParsedMail | undefined;
 
 /**
@@ -118,7 +121,7 @@ function isOrdinary(outline: Outline): boolean {
 }
 
 /** The command of the parser process: the binary itself (binary.ts), or a program from source. */
-function parserCommand(): string[] {
+export function parserCommand(): string[] {
   const compiled = import.meta.url.includes("/$bunfs/");
   return [process.execPath, compiled ? "parse-mail" : join(import.meta.dir, "parse-process.ts")];
 }

@@ -6,8 +6,10 @@ import { type JobProcess, type JobProcessOptions, jobProcess } from "./job-proce
  * terminated thread still runs a regular expression to its end, for hours, and only the kernel can stop it earlier.
  */
 export interface ProcessPool<Job, Result> {
-  /** Runs a job. `job` is called when a process is free. */
-  run(job: () => Job, entry: QueueEntry): Promise<Outcome<Result>>;
+  /**
+   * Runs a job. `job` is called when a process is free, so that only as many jobs as processes are in memory. Rejects if `job` fails.
+   */
+  run(job: () => Job | Promise<Job>, entry: QueueEntry): Promise<Outcome<Result>>;
   close(): void;
 }
 
@@ -37,8 +39,9 @@ export interface ProcessPoolOptions extends JobProcessOptions {
 
 interface Waiting<Job, Result> {
   sender: string;
-  make: () => Job;
+  make: () => Job | Promise<Job>;
   settle: (outcome: Outcome<Result>) => void;
+  reject: (error: unknown) => void;
 }
 
 interface Slot<Job, Result> {
@@ -79,6 +82,18 @@ export function processPool<Job, Result>(options: ProcessPoolOptions): ProcessPo
     next();
   }
 
+  async function give(slot: Slot<Job, Result>, waiting: Waiting<Job, Result>): Promise<void> {
+    try {
+      const job = await waiting.make();
+      // The process may have ended meanwhile.
+      if (slot.current === waiting) slot.process.give(job);
+    } catch (error) {
+      waiting.reject(error);
+      finish(slot, unserved);
+      next();
+    }
+  }
+
   function finish(slot: Slot<Job, Result>, outcome: Outcome<Result>): void {
     const { current } = slot;
     slot.current = undefined;
@@ -95,7 +110,7 @@ export function processPool<Job, Result>(options: ProcessPoolOptions): ProcessPo
       const waiting = line.take(performance.now());
       if (waiting === undefined) return;
       slot.current = waiting;
-      slot.process.give(waiting.make);
+      void give(slot, waiting);
     }
     const starting = [...slots].filter((slot) => !slot.process.isUp()).length;
     if (line.length > starting && slots.size < options.size) open();
@@ -104,7 +119,7 @@ export function processPool<Job, Result>(options: ProcessPoolOptions): ProcessPo
   return {
     run(make, { sender, signal = AbortSignal.timeout(options.queueMs) }) {
       if (closed || signal.aborted) return Promise.resolve(unserved);
-      return new Promise((resolve) => {
+      return new Promise((resolve, reject) => {
         const giveUp = () => {
           if (line.remove(sender, waiting)) resolve(unserved);
         };
@@ -112,7 +127,7 @@ export function processPool<Job, Result>(options: ProcessPoolOptions): ProcessPo
           signal.removeEventListener("abort", giveUp);
           resolve(outcome);
         };
-        const waiting = { sender, make, settle };
+        const waiting = { sender, make, settle, reject };
         signal.addEventListener("abort", giveUp);
         line.add(sender, waiting);
         next();

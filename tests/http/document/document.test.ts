@@ -58,6 +58,8 @@ describe("The document of the service", () => {
       "Threads: markThread",
       "Threads: listMessagesOfThread",
       "Attachments: downloadAttachment",
+      "Attachments: readAttachmentByDownloadPath",
+      "Attachments: readAttachment",
       "Attachments: uploadFile",
       "Attachments: getUpload",
       "Attachments: deleteUpload",

@@ -39,6 +39,8 @@ const operations: Record<string, [Who, Thing?]> = {
   waitForMail: ["read", "inbox"],
   searchMessages: ["read"],
   getMessage: ["read", "message"],
+  readAttachment: ["read", "message"],
+  readAttachmentByDownloadPath: ["read", "message"],
   showMessage: ["read", "message"],
   downloadRawMessage: ["read", "message"],
   getMessageHistory: ["read", "message"],
@@ -230,7 +232,8 @@ async function guardedOperations() {
 
 function pathOf(path: string, thing: Thing | undefined): string {
   return path
-    .replace("{id}", (thing && ids[thing]) ?? "")
+    .replace(/\{(?:message_)?id\}/, (thing && ids[thing]) ?? "")
+    .replace("{filename}", "a.txt")
     .replace("{report_id}", "rep_none")
     .replace("{key_id}", "key_none");
 }

@@ -32,7 +32,8 @@ for (const engine of enginesHere()) {
       ({ body: upload } = await world().api("/v1/uploads?filename=a.txt", { method: "POST", body: "words" }));
       const suppressed = { method: "POST", body: { address: "eve@example.net" } };
       ({ body: suppression } = await world().api("/v1/suppressions", suppressed));
-      await world().deliver(mailOf({ subject: "Hello" }), inbox.address);
+      const headers = ["Content-Type: text/plain", "Content-Disposition: attachment; filename=a.txt"];
+      await world().deliver(mailOf({ subject: "Hello", headers }), inbox.address);
       [thread] = (await world().api(`/v1/inboxes/${inbox.id}/threads`)).body.data;
       [event] = (await world().api("/v1/events")).body.data;
       accountId = (await world().api("/v1/account")).body.id;
@@ -53,6 +54,7 @@ for (const engine of enginesHere()) {
       const ids: [start: string, id: string][] = [
         ...([
           ["/messages/{id}", thread.lastMessageId],
+          ["/v1/attachments", thread.lastMessageId],
           ["/v1/threads", thread.id],
           ["/v1/uploads", upload.id],
         ] as const),
@@ -75,7 +77,8 @@ for (const engine of enginesHere()) {
           const apiKey = path.startsWith("/v1/admin/") ? operatorKey : world().apiKey;
           const init = { method: method.toUpperCase(), headers, apiKey };
           const ask = (path: string) => world().api(`${path}?nobody=1`, init);
-          const { status, body } = await ask(path.replace("{id}", id).replace("{key_id}", keyId));
+          const whole = path.replace("{key_id}", keyId).replace("{filename}", "a.txt");
+          const { status, body } = await ask(whole.replace(/\{(?:message_)?id\}/, id));
           const where = `${method} ${path}`;
           expect([where, status, body.code, body.errors?.[0]]).toEqual([
             where,

@@ -43,7 +43,8 @@ test("Every list has what is documented of it, field by field, and nothing else"
 
   const document: Documented = dereferenced(await (await world.fetch("/openapi.json")).json());
   const lists = Object.entries(document.paths).flatMap(([path, { get }]) =>
-    get?.parameters.some(({ name }) => name === "limit") ? [[path, get] as const] : [],
+    // The pieces of a text are no list.
+    get?.parameters.some(({ name }) => name === "limit") && !path.endsWith("/text") ? [[path, get] as const] : [],
   );
   const threads = (await world.api(`/v1/inboxes/${inbox.id}/threads`)).body.data;
   const events = (await world.api("/v1/events")).body.data;

@@ -33,6 +33,7 @@ const calls: Readonly<Record<string, ClientCall>> = {
   listMessagesOfThread: { name: "threads.messages", takes: "query", isEach: true },
   markThread: { name: "threads.mark", takes: "body" },
   downloadAttachment: { name: "attachments.get" },
+  readAttachment: { name: "attachments.text", takes: "query" },
   uploadFile: { name: "uploads.create", takes: "upload" },
   getUpload: { name: "uploads.get" },
   deleteUpload: { name: "uploads.delete" },

@@ -77,7 +77,7 @@ export function attachments(deps: AttachmentDeps) {
   );
 }
 
-interface Named {
+export interface Named {
   message_id: string;
   filename: string;
 }
@@ -109,7 +109,8 @@ async function permitted(deps: AttachmentDeps, request: Request, named: Named): 
   return storedAttachment(deps, undefined, named);
 }
 
-async function storedAttachment(
+/** The attachment with this name. Throws `not_found` also for one beyond the reach. */
+export async function storedAttachment(
   deps: Deps,
   reach: Reach | undefined,
   { message_id: messageId, filename }: Named,

@@ -98,6 +98,7 @@ test("Only operations outside of the API, that of a relay, and other paths of th
     "createInboxKey",
     "getOpenAPIDocument",
     "listInboxKeys",
+    "readAttachmentByDownloadPath",
     "readDocumentation",
     "revokeInboxKey",
     "takeRelayNotices",
