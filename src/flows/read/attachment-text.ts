@@ -22,8 +22,8 @@ export interface AttachmentTextsDeps extends Pick<Deps, "db" | "now"> {
 /** A text that took longer than this is kept for a day, if it is not longer than `mostKeptBytes`. */
 const quickMs = 50;
 const keptMs = 24 * 60 * 60_000;
-/** A document that took too long is tried again after this time: a busy machine may be the cause. */
-const keptTooLargeMs = 10 * 60_000;
+/** A document that was cut or refused for its time is read again after this time: a busy machine may be the cause. */
+const keptCutMs = 10 * 60_000;
 const mostKeptBytes = 2 << 20;
 /** At most this many texts are kept: 64 MiB in memory. */
 const mostKept = 16;
@@ -85,7 +85,8 @@ function isShort(document: ReadDocument): boolean {
 }
 
 function keptMsOf(document: ReadDocument): number {
-  return "reason" in document && document.reason === "too_large" ? keptTooLargeMs : keptMs;
+  const isCut = "reason" in document ? document.reason === "too_large" : document.truncated;
+  return isCut ? keptCutMs : keptMs;
 }
 
 async function fileOf(db: Db, attachment: StoredAttachment): Promise<DocumentFile> {

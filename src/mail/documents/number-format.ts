@@ -39,7 +39,7 @@ function formatOf(code: string): NumberFormat {
   const bare = code
     .slice(0, 200)
     .toLowerCase()
-    .replaceAll(/"[^"]*"|\\.|\[[^\]]*\]|_.|\*./g, "");
+    .replaceAll(/"[^"]{0,200}"|\\.|\[[^[\]]{0,50}\]|_.|\*./g, "");
   if (bare.includes("%")) return "percent";
   if (/general|[0#?]/.test(bare.replaceAll(/s\.0+/g, "s"))) return "general";
   const hasDate = /[dy]/.test(bare);

@@ -3,8 +3,8 @@ import type { XmlAttributes } from "./xml.ts";
 
 /** The styles of an OpenDocument file, as far as they hide something (OpenDocument 1.3 part 3, §16 and §20). */
 export interface OdfStyles {
-  /** Learns from the start of an element. */
-  open(name: string, attribute: XmlAttributes): void;
+  /** Learns from the start of an element. Returns true if it is one of a style. */
+  open(name: string, attribute: XmlAttributes): boolean;
   /** Whether the style with this name, or one that it is based on, hides its text, table or page. */
   hides(name: string | undefined): boolean;
 }
@@ -22,10 +22,12 @@ export function odfStyles(): OdfStyles {
   let current: Style | undefined;
   return {
     open(name, attribute) {
+      if (!name.startsWith("style:")) return false;
       if (name === "style:style") {
         current = { parent: attribute("style:parent-style-name"), isHidden: false };
         styles.set(attribute("style:name") ?? "", current);
       } else if (current !== undefined && hiding.has(name)) current.isHidden ||= isHiding(name, attribute);
+      return true;
     },
     hides(name) {
       let style = styles.get(name ?? "");

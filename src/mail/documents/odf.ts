@@ -58,9 +58,9 @@ function content(sheet: TextSheet, styles: OdfStyles, rows: OdfRows): XmlReader 
 
   return {
     open(name, attribute) {
+      if (styles.open(name, attribute)) return;
       if (skipped.has(name) || attribute("text:display") === "none") return false;
       if (styleAttributes.some((style) => styles.hides(attribute(style)))) return false;
-      styles.open(name, attribute);
       switch (name) {
         case "text:p":
         case "text:h":

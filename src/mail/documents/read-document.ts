@@ -7,6 +7,7 @@ import { NoText } from "./no-text.ts";
 import { readOdf } from "./odf.ts";
 import { readHtml, readPlainText } from "./plain-text.ts";
 import { readPptx } from "./pptx.ts";
+import { readRtf } from "./rtf.ts";
 import { SheetFull, type TextSheet, textSheet } from "./text-sheet.ts";
 import { readXlsx } from "./xlsx.ts";
 
@@ -42,8 +43,9 @@ async function readInto(sheet: TextSheet, document: KnownDocument): Promise<void
     case "eml":
       return readEml(document.bytes, sheet);
     case "rtf":
+      return readRtf(document.bytes, sheet);
     case "pdf":
-      throw new NoText("unsupported");
+      return (await import("./pdf.ts")).readPdf(document.bytes, sheet);
     case "docx":
       return readDocx(document.zip, sheet);
     case "xlsx":

@@ -21,69 +21,67 @@ export interface TextSheet {
 /** Thrown when a text has its greatest length, to end the reading. */
 export class SheetFull extends Error {}
 
+interface Part {
+  pieces: string[];
+  /** The length in UTF-16 units. */
+  length: number;
+  /** The number of line feeds at the end. The beginning counts as the end of a block. */
+  lineEnds: number;
+}
+
+const emptyPart = (): Part => ({ pieces: [], length: 0, lineEnds: 2 });
+
 export function textSheet(): TextSheet {
-  const pieces: string[] = [];
+  const main = emptyPart();
+  const apart: Part[] = [];
   const pageUnits: number[] = [];
-  const apart: string[] = [];
-  let units = 0;
-  let apartUnits = 0;
-  let lineEnds = 2;
+  let total = 0;
   let truncated = false;
 
-  function add(given: string): void {
-    const text = withoutControls(withLineFeeds(cleanText(given)));
-    if (text === "") return;
-    const last = apart.length - 1;
-    if (last >= 0) {
-      apart[last] += text;
-      apartUnits += text.length;
-      refuseMore(units + apartUnits);
-      return;
-    }
-    pieces.push(text);
-    units += text.length;
-    lineEnds = text.endsWith("\n") ? 1 : 0;
-    refuseMore(units);
-  }
+  const current = () => apart.at(-1) ?? main;
 
-  // A code point has at most two units.
-  function refuseMore(total: number): void {
+  function put(text: string, lineEnds: number): void {
+    const part = current();
+    part.pieces.push(text);
+    part.length += text.length;
+    part.lineEnds = lineEnds;
+    total += text.length;
+    // A code point has at most two units.
     if (total <= 2 * mostDocumentCharacters) return;
     truncated = true;
     throw new SheetFull();
   }
 
-  function breakTo(wanted: number): void {
-    const last = apart.length - 1;
-    if (last >= 0) {
-      if (apart[last] !== "" && !apart[last]?.endsWith("\n")) add("\n");
-      return;
-    }
-    for (; lineEnds < wanted; lineEnds++) {
-      pieces.push("\n");
-      units++;
-    }
+  function breakTo(lineEnds: number): void {
+    const { lineEnds: has } = current();
+    if (has < lineEnds) put("\n".repeat(lineEnds - has), lineEnds);
   }
 
   return {
-    add,
+    add(given) {
+      const text = withoutControls(withLineFeeds(cleanText(given)));
+      if (text !== "") put(text, text.endsWith("\n") ? 1 : 0);
+    },
     endLine: () => breakTo(1),
     endBlock: () => breakTo(2),
     beginPage() {
       breakTo(2);
-      if (pageUnits.length < mostPages) pageUnits.push(units);
+      if (pageUnits.length < mostPages) pageUnits.push(main.length);
     },
-    beginApart: () => void apart.push(""),
+    beginApart: () => void apart.push(emptyPart()),
     takeApart() {
-      const text = apart.pop() ?? "";
-      apartUnits -= text.length;
-      return text;
+      const { pieces, length } = apart.pop() ?? emptyPart();
+      total -= length;
+      return pieces.join("");
     },
     cut() {
       truncated = true;
     },
     made(kind) {
-      const whole = (pieces.join("") + apart.join("")).trimEnd();
+      const whole = [main, ...apart]
+        .flatMap(({ pieces }) => pieces)
+        .join("")
+        .trimEnd();
       const text = truncateCodePoints(whole, mostDocumentCharacters);
       return { kind, text, pages: inCodePoints(text, pageUnits), truncated: truncated || text.length < whole.length };
     },

@@ -142,20 +142,33 @@ const ooxmlPrefixes: Readonly<Record<string, string>> = {
 };
 
 function attributesOf(written: string, names: Names): XmlAttributes {
-  let values: Map<string, string> | undefined;
+  let values: ReadonlyMap<string, string> | undefined;
   return (name) => {
-    if (values === undefined) {
-      values = new Map();
-      for (const [, attribute = "", double, single = ""] of written.matchAll(attributes)) {
-        const key = attribute.includes(":") ? names.nameOf(attribute) : attribute;
-        if (!values.has(key)) values.set(key, decoded(double ?? single));
-      }
-    }
+    values ??= attributesIn(written, names);
     return values.get(name);
   };
 }
 
-const attributes = /([^\s="'<>/]{1,200})\s{0,20}=\s{0,20}(?:"([^"]*)"|'([^']*)')/g;
+/** Reads the attributes of a tag. The search for the next `=` and the next quote keeps it linear. */
+function attributesIn(written: string, names: Names): Map<string, string> {
+  const values = new Map<string, string>();
+  for (let at = 0; ; ) {
+    const equals = written.indexOf("=", at);
+    let start = equals + 1;
+    while (isSpace(written.charCodeAt(start))) start++;
+    const quote = written[start] ?? "";
+    const end = quote === '"' || quote === "'" ? written.indexOf(quote, start + 1) : -1;
+    if (equals < 0 || end < 0) return values;
+    const attribute = written.slice(at, equals).trim();
+    const key = attribute.includes(":") ? names.nameOf(attribute) : attribute;
+    if (!values.has(key)) values.set(key, decoded(written.slice(start + 1, end)));
+    at = end + 1;
+  }
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x09 || code === 0x0d;
+}
 
 function decoded(text: string): string {
   if (!text.includes("&")) return text;
