@@ -90,7 +90,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   message: ["inboxd message msg_01jpw7z1x2e9a8r5k3m0t6vqhd", "inboxd message msg_01jpw7z1x2e9a8r5k3m0t6vqhd --history"],
   attachment: [
     "inboxd attachment msg_01jpw7z1x2e9a8r5k3m0t6vqhd invoice.pdf",
-    "inboxd attachment msg_01jpw7z1x2e9a8r5k3m0t6vqhd invoice.pdf -",
+    "inboxd attachment msg_01jpw7z1x2e9a8r5k3m0t6vqhd invoice.pdf --text",
   ],
   wait: ["inboxd wait ada --from jane@example.com", "inboxd wait ada --subject invoice --timeout 300 --json"],
   usage: ["inboxd usage", "inboxd usage --from 2026-03-01 --to 2026-03-31 --by inbox"],

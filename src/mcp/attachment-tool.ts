@@ -1,22 +1,18 @@
 import { Type } from "@sinclair/typebox";
-import type { Schemas } from "../../sdk/typescript/src/inboxd.ts";
+import { InboxdError, type Schemas } from "../../sdk/typescript/src/inboxd.ts";
 import { withoutInvisible } from "../standards/invisible.ts";
-import { withLineFeeds } from "../standards/text.ts";
-import { marksOf, short } from "./marks.ts";
+import { jsonLength, marksOf, mostTextCharacters, short } from "./marks.ts";
 import { argumentsOf, MarkedText, messageArgument, noticed, textOffset } from "./schemas.ts";
 import { fileOf } from "./scope.ts";
 import { textRoom } from "./shown.ts";
 import { notice } from "./texts.ts";
-import { tool } from "./tool.ts";
-
-/** The most bytes of a file that are read as text. A larger file also gets a URL. */
-const mostReadBytes = 100 << 10;
+import { type Context, tool } from "./tool.ts";
 
 export const readAttachment = tool({
   name: "read_attachment",
   title: "Read attachment",
   description:
-    "The text of an attachment, at most its first 100 KiB. For a larger file, or one that is not text, a URL that anyone can fetch until expiresAt.",
+    "The text of an attachment: of text, HTML, CSV, calendars, mails, RTF, PDF and Office documents, up to 20,000 characters at a time. For a file without text, the reason, and a URL that anyone can fetch until expiresAt.",
   input: argumentsOf({
     message_id: messageArgument,
     filename: Type.String({ description: "The filename in the message" }),
@@ -27,46 +23,49 @@ export const readAttachment = tool({
     filename: Type.String(),
     contentType: Type.String(),
     sizeBytes: Type.Integer(),
+    kind: Type.Optional(Type.String()),
+    length: Type.Optional(Type.Integer()),
     text: Type.Optional(MarkedText.text),
     truncated: Type.Optional(MarkedText.truncated),
     next_offset: MarkedText.next_offset,
+    reason: Type.Optional(Type.String()),
     url: Type.Optional(Type.String()),
     expiresAt: Type.Optional(Type.String()),
   }),
   hints: { readOnly: true, idempotent: true, openWorld: true },
-  async work({ message_id: id, filename, offset }, context) {
+  async work({ message_id: id, filename, offset = 0 }, context) {
     const { attachment, shownName } = await fileOf(context, id, filename);
     const { contentType, sizeBytes, url, expiresAt } = attachment;
     const about = { notice, filename: shownName, contentType: short(contentType), sizeBytes };
-
-    const headers = { range: `bytes=0-${mostReadBytes - 1}` };
-    const text =
-      isText(attachment) && sizeBytes > 0
-        ? utf8In(await context.api.attachments.get(id, attachment.filename, { headers }))
-        : undefined;
-    const isAll = sizeBytes <= mostReadBytes;
-    const address = text !== undefined && isAll ? {} : { url, expiresAt };
-    if (text === undefined) return { ...about, ...address };
-    const clean = withoutInvisible(withLineFeeds(text));
-    const marked = marksOf([clean], context.randomBytes).text(clean, textRoom(), offset);
-    return { ...about, ...marked, truncated: marked.truncated || !isAll, ...address };
+    const piece = await pieceOf(context, id, attachment.filename, offset);
+    if ("reason" in piece) return { ...about, ...piece, url, expiresAt };
+    const { text, kind, length, nextOffset, truncated } = piece;
+    return {
+      ...about,
+      kind,
+      length,
+      ...marksOf([text], context.randomBytes).text(text, textRoom()),
+      truncated: truncated || nextOffset !== null,
+      ...(nextOffset !== null && { next_offset: nextOffset }),
+      // The rest of a document that was cut is only in the file.
+      ...(truncated && { url, expiresAt }),
+    };
   },
 });
 
-function isText({ contentType }: Schemas["Attachment"]): boolean {
-  const [type = ""] = contentType.toLowerCase().split(";", 1);
-  return (
-    type.startsWith("text/") ||
-    /^application\/(?:[a-z0-9.-]+\+)?(?:json|xml|yaml|csv|javascript|x-ndjson|sql)$/.test(type)
-  );
-}
+type Piece = Schemas["AttachmentText"] | { reason: string };
 
-/** The text of the bytes, without a character that is cut at the end. Undefined if they are not UTF-8 or have a NUL. */
-function utf8In(bytes: Uint8Array): string | undefined {
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });
-    return text.includes("\0") ? undefined : text;
-  } catch {
-    return undefined;
+/** The next piece of the text without invisible characters. A piece that is too long as JSON is fetched again with half the length. */
+async function pieceOf({ api }: Context, id: string, filename: string, offset: number): Promise<Piece> {
+  const { characters, jsonCharacters } = textRoom();
+  for (let limit = Math.min(mostTextCharacters, characters); ; limit = limit >> 1) {
+    try {
+      const piece = await api.attachments.text(id, filename, { offset, limit });
+      const text = withoutInvisible(piece.text);
+      if (limit <= 1 || (text.length <= characters && jsonLength(text) <= jsonCharacters)) return { ...piece, text };
+    } catch (error) {
+      if (!(error instanceof InboxdError) || error.code !== "text_unavailable") throw error;
+      return { reason: String(error.problem.reason) };
+    }
   }
 }

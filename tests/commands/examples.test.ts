@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { examples } from "../../src/commands/examples.ts";
 import { makeDatabase } from "../support/database.ts";
+import { drawn, pdfOf } from "../support/documents/pdf.ts";
 import { inboxdHere, type RunningInboxd, runInboxd, startInboxd } from "../support/inboxd.ts";
 import { inData } from "../support/raw-smtp.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
@@ -81,7 +82,9 @@ beforeAll(async () => {
     "Content-Type: application/pdf",
     "Content-Disposition: attachment; filename=invoice.pdf",
     "",
-    "%PDF-1.7",
+    ...pdfOf([drawn(["Invoice"])])
+      .toString("latin1")
+      .split("\n"),
     "--b--",
     ".",
   ];

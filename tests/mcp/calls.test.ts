@@ -124,9 +124,10 @@ describe.each(ways)("By %s, in %s, the official client", (_, era, open) => {
     expect(attachments.map(({ filename }: { filename: string }) => filename)).toEqual(["list.csv", "list.pdf"]);
     const file = await model.call("read_attachment", { message_id: messageId, filename: "list.csv" });
     expect(file.text).toContain("\nname,sum\n");
-    expect([file.truncated, file.url]).toEqual([false, undefined]);
+    expect(file).toMatchObject({ kind: "csv", truncated: false });
+    expect(file.url).toBeUndefined();
     const noText = await model.call("read_attachment", { message_id: messageId, filename: "list.pdf" });
-    expect(noText.text).toBeUndefined();
+    expect([noText.text, noText.reason]).toEqual([undefined, "damaged"]);
     expect(await (await fetch(noText.url)).text()).toStartWith("%PDF-1.7");
   });
 

@@ -4,7 +4,7 @@ import { type Command, Option } from "commander";
 import type { Schemas } from "../../../sdk/typescript/src/inboxd.ts";
 import { printMoreHint, reporting } from "../cli.ts";
 import { clientOf, inboxIdOf, ofServer, type ServerOptions, unchecked } from "../client.ts";
-import { reasonOf } from "../failure.ts";
+import { reasonOf, UsageError } from "../failure.ts";
 import { lines, printed } from "../print.ts";
 import { type Calendar, fullTime, shortTime } from "../short-time.ts";
 import { historyRows } from "./history.ts";
@@ -70,11 +70,16 @@ export function messageCommands(program: Command): void {
     },
   );
   reporting(
-    ofServer(program.command("attachment <message> <name> [file]")).description(
-      "download a file of a message into a new file, by default with its own name, or to stdout (-)",
-    ),
-    download,
+    ofServer(program.command("attachment <message> <name> [file]"))
+      .description("download a file of a message into a new file, by default with its own name, or to stdout (-)")
+      .option("--text", "print the text of the file, also of PDF and Office documents, instead of downloading it"),
+    (message: string, name: string, file: string | undefined, { text = false, ...server }: AttachmentOptions) =>
+      text ? wholeText(message, name, file, server) : download(message, name, file, server),
   );
+}
+
+interface AttachmentOptions extends ServerOptions {
+  text?: boolean;
 }
 
 /** The message, its history, or the bytes of the part of it that is asked for. */
@@ -119,6 +124,25 @@ async function download(
     await made.close();
   }
   return { file: path, sizeBytes: bytes.length };
+}
+
+/** The whole text of a file, piece by piece. */
+async function wholeText(
+  message: string,
+  name: string,
+  file: string | undefined,
+  server: ServerOptions,
+): Promise<Uint8Array> {
+  if (file !== undefined) throw new UsageError("Cannot read attachment: --text prints to stdout, so name no file");
+  const { attachments } = clientOf(server);
+  const pieces: string[] = [];
+  for (let offset: number | null = 0; offset !== null; ) {
+    const piece: Schemas["AttachmentText"] = await attachments.text(message, name, { offset });
+    pieces.push(piece.text);
+    offset = piece.nextOffset;
+  }
+  const text = pieces.join("");
+  return new TextEncoder().encode(text === "" || text.endsWith("\n") ? text : `${text}\n`);
 }
 
 /** The name of an attachment as that of a file in this directory. */

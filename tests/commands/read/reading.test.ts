@@ -212,6 +212,12 @@ test("the mail itself, its head, its HTML and its files come out byte by byte", 
     expect((await inCwd("-")).stdout).toBe(new TextDecoder().decode(file));
     expect(readdirSync(cwd).toSorted()).toEqual(["all bytes.bin", "other.bin"]);
     expect((await runInboxd(["attachment", id, "none.txt"], { cwd, env: env() })).code).not.toBe(0);
+    expect(await inCwd("--text")).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringContaining("Cannot read attachment: it is of no kind whose text can be read"),
+    });
+    expect((await inCwd("other.bin", "--text")).code).toBe(2);
   } finally {
     rmSync(cwd, { recursive: true });
   }
