@@ -44,6 +44,7 @@ const followed = [
     "sending",
     "threads",
     "agents",
+    "documents",
     "webhooks",
     "events",
     "streams",

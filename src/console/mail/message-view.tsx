@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
 import { href } from "../address.ts";
 import type { Schemas } from "../api.ts";
-import { formatCount, formatSize } from "../format.ts";
 import { CopyButton } from "../parts/command.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { StatusTag, Tag } from "../parts/tag.tsx";
 import { Time } from "../parts/time.tsx";
 import { may } from "../session.ts";
+import { AttachmentList } from "./attachment-list.tsx";
 import { MessageFrame } from "./message-frame.tsx";
 import { MessageSource } from "./message-source.tsx";
 
@@ -116,7 +116,7 @@ function MessageBody({ message }: { message: Message }) {
       )}
       {face === "agent" && <AgentView message={message} />}
       {(face === "headers" || face === "raw") && <MessageSource id={message.id} part={face} />}
-      <AttachmentList attachments={message.attachments.filter(({ inline }) => !inline)} />
+      <AttachmentList messageId={message.id} attachments={message.attachments.filter(({ inline }) => !inline)} />
     </>
   );
 }
@@ -161,22 +161,5 @@ function AgentView({ message }: { message: Message }) {
         <pre>{extractedText}</pre>
       </dd>
     </dl>
-  );
-}
-
-function AttachmentList({ attachments }: { attachments: readonly Schemas["Attachment"][] }) {
-  if (attachments.length === 0) return null;
-  return (
-    <ul class="attachments" aria-label={formatCount(attachments.length, "attachment")}>
-      {attachments.map(({ id, filename, sizeBytes, url }) => (
-        <li key={id}>
-          <a class="button attachment" href={url} download={filename} target="_blank" rel="noreferrer">
-            <Icon name="attachment" />
-            <span class="attachment-name">{filename}</span>
-            <span class="quiet-text">{formatSize(sizeBytes)}</span>
-          </a>
-        </li>
-      ))}
-    </ul>
   );
 }

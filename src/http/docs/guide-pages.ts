@@ -3,6 +3,7 @@ import connect from "../../../docs/connect.md" with { type: "text" };
 import console from "../../../docs/console.md" with { type: "text" };
 import contract from "../../../docs/contract.md" with { type: "text" };
 import deliverability from "../../../docs/deliverability.md" with { type: "text" };
+import documents from "../../../docs/documents.md" with { type: "text" };
 import domains from "../../../docs/domains.md" with { type: "text" };
 import errors from "../../../docs/errors.md" with { type: "text" };
 import events from "../../../docs/events.md" with { type: "text" };
@@ -64,6 +65,7 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
   }),
   ...inGroup("Agents", {
     agents: { about: "wait for a mail, and get its codes and links", text: agents },
+    documents: { about: "the text of attachments: PDF, Office documents, calendars, mails", text: documents },
     mcp: { about: "tools for language models: how to set them up, what they do, how mail is marked", text: mcp },
     connect: { about: "Claude, ChatGPT and other programs that sign in instead of taking a key", text: connect },
     frameworks: {
