@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { within } from "../src/primitives/within.ts";
 import { makeDatabase } from "../tests/support/database.ts";
+import { japaneseBill } from "../tests/support/documents/pdf.ts";
 import { type RunningInboxd, type RunOptions, runInboxd, startInboxd } from "../tests/support/inboxd.ts";
 import { greeted } from "../tests/support/raw-smtp.ts";
 import { type Listening, tryListeners, tryToolsWithoutServer } from "./smoke/listeners.ts";
@@ -101,10 +102,20 @@ async function onEngine(engine: string, url: string | undefined, budget: { first
           "content-type": "application/json",
           "idempotency-key": "smoke-1",
         },
-        body: JSON.stringify({ to: "bob@example.com", subject: "Out", body: "Into the sandbox" }),
+        body: JSON.stringify({
+          to: "bob@example.com",
+          subject: "Out",
+          body: "Into the sandbox",
+          attachments: [{ filename: "bill.pdf", content: japaneseBill().toString("base64") }],
+        }),
       });
       equal(answer.status, 200);
-      equal(((await answer.json()) as { status: string }).status, "sent");
+      const sent = (await answer.json()) as { status: string; messageId: string };
+      equal(sent.status, "sent");
+      // PDF.js and its tables of characters are parts of the binary.
+      const path = `/v1/messages/${sent.messageId}/attachments/bill.pdf/text`;
+      const read = await inboxd.request("GET", path);
+      equal(((await read.json()) as { text: string }).text, "請求書");
     });
     await check("answers the command line while it runs", async () => {
       const { code, stdout } = await runInboxd(["account", "list", "--json"], options);

@@ -55,6 +55,22 @@ describeInBrowser("A conversation", () => {
     await page.context().close();
   }, 60_000);
 
+  test("shows the text of a file, and the reason why another has none", async () => {
+    const file = (name: string) => [`Content-Disposition: attachment; filename=${name}`];
+    const thread = await arrive(setup.world, ada, { subject: "A file", text: "Two chairs", head: file("order.txt") });
+    const { page } = await signedIn(setup, `threads/${thread}`);
+    await page.getByRole("button", { name: "Text of order.txt" }).click();
+    await page.getByRole("region", { name: "Text of order.txt" }).getByText("Two chairs").waitFor();
+    await page.getByRole("button", { name: "Text of order.txt" }).click();
+    await page.getByRole("region", { name: "Text of order.txt" }).waitFor({ state: "detached" });
+
+    const broken = await arrive(setup.world, ada, { subject: "A broken file", head: file("order.pdf") });
+    await page.goto(page.url().replace(thread, broken));
+    await page.getByRole("button", { name: "Text of order.pdf" }).click();
+    await page.getByText("it is damaged").waitFor();
+    await page.context().close();
+  }, 60_000);
+
   test("folds quotes, in HTML and in text", async () => {
     const html = "<p>The new part</p><blockquote type=cite><p>The old part</p></blockquote>";
     const head = ["In-Reply-To: <none@example.com>"];

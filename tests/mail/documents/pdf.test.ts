@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { drawn, pdfOf, pdfOfObjects } from "../../support/documents/pdf.ts";
+import { drawn, japaneseBill, pdfOf, pdfOfObjects } from "../../support/documents/pdf.ts";
 import { readAs, reasonOf, textIn } from "../../support/documents/read.ts";
 
 const at = (text: string, x: number, y: number) => drawn([text], [x, y]);
@@ -10,8 +10,6 @@ const unicodeFont = (number: number) =>
   `<< /Type /Font /Subtype /Type0 /BaseFont /Any /Encoding /Identity-H /DescendantFonts [<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Any /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> /DW 1000 >>] /ToUnicode ${number} 0 R >>`;
 const table = (rows: string) =>
   `<< /Length ${rows.length + 200} >>\nstream\n/CIDInit /ProcSet findresource begin 12 dict begin begincmap 1 begincodespacerange <0000> <ffff> endcodespacerange ${rows} endcmap end end\nendstream`;
-const japanese =
-  "<< /Type /Font /Subtype /Type0 /BaseFont /HeiseiMin-W3 /Encoding /90ms-RKSJ-H /DescendantFonts [<< /Type /Font /Subtype /CIDFontType0 /BaseFont /HeiseiMin-W3 /CIDSystemInfo << /Registry (Adobe) /Ordering (Japan1) /Supplement 2 >> /DW 1000 >>] >>";
 
 test.each<[about: string, pdf: Uint8Array, text: string, pages?: number[]]>([
   ["lines are lines", pdfOf([drawn(["One", "Two"])]), "One\nTwo"],
@@ -67,11 +65,7 @@ test.each<[about: string, pdf: Uint8Array, text: string, pages?: number[]]>([
     }),
     "سلا",
   ],
-  [
-    "fonts of Japan that are not embedded have their letters",
-    pdfOf([hex("90BF8B818F91")], { font: japanese }),
-    "請求書",
-  ],
+  ["fonts of Japan that are not embedded have their letters", japaneseBill(), "請求書"],
   [
     "values of forms are at their place",
     pdfOf([at("Name:", 50, 700) + at("Thanks", 50, 600)], {

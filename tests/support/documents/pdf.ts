@@ -60,3 +60,12 @@ export function drawn(
   const shown = lines.map((line) => `(${line.replaceAll(/[\\()]/g, "\\$&")}) Tj T*`);
   return `BT /F1 12 Tf 14 TL ${matrix} ${x} ${y} Tm ${shown.join(" ")} ET`;
 }
+
+/** A bill whose font is not embedded, so that its letters are only in the tables of Japan: 請求書. */
+export function japaneseBill() {
+  const system = "<< /Registry (Adobe) /Ordering (Japan1) /Supplement 2 >>";
+  const letters = `<< /Type /Font /Subtype /CIDFontType0 /BaseFont /HeiseiMin-W3 /CIDSystemInfo ${system} /DW 1000 >>`;
+  return pdfOf(["BT /F1 12 Tf 50 700 Td <90BF8B818F91> Tj ET"], {
+    font: `<< /Type /Font /Subtype /Type0 /BaseFont /HeiseiMin-W3 /Encoding /90ms-RKSJ-H /DescendantFonts [${letters}] >>`,
+  });
+}
