@@ -11,6 +11,15 @@ import type { TextSheet } from "./text-sheet.ts";
 export async function readPdf(bytes: Buffer, sheet: TextSheet): Promise<void> {
   const mayGoOn = budget();
   const document = await opened(bytes);
+  try {
+    await readPages(document, mayGoOn, sheet);
+  } finally {
+    // The process reads further documents, which must not start with the memory of this one.
+    await document.loadingTask.destroy();
+  }
+}
+
+async function readPages(document: PDFDocumentProxy, mayGoOn: () => boolean, sheet: TextSheet): Promise<void> {
   let hasText = false;
   for (let number = 1; number <= document.numPages; number++) {
     if (number > 1 && !mayGoOn()) {
