@@ -134,8 +134,11 @@ describe.skipIf(!enginesHere().includes("postgres"))("own domains of three proce
     const { id: inbox } = await newInbox(claim, name);
     let isOver = false;
     const sending: Promise<string>[] = [];
+    const relayedBefore = relay.mails.length;
+    const waiting = () => sending.length - (relay.mails.length - relayedBefore);
     const load = (async () => {
-      for (; !isOver; await Bun.sleep(20)) sending.push(send(claim, inbox, sending.length));
+      // A machine that relays fewer gets no growing queue.
+      for (; !isOver; await Bun.sleep(20)) if (waiting() < 100) sending.push(send(claim, inbox, sending.length));
     })();
     const sentMore = (count: number) => {
       const enough = relay.mails.length + count;
