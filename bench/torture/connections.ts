@@ -7,6 +7,8 @@ export interface Connection {
   world: World;
   account: LedgerAccount;
   apiUrl: string;
+  /** The time at which it began. A slow client may read what was written soon after that. */
+  beganMs: number;
   subscription: LedgerSubscription;
   /** The id of the last seen event, or `start`. */
   after: string;
@@ -44,11 +46,10 @@ export function byStream(manners: Manners): (connection: Connection) => Promise<
       ...(subscription.inboxId !== undefined && { inbox_id: subscription.inboxId }),
     });
     const headers = { authorization: `Bearer ${account.apiKey}`, "last-event-id": after };
-    const askedMs = Date.now();
     try {
       const url = `${apiUrl}/v1/events/stream?${query}`;
       const response = await fetch(url, { headers, signal: limit.signal, keepalive: false });
-      if (!isTaken(connection, response.status, askedMs)) return;
+      if (!isTaken(connection, response.status)) return;
       if (isFinishing || manners === "steady") await read(connection, response, limit.touch);
       else if (manners === "dropping") {
         limit.endWithin(chance.whole(50, 5_000));
@@ -76,7 +77,7 @@ async function read(
   }
 }
 
-function take({ world: { ledger }, account, after, heard, passed }: Connection, frame: string): void {
+function take({ world: { ledger }, account, after, beganMs, heard, passed }: Connection, frame: string): void {
   const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(frame)?.[1];
   const [event, id, data] = [field("event"), field("id"), field("data")];
   const about = `a stream of ${account.name} behind ${after}`;
@@ -85,7 +86,7 @@ function take({ world: { ledger }, account, after, heard, passed }: Connection, 
   } else if (event === "end") {
     const { reason } = JSON.parse(data ?? "{}") as { reason?: string };
     ledger.count(`stream: ended, ${reason}`);
-    const isClosed = reason === "unauthorized" && mayBeClosed(ledger, account, Date.now());
+    const isClosed = reason === "unauthorized" && mayBeClosed(ledger, account, beganMs);
     if (reason !== "shutting_down" && reason !== "slow" && !isClosed)
       ledger.violation("A7", `${about} was ended: ${reason}`);
   } else if (event !== undefined) {
@@ -98,12 +99,11 @@ function take({ world: { ledger }, account, after, heard, passed }: Connection, 
 
 /** Uses a WebSocket. */
 export async function bySocket(connection: Connection): Promise<void> {
-  const { account, after, apiUrl, heard, subscription, world } = connection;
+  const { account, after, apiUrl, beganMs, heard, subscription, world } = connection;
   const limit = limitOf(connection);
   const options = { headers: { authorization: `Bearer ${account.apiKey}` } };
   const socket = new WebSocket(`${apiUrl.replace("http", "ws")}/v1/ws`, options as unknown as string[]);
   const closed = Promise.withResolvers<void>();
-  const beganMs = Date.now();
   limit.signal.addEventListener("abort", () => {
     // Later frames are not read: the next connection continues behind the last one read.
     socket.onmessage = null;
@@ -136,8 +136,8 @@ export async function bySocket(connection: Connection): Promise<void> {
   limit.leave();
 }
 
-function isTaken({ world: { ledger }, account, after }: Connection, status: number, askedMs: number): boolean {
-  const isClosed = status === 403 && mayBeClosed(ledger, account, askedMs);
+function isTaken({ world: { ledger }, account, after, beganMs }: Connection, status: number): boolean {
+  const isClosed = status === 403 && mayBeClosed(ledger, account, beganMs);
   if (status !== 200 && status !== 503 && !isClosed)
     ledger.violation("A7", `a stream of ${account.name} behind ${after} was answered ${status}`);
   return status === 200;

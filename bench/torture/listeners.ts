@@ -74,7 +74,20 @@ function startListener(world: World, listener: LedgerListener, hear: Hear, chanc
       after = id;
     };
     ledger.count("listeners: connections");
-    const connection = { world, account, apiUrl, subscription, after, isFinishing, chance, signal, heard, passed };
+    const beganMs = Date.now();
+    const connection = {
+      world,
+      account,
+      apiUrl,
+      beganMs,
+      subscription,
+      after,
+      isFinishing,
+      chance,
+      signal,
+      heard,
+      passed,
+    };
     await hear(connection).catch((error) => {
       // The run's faults cut it off; it reconnects.
       if (error instanceof SyntaxError) ledger.violation("A7", `the ${name} was told no JSON: ${error.message}`);
