@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { Inboxd } from "../../sdk/typescript/src/inboxd.ts";
 import { startWorld } from "../support/world.ts";
 
-/** Operations without a method: pages and probes, which no program calls as an account, the door of a relay, and other paths to `/v1/keys`. */
+/** Operations without a method: pages and probes, which no program calls as an account, the door of a relay, and other paths to `/v1/keys` and to the text of an attachment. */
 const leftOut = [
   "GET /docs",
   "GET /healthz",
@@ -12,6 +12,7 @@ const leftOut = [
   "DELETE /v1/inboxes/ID/api-keys/ID",
   "GET /v1/inboxes/ID/api-keys",
   "POST /v1/inboxes/ID/api-keys",
+  "GET /v1/attachments/ID/ID/text",
 ];
 
 test("the client has a method for each operation of the document", async () => {

@@ -160,8 +160,9 @@ test.each([
     const program = textOf(page, "ts").join("\n");
     expect(await compiled(program)).toEqual([0, ""]);
     // CommonJS has no `await` at the top level.
-    const [, imports = "", rest = ""] = /^((?:import .*\n)*)([\s\S]*)$/.exec(program) ?? [];
-    expect(await compiled(`${imports}export async function main() {\n${rest}\n}`, "commonjs")).toEqual([0, ""]);
+    const imports = program.match(/^import .*$/gm)?.join("\n");
+    const rest = program.replaceAll(/^import .*$/gm, "");
+    expect(await compiled(`${imports}\nexport async function main() {\n${rest}\n}`, "commonjs")).toEqual([0, ""]);
     const [code, said] = await compiled(
       `${program}\nconst { subject } = (await inboxd.messages.wait("inb_1")).message;`,
     );
@@ -217,7 +218,7 @@ test("The lines of its README do what they say", async () => {
 test("The lines of its guide print what it says", async () => {
   await using fresh = await startWorld({ database: "embedded" });
   const program = new Bun.Transpiler({ loader: "ts" }).transformSync(textOf(guide, "ts").join("\n"));
-  writeFileSync(join(place, "guide.js"), program.replace('"inboxd"', '"./inboxd.js"'));
+  writeFileSync(join(place, "guide.js"), program.replace('"inboxd"', '"./inboxd.js"').replace('"inboxd/tools"', '"./tools.js"'));
   const child = Bun.spawn([process.execPath, "guide.js"], {
     cwd: place,
     env: { INBOXD_URL: fresh.service.apiUrl.origin, INBOXD_API_KEY: fresh.apiKey },
