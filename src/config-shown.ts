@@ -72,6 +72,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
     DOMAIN_GRACE_HOURS: config.domainGraceHours,
     CONSOLE: config.console ? 1 : 0,
     MCP: config.mcp ? 1 : 0,
+    MCP_CONNECT: config.mcpConnect ? 1 : 0,
     MCP_ORIGINS: config.mcpOrigins.join(","),
     METRICS_PORT: config.metricsPort ?? "",
     METRICS_TOKEN: masked(config.metricsToken),

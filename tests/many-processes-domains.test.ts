@@ -11,7 +11,7 @@ import { type ScriptedSmtp, scriptedSmtp } from "./support/scripted-smtp.ts";
 import { until, untilSo } from "./support/until.ts";
 import { deliver } from "./support/world.ts";
 
-const rounds = Number(process.env.KILL_ROUNDS ?? 20);
+const rounds = Number(process.env.KILL_ROUNDS ?? 10);
 
 /** A domain as the API shows it. */
 interface ShownDomain {

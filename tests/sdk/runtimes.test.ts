@@ -218,7 +218,10 @@ test("The lines of its README do what they say", async () => {
 test("The lines of its guide print what it says", async () => {
   await using fresh = await startWorld({ database: "embedded" });
   const program = new Bun.Transpiler({ loader: "ts" }).transformSync(textOf(guide, "ts").join("\n"));
-  writeFileSync(join(place, "guide.js"), program.replace('"inboxd"', '"./inboxd.js"').replace('"inboxd/tools"', '"./tools.js"'));
+  writeFileSync(
+    join(place, "guide.js"),
+    program.replace('"inboxd"', '"./inboxd.js"').replace('"inboxd/tools"', '"./tools.js"'),
+  );
   const child = Bun.spawn([process.execPath, "guide.js"], {
     cwd: place,
     env: { INBOXD_URL: fresh.service.apiUrl.origin, INBOXD_API_KEY: fresh.apiKey },
