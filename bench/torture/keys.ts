@@ -9,7 +9,7 @@ interface Key {
   expiresAt: string | null;
 }
 
-/** What a key may see: one inbox, all of the account, or the inboxes of a tenant, who has none here. */
+/** The reach of a key: one inbox, the whole account, or the inboxes of a tenant, which has none here. */
 type Reach = "inbox" | "account" | "tenant";
 
 /** A client that makes keys, works with them, rotates them and revokes them. */

@@ -1,4 +1,4 @@
-/** What is said of an inbox and of its threads always equals what a count says. */
+/** The kept counts of an inbox and of its threads always equal the counted rows. */
 export interface StandingRule {
   what: string;
   /** Selects what breaks it. */

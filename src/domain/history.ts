@@ -54,7 +54,7 @@ export interface ThreadMark {
   by: MarkedBy | null;
 }
 
-/** Who marked the thread, as the audit names it. */
+/** The actor that marked the thread, as the audit names it. */
 export interface MarkedBy extends Pick<Actor, "type" | "id"> {
   name: string | null;
 }
@@ -73,7 +73,7 @@ export type HistoryEntry = { at: Date; eventId: string | null } & (
   | { what: "read" | "unread"; by: MarkedBy | null }
 );
 
-/** What happens at the same instant is listed in this order. */
+/** Steps of the same instant are listed in this order. */
 const order: readonly HistoryEntry["what"][] = [
   "received",
   "parsed_later",
@@ -99,7 +99,7 @@ export interface History {
   truncated: boolean;
 }
 
-/** What became of a message, the oldest first. */
+/** The history of a message, oldest first. */
 export function historyOf({ message, recipients, events, reports, deliveries, marks }: HistoryFacts): History {
   const [first, ...later] = [
     ...beginning(message, events),

@@ -126,7 +126,7 @@ await client.close();`,
   60_000,
 );
 
-/** What a model of each framework says in its turns: it lists, reads, answers, and ends. `thread` is what it has seen so far. */
+/** The turns of the scripted model: it lists, reads, answers, and ends. `thread` is the text that it has seen so far. */
 const script = `import { Inboxd } from "inboxd";
 const inboxd = new Inboxd({ baseUrl: process.env.INBOXD_URL, apiKey: process.env.INBOXD_API_KEY });
 let turn = 0;

@@ -104,7 +104,7 @@ export interface Messages {
   html(id: string, query?: QueryAt<"/v1/messages/{id}/html">, options?: CallOptions): Promise<string>;
   /** The HTML that a mail with this Markdown would have. Sends nothing. */
   markdown(text: Body<"MarkdownText">, options?: CallOptions): Promise<Schemas["ConvertedMarkdown"]>;
-  /** What became of a message: each attempt, report and delivery of its events, oldest first. */
+  /** The history of a message: each attempt, report and delivery of its events, oldest first. */
   history(id: string, options?: CallOptions): Promise<Schemas["MessageHistory"]>;
   /** What other servers reported about a mail that was sent: bounces, delays, complaints. */
   reports(id: string, options?: CallOptions): Promise<Schemas["ReportList"]>;

@@ -5,7 +5,7 @@ import { shownFailure } from "./status.ts";
 
 type Entry = Schemas["MessageHistory"]["data"][number];
 
-/** What became of a message, a row for each step. */
+/** The history of a message, one row for each step. */
 export function historyRows({ data, truncated }: Schemas["MessageHistory"], calendar: Calendar): object[] {
   if (truncated) print("Steps behind the first one are left out\n", process.stderr);
   return data.map((entry) => {
@@ -14,7 +14,7 @@ export function historyRows({ data, truncated }: Schemas["MessageHistory"], cale
   });
 }
 
-/** Whom a step concerns, and what came of it. */
+/** The recipient or endpoint of a step, and its result. */
 function about(entry: Entry): [whom: string, result: string] {
   switch (entry.what) {
     case "received":

@@ -28,7 +28,7 @@ const stateTexts: Readonly<Record<Step["state"], string>> = {
   open: "not yet",
 };
 
-/** What became of a message, as a line in time. It ends with what is still to come. */
+/** The history of a message as a line in time. It ends with the steps that are still to come. */
 export function History({ message, entries }: { message: Message; entries: readonly Entry[] }) {
   const steps: Step[] = [
     ...entries.map((entry) => ({ ...stepOf(entry), at: entry.at, eventId: entry.eventId })),

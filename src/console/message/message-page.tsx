@@ -11,7 +11,7 @@ import { Page } from "../parts/page.tsx";
 import { StatusTag } from "../parts/tag.tsx";
 import { History } from "./history.tsx";
 
-/** What became of a message and of the copy of each recipient. */
+/** The page of a message: its history, and the copy of each recipient. */
 export function MessagePage() {
   const id = route.value.path.split("/")[1] ?? "";
   const found = useLoaded(() => findMessage(id), [id]);

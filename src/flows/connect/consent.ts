@@ -18,7 +18,7 @@ import { makeRoom, managerOf } from "../account/manage-keys.ts";
 import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
 
-/** What a person grants to a client: an access, and a reach within that of the session. */
+/** The access that a person grants to a client, and its reach, which is within that of the session. */
 export interface Granted {
   access: GrantedAccess;
   inboxId: string | undefined;

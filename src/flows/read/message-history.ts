@@ -14,7 +14,7 @@ import { listReports } from "../../store/send/reports.ts";
 import type { Deps } from "../deps.ts";
 
 /**
- * What became of a message. Webhook endpoints and the names of keys belong to the account: a caller who may list neither gets no deliveries,
+ * The history of a message. Webhook endpoints and the names of keys belong to the account: a caller who may list neither gets no deliveries,
  * and marks without a name.
  */
 export async function messageHistory({ db }: Pick<Deps, "db">, caller: Caller, id: string): Promise<History> {

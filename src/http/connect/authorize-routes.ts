@@ -169,7 +169,7 @@ async function boundTo({ db, mailDomain }: AuthorizeDeps, { reach }: Account): P
   return inbox && `the inbox ${inboxAddress(inbox.username, mailDomain)}`;
 }
 
-/** What the person has chosen. A text is a fault of the choice. */
+/** The choice of the person. A text is a fault of the choice. */
 async function grantedOf(
   { db, mailDomain }: AuthorizeDeps,
   caller: Account,

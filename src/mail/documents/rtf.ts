@@ -3,7 +3,7 @@ import { charsetPages, decoderOfPage, rtfCharacters } from "./rtf-characters.ts"
 import { rtfTokens } from "./rtf-tokens.ts";
 import type { TextSheet } from "./text-sheet.ts";
 
-/** What applies in a group, and is restored behind it. */
+/** The state of a group, which is restored behind it. */
 interface Group {
   /** The part of the document that the group is: its text, a table of fonts or colours, or something that is not read. */
   part: "text" | "fonts" | "colors" | "skipped";

@@ -98,7 +98,7 @@ describe("The export of one account", () => {
 
   const startTarget = () => startWorld({ env, clock: from.clock });
 
-  /** What the API shows of an account. */
+  /** Everything that the API shows of an account. */
   async function shownBy(world: World, { key }: Account) {
     const ask = async (path: string) => {
       const { status, body } = await world.api(path, { apiKey: key });

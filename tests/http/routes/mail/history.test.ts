@@ -10,7 +10,7 @@ import { untilAnswered } from "../../../support/until.ts";
 import type { World } from "../../../support/world.ts";
 import { worldsOn } from "../../../support/world-on.ts";
 
-/** What became of a message, as one list of what is known about it. */
+/** The history of a message as the API lists it. */
 describe.each(enginesHere())("The history of a message (%s):", (engine) => {
   const start = worldsOn(engine);
   let server: ScriptedSmtp;
