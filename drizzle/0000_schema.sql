@@ -27,6 +27,7 @@ CREATE TABLE "accounts" (
 	"suspended" text,
 	"suspended_reason" text,
 	"retention_days" integer,
+	"send_policy" text DEFAULT 'open' NOT NULL,
 	"storage_bytes" bigint DEFAULT 0 NOT NULL,
 	"deleted_at" timestamp (3) with time zone,
 	CONSTRAINT "accounts_name_unique" UNIQUE("name"),
@@ -54,6 +55,7 @@ CREATE TABLE "api_keys" (
 	"allowed_ips" text[] DEFAULT '{}' NOT NULL,
 	"expires_at" timestamp (3) with time zone,
 	"created_by" text,
+	"send_policy" text DEFAULT 'open' NOT NULL,
 	"granted_by" text collate "C",
 	CONSTRAINT "api_keys_hash_unique" UNIQUE("hash")
 );
@@ -101,6 +103,7 @@ CREATE TABLE "cold_sends" (
 CREATE TABLE "correspondents" (
 	"inbox_id" text collate "C" NOT NULL,
 	"address" text NOT NULL,
+	"verified_at" timestamp (3) with time zone,
 	CONSTRAINT "correspondents_inbox_id_address_pk" PRIMARY KEY("inbox_id","address")
 );
 CREATE TABLE "counted_inboxes" (
@@ -217,6 +220,7 @@ CREATE TABLE "inboxes" (
 	"external_id" text,
 	"created_at" timestamp (3) with time zone NOT NULL,
 	"deleted_at" timestamp (3) with time zone,
+	"send_policy" text DEFAULT 'open' NOT NULL,
 	"erases_at" timestamp (3) with time zone,
 	"message_count" integer DEFAULT 0 NOT NULL,
 	"inbound_count" integer DEFAULT 0 NOT NULL,
@@ -289,6 +293,8 @@ CREATE TABLE "messages" (
 	"forward_of" text collate "C",
 	"delivery" jsonb,
 	"sent_by" text collate "C",
+	"authentication" jsonb,
+	"spam" jsonb,
 	CONSTRAINT "messages_direction" CHECK ("messages"."direction" in ('inbound', 'outbound')),
 	CONSTRAINT "messages_status" CHECK ("messages"."status" in ('received', 'pending', 'sent', 'failed'))
 );
@@ -332,6 +338,38 @@ CREATE TABLE "outbox" (
 	CONSTRAINT "outbox_kind" CHECK ("outbox"."kind" in ('relay', 'webhook', 'parse')),
 	CONSTRAINT "outbox_state" CHECK ("outbox"."state" in ('ready', 'running', 'waiting'))
 );
+CREATE TABLE "policies" (
+	"account_id" text collate "C" NOT NULL,
+	"inbox_id" text collate "C" NOT NULL,
+	"external_id" text NOT NULL,
+	"inbound" jsonb NOT NULL,
+	"send_policy" text DEFAULT 'open' NOT NULL,
+	CONSTRAINT "policies_account_id_inbox_id_external_id_pk" PRIMARY KEY("account_id","inbox_id","external_id")
+);
+CREATE TABLE "quarantine" (
+	"id" text collate "C" PRIMARY KEY NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"inbox_id" text collate "C" NOT NULL,
+	"reason" text NOT NULL,
+	"rule_id" text collate "C",
+	"message_id_hash" uuid NOT NULL,
+	"content_hash" uuid,
+	"source_id" text collate "C" NOT NULL,
+	"envelope_from" text NOT NULL,
+	"client" jsonb,
+	"to_addr" text NOT NULL,
+	"from_addr" text NOT NULL,
+	"from_name" text,
+	"subject" text NOT NULL,
+	"preview" text NOT NULL,
+	"size_bytes" integer NOT NULL,
+	"authentication" jsonb,
+	"spam" jsonb,
+	"received_at" timestamp (3) with time zone NOT NULL,
+	"expires_at" timestamp (3) with time zone NOT NULL,
+	"message_id" text collate "C",
+	"thread_id" text collate "C"
+);
 CREATE TABLE "recent_requests" (
 	"account_id" text collate "C" NOT NULL,
 	"action" text NOT NULL,
@@ -371,6 +409,18 @@ CREATE TABLE "reports" (
 	"suppressed" boolean DEFAULT false NOT NULL,
 	"source_id" text collate "C",
 	"received_at" timestamp (3) with time zone NOT NULL
+);
+CREATE TABLE "rules" (
+	"id" text collate "C" PRIMARY KEY NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"inbox_id" text collate "C" NOT NULL,
+	"external_id" text NOT NULL,
+	"direction" text NOT NULL,
+	"action" text NOT NULL,
+	"pattern" text NOT NULL,
+	"even_unauthenticated" boolean DEFAULT false NOT NULL,
+	"note" text,
+	"created_at" timestamp (3) with time zone NOT NULL
 );
 CREATE TABLE "search_indexers" (
 	"holder" text PRIMARY KEY NOT NULL,
@@ -507,7 +557,13 @@ CREATE INDEX "outbox_line" ON "outbox" USING btree ("kind","lane","account_id","
 CREATE INDEX "outbox_due" ON "outbox" USING btree ("kind","due_at") WHERE "outbox"."state" <> 'ready';
 CREATE INDEX "outbox_waiting" ON "outbox" USING btree ("kind","lane","created_at") WHERE "outbox"."state" = 'waiting';
 CREATE INDEX "outbox_running" ON "outbox" USING btree ("inbox_id","lane") WHERE "outbox"."state" = 'running';
+CREATE INDEX "quarantine_account" ON "quarantine" USING btree ("account_id","id");
+CREATE INDEX "quarantine_inbox" ON "quarantine" USING btree ("inbox_id","id");
+CREATE INDEX "quarantine_copies" ON "quarantine" USING btree ("inbox_id","message_id_hash","content_hash");
+CREATE INDEX "quarantine_expires" ON "quarantine" USING btree ("expires_at");
 CREATE UNIQUE INDEX "reports_message" ON "reports" USING btree ("message_id","recipient","kind");
+CREATE UNIQUE INDEX "rules_pattern" ON "rules" USING btree ("account_id","inbox_id","external_id","direction","action","pattern");
+CREATE INDEX "rules_account" ON "rules" USING btree ("account_id","id");
 CREATE UNIQUE INDEX "suppressions_address" ON "suppressions" USING btree ("account_id","address","inbox_id");
 CREATE INDEX "suppressions_account" ON "suppressions" USING btree ("account_id","id");
 CREATE INDEX "suppressions_expires" ON "suppressions" USING btree ("expires_at") WHERE "suppressions"."expires_at" is not null;

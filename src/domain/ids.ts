@@ -20,7 +20,9 @@ export type IdKind =
   | "aud"
   | "opk"
   | "grt"
-  | "ocl";
+  | "ocl"
+  | "rul"
+  | "qua";
 
 /** Crockford's alphabet in lower case. It is in ASCII order, so that text order is time order. */
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";

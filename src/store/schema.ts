@@ -28,6 +28,8 @@ import { type EventData, type EventType, eventTypes } from "../domain/events/eve
 import type { Limits } from "../domain/limits.ts";
 import type { CustomHeader } from "../domain/message.ts";
 import type { StoredFailure } from "../domain/outcome.ts";
+import { type InboundPolicy, quarantineReasons, sendPolicies } from "../domain/policy.ts";
+import type { Authentication, Spam } from "../domain/receive/authentication.ts";
 import type { FoundRecipient, MailClient } from "../domain/receive/inbound-mail.ts";
 import { type Delivery, reportProofs, reportSources } from "../domain/reports/delivery.ts";
 import { bounceTypes, reportKinds } from "../domain/reports/report.ts";
@@ -73,6 +75,7 @@ export const accounts = pgTable(
     suspendedReason: text(),
     /** The days after which mail is removed; null for the default of the service. */
     retentionDays: integer(),
+    sendPolicy: text({ enum: sendPolicies }).notNull().default("open"),
     /** The bytes that the mail of all inboxes takes, as the walker of usage last added them up. */
     storageBytes: bigint({ mode: "number" }).notNull().default(0),
     /** Set when the operator deletes the account. From then on all requests are refused, and its rows are removed in steps. */
@@ -110,6 +113,7 @@ export const apiKeys = pgTable(
     expiresAt: instant(),
     /** The id of the key that made this one, `cli` or `operator`. Null for a key of a first start. */
     createdBy: text(),
+    sendPolicy: text({ enum: sendPolicies }).notNull().default("open"),
     /** The key of the person who granted this one to a client of MCP, which nobody is shown. Null for all other keys. */
     grantedBy: id(),
   },
@@ -318,6 +322,7 @@ export const inboxes = pgTable(
     externalId: text(),
     createdAt: instant().notNull(),
     deletedAt: instant(),
+    sendPolicy: text({ enum: sendPolicies }).notNull().default("open"),
     /** When the last rows of a deleted inbox are removed. Null until its mail is removed. */
     erasesAt: instant(),
     /**
@@ -450,6 +455,10 @@ export const messages = pgTable(
     delivery: jsonb().$type<Delivery>(),
     /** Outbound only: the key with which it was sent, or with a token of it. A key with access `send` cancels only this mail. */
     sentBy: id(),
+    /** Inbound only: what is known of the sender; null if it was not checked. */
+    authentication: jsonb().$type<Authentication>(),
+    /** Inbound only: the opinion of the operator's spam filter; null without one. */
+    spam: jsonb().$type<Spam>(),
   },
   (table) => [
     index("messages_inbox_seq").on(table.inboxId, table.seq),
@@ -560,6 +569,92 @@ export const suppressions = pgTable(
     uniqueIndex("suppressions_address").on(table.accountId, table.address, table.inboxId),
     index("suppressions_account").on(table.accountId, table.id),
     index("suppressions_expires").on(table.expiresAt).where(sql`${table.expiresAt} is not null`),
+  ],
+);
+
+/** Addresses and domains whose mail is allowed or blocked, for an inbox, for a tenant (the inboxes with one `externalId`) or for a whole account. */
+export const rules = pgTable(
+  "rules",
+  {
+    id: id().primaryKey(),
+    accountId: id().notNull(),
+    /** "" for no single inbox. It is not null, because a unique key does not compare nulls as equal. */
+    inboxId: id().notNull(),
+    /** "" for no single tenant. A rule has at most one of `inboxId` and `externalId`. */
+    externalId: text().notNull(),
+    direction: text({ enum: ["inbound", "outbound"] }).notNull(),
+    action: text({ enum: ["allow", "block"] }).notNull(),
+    /** An address, a domain, or `*.` and a domain for its subdomains. Lower case, with A-labels. */
+    pattern: text().notNull(),
+    /** Only an inbound `allow`: whether it also holds for mail whose sender is not proven. */
+    evenUnauthenticated: boolean().notNull().default(false),
+    note: text(),
+    createdAt: instant().notNull(),
+  },
+  (table) => [
+    uniqueIndex("rules_pattern").on(
+      table.accountId,
+      table.inboxId,
+      table.externalId,
+      table.direction,
+      table.action,
+      table.pattern,
+    ),
+    index("rules_account").on(table.accountId, table.id),
+  ],
+);
+
+/** The policies for mail that no rule decides: of an account, of a tenant or of an inbox. The nearest counts. */
+export const policies = pgTable(
+  "policies",
+  {
+    accountId: id().notNull(),
+    /** "" for no single inbox, as in `rules`. */
+    inboxId: id().notNull(),
+    /** "" for no single tenant, as in `rules`. */
+    externalId: text().notNull(),
+    inbound: jsonb().$type<InboundPolicy>().notNull(),
+    /** Only of a tenant. */
+    sendPolicy: text({ enum: sendPolicies }).notNull().default("open"),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.inboxId, table.externalId] })],
+);
+
+/** Inbound mail that was blocked. It is no message until it is released. */
+export const quarantine = pgTable(
+  "quarantine",
+  {
+    id: id().primaryKey(),
+    accountId: id().notNull(),
+    inboxId: id().notNull(),
+    reason: text({ enum: quarantineReasons }).notNull(),
+    ruleId: id(),
+    messageIdHash: uuid().notNull(),
+    contentHash: uuid(),
+    /** The stored bytes of the mail, which it shares with the messages of the same mail in other inboxes. */
+    sourceId: id().notNull(),
+    /** The sender address of the SMTP transaction. */
+    envelopeFrom: text().notNull(),
+    client: jsonb().$type<MailClient>(),
+    toAddr: text().notNull(),
+    fromAddr: text().notNull(),
+    fromName: text(),
+    subject: text().notNull(),
+    preview: text().notNull(),
+    sizeBytes: integer().notNull(),
+    authentication: jsonb().$type<Authentication>(),
+    spam: jsonb().$type<Spam>(),
+    receivedAt: instant().notNull(),
+    expiresAt: instant().notNull(),
+    /** The message that it became when it was released. */
+    messageId: id(),
+    threadId: id(),
+  },
+  (table) => [
+    index("quarantine_account").on(table.accountId, table.id),
+    index("quarantine_inbox").on(table.inboxId, table.id),
+    index("quarantine_copies").on(table.inboxId, table.messageIdHash, table.contentHash),
+    index("quarantine_expires").on(table.expiresAt),
   ],
 );
 
@@ -683,7 +778,12 @@ export const unparsedMails = pgTable("unparsed_mails", {
 /** The addresses that have answered an inbox: their mail named the Message-ID of a mail that we sent to them. Mail to them is not cold. */
 export const correspondents = pgTable(
   "correspondents",
-  { inboxId: id().notNull(), address: text().notNull() },
+  {
+    inboxId: id().notNull(),
+    address: text().notNull(),
+    /** When an answer first came whose sender was proven; null if none was. */
+    verifiedAt: instant(),
+  },
   (table) => [primaryKey({ columns: [table.inboxId, table.address] })],
 );
 

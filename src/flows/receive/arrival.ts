@@ -1,6 +1,7 @@
 import { automatedOf } from "../../domain/automated.ts";
 import type { ParsedMail } from "../../domain/message.ts";
 import type { ArrivedMail } from "../../domain/receive/arrived-mail.ts";
+import type { Authentication } from "../../domain/receive/authentication.ts";
 import type { Envelope, FoundRecipient, InboundMail } from "../../domain/receive/inbound-mail.ts";
 import { namedAncestors } from "../../domain/threading.ts";
 import { contentOf, isMarked, sha256Hex, shortDigest } from "../../standards/digest.ts";
@@ -12,6 +13,8 @@ import type { Deps } from "../deps.ts";
 /** A parsed inbound mail. */
 export interface ReceivedMail extends InboundMail {
   mail: ParsedMail;
+  /** The sender authentication of the mail; undefined if it was not checked. */
+  authentication?: Authentication | undefined;
   /**
    * Only for a mail that was kept unparsed: the claim on the promise to file it. The raw source is stored under the id of the promise.
    * Filing the mail removes the promise.

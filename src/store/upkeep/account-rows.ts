@@ -49,6 +49,7 @@ const heldBy: RowsOf = (accountId) => sql`
     ) held group by source_id
     union all select source_id, 1 from uploads where account_id = ${accountId} and source_id <> ''
     union all select source_id, 1 from reports where account_id = ${accountId} and source_id is not null
+    union all select source_id, 1 from quarantine where account_id = ${accountId}
     union all select source_id, holders from (${unparsedOf(accountId)}) unparsed
   ) held group by source_id order by source_id`;
 
@@ -81,6 +82,9 @@ const rowsOfAccount = new Map<PgTable, RowsOf>([
   [schema.reports, byAccount(schema.reports)],
   [schema.messageNames, byInbox(schema.messageNames)],
   [schema.suppressions, byAccount(schema.suppressions)],
+  [schema.rules, byAccount(schema.rules)],
+  [schema.policies, byAccount(schema.policies)],
+  [schema.quarantine, byAccount(schema.quarantine)],
   [schema.uploads, byAccount(schema.uploads)],
   [schema.awaitedParents, byInbox(schema.awaitedParents)],
   [schema.attachments, byMessage(schema.attachments)],

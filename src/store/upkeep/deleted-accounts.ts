@@ -48,6 +48,8 @@ export async function removeRowsOfAccount(tx: Db, accountId: string, now: Date, 
     rows(sql`endpoints`),
     sql`update domains set deleted_at = ${now} where ${own} and deleted_at is null returning 1`,
     rows(sql`suppressions`),
+    rows(sql`rules`),
+    sql`delete from policies where ${own} returning 1`,
     sql`delete from usage_days u using (select day, inbox_id from usage_days where ${own} limit ${limit}) old
         where u.account_id = ${accountId} and u.day = old.day and u.inbox_id = old.inbox_id returning 1`,
   ];

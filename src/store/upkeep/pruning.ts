@@ -129,10 +129,13 @@ export async function findInboxToEmpty(
 
 /** Deletes up to about `limit` other rows of a deleted inbox, once its messages are deleted. Returns how many. */
 export async function removeInboxRows(tx: Db, inboxId: string, limit: number): Promise<number> {
-  // Found by account and inbox, because suppressions have no index that begins with the inbox.
+  // Found by account and inbox, because these tables have no index that begins with the inbox.
   const ofAccount = sql`account_id = (select account_id from inboxes where id = ${inboxId}) and inbox_id = ${inboxId}`;
   const suppressed = sql`select id from suppressions where ${ofAccount} limit ${limit}`;
   let removed = await count(tx, sql`delete from suppressions where id = any(array(${suppressed})) returning 1`);
+  const ruled = sql`select id from rules where ${ofAccount} limit ${limit}`;
+  removed += await count(tx, sql`delete from rules where id = any(array(${ruled})) returning 1`);
+  removed += await count(tx, sql`delete from policies where ${ofAccount} returning 1`);
   for (const { table, key } of tablesOfInboxes) {
     if (removed >= limit) return removed;
     const ofInbox = sql`from ${sql.identifier(table)} where inbox_id = ${inboxId}`;
