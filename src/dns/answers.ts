@@ -24,6 +24,7 @@ export interface Unknown {
 
 export type NoAnswer =
   | "no answer in time"
+  | "servers that are silent"
   | "unreachable"
   | "unreadable answer"
   | "FORMERR"

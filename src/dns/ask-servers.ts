@@ -3,9 +3,11 @@ import { type Alias, type Answer, answerIn, maxAliases, type NoAnswer, unknown }
 import { exchange } from "./exchange.ts";
 import { type Question, questionOf } from "./message.ts";
 import type { RecordType } from "./records.ts";
+import type { SilentServers } from "./silent-servers.ts";
 
 export interface Asking {
   servers: readonly NameServer[];
+  silent: SilentServers;
   randomBytes: (length: number) => Uint8Array;
   /** The time limit for one reply from one server. */
   tryMs: number;
@@ -36,22 +38,25 @@ export async function askServers<Type extends RecordType>(
 
 /**
  * Returns the first usable answer. Tries all servers in order, then all again without EDNS, because a datagram may be
- * lost, and because a server may not support EDNS.
+ * lost, and because a server may not support EDNS. Silent servers are left out.
  */
 async function firstAnswer<Type extends RecordType>(
   question: Question<Type>,
-  { servers, endMs, tryMs, randomBytes, signal }: Asking,
+  { servers, silent, endMs, tryMs, randomBytes, signal }: Asking,
 ): Promise<Answer<Type> | Alias> {
-  let last: NoAnswer = "no answer in time";
+  let last: NoAnswer | undefined;
   for (const isPlain of [false, true]) {
     for (const server of servers) {
+      if (await silent.isSilent(server)) continue;
       const ms = Math.min(tryMs, endMs - performance.now());
-      if (ms <= 0 || signal.aborted) return unknown(signal.aborted ? "closed" : last);
+      if (ms <= 0 || signal.aborted) return unknown(signal.aborted ? "closed" : (last ?? "no answer in time"));
       const message = await exchange({ server, question, randomBytes, isPlain, ms, signal });
+      if (message === "no answer in time") silent.timedOut(server);
+      if (typeof message !== "string") silent.answered(server);
       const answer = typeof message === "string" ? unknown(message) : answerIn(message, question);
       if (answer.kind !== "unknown") return answer;
       last = answer.reason;
     }
   }
-  return unknown(last);
+  return unknown(last ?? "servers that are silent");
 }

@@ -3,9 +3,11 @@ import { waitingLine } from "../primitives/waiting-line.ts";
 import { type NameServer, parseNameServer } from "../standards/name-server.ts";
 import { type Answer, type NoAnswer, unknown } from "./answers.ts";
 import { askServers } from "./ask-servers.ts";
+import { exchange } from "./exchange.ts";
 import { answerMemory, type MemoryLimits } from "./memory.ts";
-import { type Question, questionOf } from "./message.ts";
+import { type Question, questionOf, rootQuestion } from "./message.ts";
 import type { RecordType } from "./records.ts";
+import { silentServers } from "./silent-servers.ts";
 
 /**
  * A DNS client. The one of the runtime is not used, because it has two faults: it splits a TXT record into its strings, so
@@ -25,8 +27,19 @@ export interface DnsOptions {
   servers: readonly NameServer[] | undefined;
   now: () => Date;
   randomBytes: (length: number) => Uint8Array;
+  observe?: DnsObserver | undefined;
   limits?: Partial<DnsLimits>;
 }
+
+/** Called once for each call of `ask` with a valid name. */
+export type DnsObserver = (outcome: DnsOutcome) => void;
+
+/**
+ * `kept`: the answer was in the cache, or on its way to another call. `asked`: a server answered, or could not be reached. `timed_out`:
+ * none did in time. `refused`: none was asked, because all are silent or too many questions wait.
+ */
+export type DnsOutcome = (typeof dnsOutcomes)[number];
+export const dnsOutcomes = ["kept", "asked", "timed_out", "refused"] as const;
 
 export interface DnsLimits extends MemoryLimits {
   /** The time limit for one reply from one server. */
@@ -42,25 +55,28 @@ const defaultLimits: DnsLimits = {
   questionMs: 10_000,
   maxInFlight: 256,
   maxWaiting: 10_000,
-  maxAnswers: 10_000,
-  maxCharacters: 8_000_000,
+  maxAnswers: 50_000,
+  maxCharacters: 16_000_000,
 };
 
 /** Runs at most one query at a time for a name and type. Calls during a query share its answer, later calls read the cache. */
-export function dnsClient({ servers, now, randomBytes, limits: given }: DnsOptions): DnsClient {
+export function dnsClient({ servers, now, randomBytes, observe, limits: given }: DnsOptions): DnsClient {
   const limits = { ...defaultLimits, ...given };
   const memory = answerMemory(now, limits);
   const waiting = waitingLine<void>({ waitMs: limits.questionMs, late: () => new Error("no slot in time") });
   let freeSlots = limits.maxInFlight;
   const out = new Map<string, Promise<Answer>>();
   const closing = new AbortController();
+  const silent = silentServers({ now, probe });
 
   const ask: Ask = async (name, type, signal) => {
     if (closing.signal.aborted) return unknown("closed");
     const question = questionOf(name, type);
     if (question === undefined) return { kind: "no_name", ttlSeconds: 0 };
     const key = `${type} ${question.name}`;
-    const answer = memory.recall(key) ?? (await orGivenUp(() => out.get(key) ?? send(key, question), signal));
+    const recalled = memory.recall(key);
+    if (recalled !== undefined || out.has(key)) observe?.("kept");
+    const answer = recalled ?? (await orGivenUp(() => out.get(key) ?? send(key, question), signal));
     // The cast is safe: the key contains the type, so the answer has records of this type.
     return answer as Answer<typeof type>;
   };
@@ -68,6 +84,7 @@ export function dnsClient({ servers, now, randomBytes, limits: given }: DnsOptio
   function send(key: string, question: Question): Promise<Answer> {
     const answer = sendInSlot(key, question).finally(() => out.delete(key));
     out.set(key, answer);
+    if (observe !== undefined) void answer.then(outcomeOf).then((outcome) => outcome && observe(outcome));
     return answer;
   }
 
@@ -78,8 +95,10 @@ export function dnsClient({ servers, now, randomBytes, limits: given }: DnsOptio
     try {
       const { tryMs } = limits;
       const asked = servers ?? (await systemServers());
-      const answer = await askServers(question, { servers: asked, randomBytes, tryMs, endMs, signal: closing.signal });
-      memory.remember(key, answer);
+      const { signal } = closing;
+      const answer = await askServers(question, { servers: asked, silent, randomBytes, tryMs, endMs, signal });
+      // No question was asked, and the next one is to be asked as soon as a server answers again.
+      if (!isRefused(answer)) memory.remember(key, answer);
       return answer;
     } finally {
       if (waiting.length > 0) waiting.serveFirst();
@@ -100,12 +119,39 @@ export function dnsClient({ servers, now, randomBytes, limits: given }: DnsOptio
     );
   }
 
+  async function probe(server: NameServer): Promise<boolean> {
+    const { signal } = closing;
+    const reply = await exchange({
+      server,
+      question: rootQuestion,
+      randomBytes,
+      isPlain: true,
+      ms: limits.tryMs,
+      signal,
+    });
+    return reply !== "no answer in time";
+  }
+
   async function close(): Promise<void> {
     closing.abort();
     await Promise.allSettled(out.values());
   }
 
   return { ask, close };
+}
+
+/** Undefined if the client was closed before the answer. */
+function outcomeOf(answer: Answer): DnsOutcome | undefined {
+  if (answer.kind !== "unknown") return "asked";
+  if (answer.reason === "closed") return undefined;
+  if (answer.reason === "no answer in time") return "timed_out";
+  return isRefused(answer) ? "refused" : "asked";
+}
+
+function isRefused(answer: Answer): boolean {
+  return (
+    answer.kind === "unknown" && (answer.reason === "servers that are silent" || answer.reason === "too many questions")
+  );
 }
 
 async function orGivenUp(question: () => Promise<Answer>, signal: AbortSignal | undefined): Promise<Answer> {

@@ -24,6 +24,9 @@ export function questionOf<Type extends RecordType>(text: string, type: Type): Q
   return encodedName && { name, encodedName, type };
 }
 
+/** The question for the root's name servers, which each resolver knows without asking others. */
+export const rootQuestion: Question<"NS"> = { name: "", encodedName: Uint8Array.of(0), type: "NS" };
+
 /**
  * Encodes a query (RFC 1035 §4.1) with recursion desired, and with EDNS for replies of up to 1,232 bytes, which no
  * network fragments (RFC 6891, DNS flag day 2020). `isPlain` leaves EDNS out, for servers that reject it.

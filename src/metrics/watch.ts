@@ -1,4 +1,5 @@
 import { DatabaseUnavailable } from "../database/db.ts";
+import { type DnsObserver, dnsOutcomes } from "../dns/client.ts";
 import { automatedKinds, automatedOf } from "../domain/automated.ts";
 import { type Proof, proofs } from "../domain/domains/domain-states.ts";
 import type { MailOutcome } from "../domain/receive/inbound-mail.ts";
@@ -46,6 +47,8 @@ export interface Watch {
   reports: ReportObserver;
   /** Counts the checks of domains by what they say about the proof. */
   domainChecked: ((proof: Proof) => void) | undefined;
+  /** Counts DNS questions. Undefined if metrics are off. */
+  dns: DnsObserver | undefined;
   /** Counts calls of MCP tools. Undefined if metrics are off. */
   toolCall: ToolCallObserver | undefined;
   /** Counts and times HTTP requests. Undefined if metrics are off. */
@@ -88,6 +91,7 @@ export const unwatched: Watch = {
   wait: (wait) => wait,
   reports: {},
   domainChecked: undefined,
+  dns: undefined,
   toolCall: undefined,
   request: undefined,
 };
@@ -108,6 +112,7 @@ export function watch(metrics: Registry): Watch {
     wait: watchedWait(metrics),
     reports: reportObserver(metrics),
     domainChecked: domainObserver(metrics),
+    dns: dnsObserver(metrics),
     toolCall: toolCallObserver(metrics),
     request: requestObserver(metrics),
   };
@@ -158,6 +163,16 @@ function domainObserver(metrics: Registry): Watch["domainChecked"] {
   );
   const byProof = new Map(proofs.map((outcome) => [outcome, checks({ outcome })]));
   return (proof) => byProof.get(proof)?.add();
+}
+
+function dnsObserver(metrics: Registry): DnsObserver {
+  const questions = metrics.counter(
+    "inboxd_dns_questions_total",
+    "DNS questions by outcome: kept (answered from memory, or by a question that was out already), asked, timed_out, refused (not asked, because no name server answers or too many questions wait)",
+    ["outcome"],
+  );
+  const byOutcome = new Map(dnsOutcomes.map((outcome) => [outcome, questions({ outcome })]));
+  return (outcome) => byOutcome.get(outcome)?.add();
 }
 
 function watchedSend(metrics: Registry, suppressed: SuppressedSends): Watch["send"] {

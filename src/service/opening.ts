@@ -1,4 +1,5 @@
 import type { Config } from "../config.ts";
+import type { DnsClient } from "../dns/client.ts";
 import type { ClosedAccounts } from "../flows/account/closed-accounts.ts";
 import type { Deps } from "../flows/deps.ts";
 import type { Watch } from "../metrics/watch.ts";
@@ -9,6 +10,8 @@ export interface Opening {
   deps: Deps;
   watch: Watch;
   closed: ClosedAccounts;
+  /** The one DNS client, so that all parts share its memory and its bounds. */
+  dns: DnsClient;
   opened: Closers;
 }
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Config } from "../config.ts";
-import { type DnsClient, dnsClient } from "../dns/client.ts";
+import type { DnsClient } from "../dns/client.ts";
 import type { RecordType, RecordValues } from "../dns/records.ts";
 import type { CustomHeader } from "../domain/message.ts";
 import { noticeMarks } from "../domain/reports/notice-source.ts";
@@ -32,13 +32,11 @@ export function openWebhooks({ config, opened }: Opening): WebhookClient {
   return webhooks;
 }
 
-export function openRelay({ config, deps, opened }: Opening, simulator: Simulator | undefined): Relay {
-  const { now, randomBytes } = deps;
-  const dns = dnsClient({ now, randomBytes, servers: config.dnsServers });
+export function openRelay({ config, deps, dns, opened }: Opening, simulator: Simulator | undefined): Relay {
   const way = wayOut(config, deps, dns);
   const relay = simulator?.around(way) ?? way;
   opened.push(relay.close);
-  // The last pushed is closed first: DNS must end before the relay, because the relay waits for its mails, and those must not wait for a
+  // The last pushed is closed first, and closing twice changes nothing: DNS must end before the relay, because the relay waits for its mails, and those must not wait for a
   // name server.
   opened.push(dns.close);
   return relay;

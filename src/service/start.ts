@@ -4,6 +4,7 @@ import type { Config } from "../config.ts";
 import type { AdminDeps } from "../control/administer.ts";
 import { serveControl } from "../control/server.ts";
 import { type Database, openDatabase } from "../database/db.ts";
+import { dnsClient } from "../dns/client.ts";
 import { idMaker } from "../domain/ids.ts";
 import { isRenaming, relayNaming } from "../domain/send/wire-name.ts";
 import { accessTokens } from "../flows/account/access-tokens.ts";
@@ -112,7 +113,9 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   opened.push(numbers.stop);
   const closed = await closedAccounts(deps);
   opened.push(closed.close);
-  const opening: Opening = { config, deps, watch, closed, opened };
+  const dns = dnsClient({ ...timeAndChance, servers: config.dnsServers, observe: watch.dns });
+  opened.push(dns.close);
+  const opening: Opening = { config, deps, watch, closed, dns, opened };
 
   const firstStart = await seedFirstAccount(deps, config);
   const signingKey = await signingKeyOf(deps, config.signingKey);

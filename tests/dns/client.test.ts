@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { readdirSync, readlinkSync } from "node:fs";
 import * as packet from "dns-packet";
-import { type DnsClient, type DnsLimits, dnsClient } from "../../src/dns/client.ts";
+import { type DnsClient, type DnsLimits, type DnsOutcome, dnsClient } from "../../src/dns/client.ts";
 import type { RecordType } from "../../src/dns/records.ts";
 import { fairly } from "../support/fair-time.ts";
 import {
@@ -13,7 +13,7 @@ import {
   soa,
   zone,
 } from "../support/scripted-dns.ts";
-import { until } from "../support/until.ts";
+import { until, untilAnswered } from "../support/until.ts";
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -29,17 +29,19 @@ async function server(script: DnsScript): Promise<ScriptedDns> {
 /** A client of these servers, with a clock that `pass` moves. */
 function clientOf(servers: readonly { address: string; port: number }[], limits?: Partial<DnsLimits>) {
   let at = new Date("2026-03-21T10:05:00.000Z");
+  const outcomes: DnsOutcome[] = [];
   const client = dnsClient({
     servers,
     now: () => at,
     randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+    observe: (outcome) => void outcomes.push(outcome),
     limits: { tryMs: 2000, ...limits },
   });
   open.push(client);
   const pass = (seconds: number) => {
     at = new Date(at.getTime() + seconds * 1000);
   };
-  return { ...client, pass };
+  return { ...client, pass, outcomes };
 }
 
 const key = { head: `v=DKIM1; k=rsa; p=${"A".repeat(200)}`, tail: "B".repeat(190) };
@@ -359,6 +361,116 @@ describe("the cache", () => {
     await ask("a", "TXT");
     expect(dns.questions).toHaveLength(5);
   });
+});
+
+describe("a server that leaves five questions in a row unanswered", () => {
+  /** A server that is silent while `isDown()`, and answers the root's question as `isWell()` says. */
+  function tired() {
+    const state = { isDown: true, isWell: false };
+    return {
+      state,
+      script: (({ name }) => ((name === "." ? state.isWell : !state.isDown) ? { code: 3 } : "silence")) as DnsScript,
+    };
+  }
+
+  const five = ["a", "b", "c", "d", "e"];
+  const outage = { kind: "unknown", reason: "servers that are silent" } as const;
+
+  test("is not asked for five seconds; then one call asks whether it is well, and its question is answered", async () => {
+    const { state, script } = tired();
+    const dns = await server(script);
+    const { ask, pass, outcomes } = clientOf([dns], { tryMs: 30 });
+    const late = { kind: "unknown", reason: "no answer in time" };
+    expect(await Promise.all(five.map((name) => ask(name, "A")))).toEqual(Array(5).fill(late));
+    await untilAnswered(async () => {
+      await ask(`n${outcomes.length}`, "A");
+      return outcomes.includes("refused") || undefined;
+    });
+
+    const { length } = dns.questions;
+    pass(4.999);
+    expect(await ask("f", "A")).toEqual(outage);
+    expect(dns.questions).toHaveLength(length);
+
+    pass(0.001);
+    expect(await Promise.all(["g", "h", "i"].map((name) => ask(name, "A")))).toEqual(Array(3).fill(outage));
+    expect(dns.questions.slice(length)).toMatchObject([{ name: "." }]);
+
+    Object.assign(state, { isDown: false, isWell: true });
+    expect(await ask("g", "A")).toEqual(outage);
+    pass(5);
+    expect(await ask("g", "A")).toMatchObject({ kind: "no_name" });
+    expect(await ask("h", "A")).toMatchObject({ kind: "no_name" });
+  });
+
+  test("is still asked if it is well, and only the zones of the questions are dead", async () => {
+    const { state, script } = tired();
+    state.isWell = true;
+    const dns = await server(script);
+    const { ask, outcomes } = clientOf([dns], { tryMs: 30 });
+    for (const name of [...five, ...five.map((each) => `${each}2`)]) await ask(name, "A");
+    expect(outcomes).toEqual(Array(10).fill("timed_out"));
+    expect(dns.questions.some(({ name }) => name === ".")).toBe(true);
+  });
+
+  test("is left out, and the next server is asked at once", async () => {
+    const [dead, good] = [await server(() => "silence"), await server(works)];
+    const { ask } = clientOf([dead, good], { tryMs: 30 });
+    for (const name of five) await ask(name, "A");
+    await untilAnswered(async () => {
+      const { length } = dead.questions;
+      await ask(`n${good.questions.length}`, "A");
+      return dead.questions.length === length || undefined;
+    });
+    const { length } = dead.questions;
+    expect(await ask("mx.works", "A")).toMatchObject({ kind: "found" });
+    expect(dead.questions).toHaveLength(length);
+  });
+
+  test("is asked again at once after an answer in between", async () => {
+    const dns = await server(({ name }) => (name.startsWith("good") ? { code: 3 } : "silence"));
+    const { ask } = clientOf([dns], { tryMs: 20 });
+    for (const name of ["a", "b", "good1", "c", "d", "good2"]) await ask(name, "A");
+    // Each silent name is asked twice, so that four time-outs in a row are the most.
+    expect(dns.questions.some(({ name }) => name === ".")).toBe(false);
+  });
+});
+
+test("the observer counts each call once", async () => {
+  const gate = Promise.withResolvers<void>();
+  const dns = await server(async ({ name }) => {
+    if (name === "slow") return "silence";
+    await gate.promise;
+    return { code: name === "broken" ? 2 : 3 };
+  });
+  const { ask, outcomes } = clientOf([dns], { maxInFlight: 1, maxWaiting: 0, tryMs: 500 });
+  const answers = [ask("a", "A"), ask("a", "A"), ask("b", "A")];
+  gate.resolve();
+  await Promise.all(answers);
+  await ask("a", "A");
+  await ask("a..b", "A");
+  await ask("broken", "A");
+  await ask("slow", "A");
+  expect(outcomes.toSorted()).toEqual(["asked", "asked", "kept", "kept", "refused", "timed_out"]);
+});
+
+test("an answer with 10,000 records or with 64 KiB of text stops nothing", async () => {
+  const answers = Array.from(
+    { length: 240 },
+    (): packet.Answer => ({ name: "works", type: "TXT", ttl: 300, data: "x".repeat(240) }),
+  );
+  const dns = await server(({ name, over, id }) => {
+    if (over === "udp") return { flags: packet.TRUNCATED_RESPONSE };
+    if (name === "works") return { answers };
+    const message = Buffer.alloc(65_535);
+    encoded(id, [{ name, type: "TXT" }], {}).copy(message);
+    message.writeUInt16BE(10_000, 6);
+    return message;
+  });
+  const { ask } = clientOf([dns], { tryMs: 60_000, questionMs: 60_000 });
+  expect(await ask("many.works", "TXT")).toEqual({ kind: "unknown", reason: "unreadable answer" });
+  const whole = await ask("works", "TXT");
+  expect("records" in whole && whole.records).toHaveLength(240);
 });
 
 describe("at the same time", () => {
