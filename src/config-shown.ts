@@ -22,6 +22,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
     SMTP_MAX_BYTES: config.smtpMaxBytes,
     SMTP_MAX_CONNECTIONS_PER_ADDRESS: config.smtpMaxConnectionsPerAddress,
     TRUSTED_PROXIES: config.trustedProxies.join(","),
+    SMTP_PROXY_PROTOCOL: config.smtpProxyProtocol ? 1 : 0,
     OUTBOUND: describeOutbound(config.outbound),
     DNS_SERVERS: config.dnsServers?.map(describeNameServer).join(",") ?? "",
     RELAY_MESSAGE_ID:

@@ -52,6 +52,8 @@ export interface Config {
   smtpMaxConnectionsPerAddress: number;
   /** The addresses of load balancers before SMTP. Only the limit on all connections applies to them, not that for one address. */
   trustedProxies: readonly string[];
+  /** Whether connections of these proxies for mail begin with a PROXY header. */
+  smtpProxyProtocol: boolean;
   outbound: Outbound;
   /** `undefined`: the servers in /etc/resolv.conf. */
   dnsServers: readonly NameServer[] | undefined;
@@ -146,6 +148,11 @@ export function readConfig(env: Environment, isTerminal = false): Config {
   const outbound: Outbound = checked("OUTBOUND", secret("OUTBOUND"), parsedOutbound) ?? { kind: "sandbox" };
   const allowPrivateWebhooks =
     choice("ALLOW_PRIVATE_WEBHOOKS", ["0", "1"], outbound.kind === "sandbox" ? "1" : "0") === "1";
+  const trustedProxies = checked("TRUSTED_PROXIES", text("TRUSTED_PROXIES"), parseAddresses) ?? [];
+  const smtpProxyProtocol = choice("SMTP_PROXY_PROTOCOL", ["0", "1"], "0") === "1";
+  if (smtpProxyProtocol && trustedProxies.length === 0) {
+    faults.push("SMTP_PROXY_PROTOCOL: TRUSTED_PROXIES must name the proxies that speak it");
+  }
   const limit = (name: string, fallback: number, mostDigits?: number) =>
     checked(name, text(name), (value) => parsePlanLimit(value, fallback, mostDigits)) ?? perPlan(() => fallback);
 
@@ -172,7 +179,8 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     ),
     smtpMaxBytes: integer("SMTP_MAX_BYTES", 26_214_400, 1024, 1 << 30),
     smtpMaxConnectionsPerAddress: integer("SMTP_MAX_CONNECTIONS_PER_ADDRESS", 50, 1, 10_000),
-    trustedProxies: checked("TRUSTED_PROXIES", text("TRUSTED_PROXIES"), parseAddresses) ?? [],
+    trustedProxies,
+    smtpProxyProtocol,
     outbound,
     dnsServers: checked("DNS_SERVERS", text("DNS_SERVERS"), parseNameServers),
     relayMessageId: checked("RELAY_MESSAGE_ID", text("RELAY_MESSAGE_ID"), parseNaming) ?? "auto",

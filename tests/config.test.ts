@@ -49,6 +49,8 @@ const wrong: readonly [name: string, value: string, end: string][] = [
   ["SMTP_MAX_BYTES", "100", "must be a whole number from 1024 to 1073741824"],
   ["SMTP_MAX_CONNECTIONS_PER_ADDRESS", "0", "must be a whole number from 1 to 10000"],
   ["TRUSTED_PROXIES", "10.0.0.0/8", "must be IP addresses with commas between them"],
+  ["SMTP_PROXY_PROTOCOL", "yes", "must be one of 0, 1"],
+  ["SMTP_PROXY_PROTOCOL", "1", "TRUSTED_PROXIES must name the proxies that speak it"],
   ["OUTBOUND", "relay.example", 'must be "direct", "sandbox", or begin with smtp:// or smtps://'],
   [
     "DNS_SERVERS",

@@ -258,6 +258,7 @@ function answerOf(reply: WebhookReply): string {
 const refusedReasons: Record<RefusedReason, true> = {
   connections_in_all: true,
   connections_per_address: true,
+  proxy_header: true,
   unknown_recipient: true,
   other_domain: true,
   bad_recipient: true,

@@ -87,6 +87,7 @@ export async function openSmtp(
       maxConnectionsPerAddress: config.smtpMaxConnectionsPerAddress,
       uncountedAddresses: config.trustedProxies,
     },
+    proxyProtocol: config.smtpProxyProtocol,
     certificate,
     originOf,
     observe: {

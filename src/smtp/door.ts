@@ -56,6 +56,8 @@ export interface InboundMail {
       heloName: string;
       /** Whether the mail came over TLS. */
       secure: boolean;
+      /** Whether the address is that of a proxy, so that the sender's is unknown. */
+      isProxy: boolean;
     };
   };
   /** The octets as sent, without dot-stuffing (RFC 5321 §4.5.2) and without added headers. */
@@ -77,6 +79,7 @@ export interface SmtpObserver {
 export type RefusedReason =
   | "connections_in_all"
   | "connections_per_address"
+  | "proxy_header"
   | "unknown_recipient"
   | "suspended"
   | "full"

@@ -1,11 +1,13 @@
 import { X509Certificate } from "node:crypto";
 import type { AddressInfo, Socket } from "node:net";
 import { createSecureContext } from "node:tls";
+import type { SMTPConnectionOptions } from "smtp-server/lib/smtp-connection.js";
 import { type Admission, admission } from "./admission.ts";
 import type { Origin, RefusedReason, SmtpDoor, SmtpObserver } from "./door.ts";
 import { MailConnection, type Shared } from "./mail-connection.ts";
 import { type MemoryBudget, memoryBudget } from "./memory-budget.ts";
-import { reply, replyLines } from "./replies.ts";
+import { takeProxyHeader } from "./proxy-header.ts";
+import { type Reply, reply, replyLines } from "./replies.ts";
 import type { Certificate } from "./self-signed.ts";
 import { defaultLimits, type SmtpLimits } from "./smtp-limits.ts";
 import { LibraryServer } from "./smtp-server-inside.ts";
@@ -22,6 +24,8 @@ export interface SmtpOptions {
   /** Parses an address. Passed in, because smtp imports nothing of the service. */
   originOf(address: string): Origin;
   limits?: Partial<SmtpLimits>;
+  /** Whether the proxies in `uncountedAddresses` must begin each connection with a PROXY header. */
+  proxyProtocol?: boolean;
   observe?: SmtpObserver;
 }
 
@@ -53,6 +57,8 @@ export async function startSmtp(door: SmtpDoor, options: SmtpOptions): Promise<S
   const admitted = admission(limits.maxConnections, limits.maxConnectionsPerAddress, uncounted);
   const memory = memoryWithin(limits, maxBytes);
   const live = new Set<MailConnection>();
+  /** Connections of proxies whose header has not come yet. */
+  const unnamed = new Set<Socket>();
   let onEnded: () => void = () => undefined;
   let stopped: Promise<void> | undefined;
   let certificateExpiresAt = expiryOf(options.certificate);
@@ -64,7 +70,7 @@ export async function startSmtp(door: SmtpDoor, options: SmtpOptions): Promise<S
     memory,
     observe,
     originOf,
-    networkOf: ({ host, network }) => (uncounted.has(host) ? undefined : network),
+    isProxy: ({ host }) => uncounted.has(host),
     draining: false,
     ended: () => onEnded(),
     left(session) {
@@ -74,9 +80,35 @@ export async function startSmtp(door: SmtpDoor, options: SmtpOptions): Promise<S
   };
 
   const server = new LibraryServer(libraryOptions(options, limits), (socket, socketOptions) => {
-    const address = socket.remoteAddress;
+    const proxy = options.proxyProtocol ? proxyOf(socket) : undefined;
+    if (proxy === undefined) openSession(socket, socketOptions);
+    else void openBehindProxy(socket, socketOptions, proxy);
+  });
+
+  function proxyOf({ remoteAddress }: Socket): Origin | undefined {
+    const origin = remoteAddress === undefined ? undefined : originOf(remoteAddress);
+    return origin && shared.isProxy(origin) ? origin : undefined;
+  }
+
+  /** Reads the PROXY header, which comes before the greeting and before TLS. Until then the connection counts as the proxy's. */
+  async function openBehindProxy(socket: Socket, socketOptions: SMTPConnectionOptions, proxy: Origin): Promise<void> {
+    if (!admits(admitted, proxy, socket, observe)) return;
+    unnamed.add(socket);
+    const header = await takeProxyHeader(socket, limits.firstCommandMs);
+    unnamed.delete(socket);
+    admitted.leave(proxy);
+    if (header === "left") return void socket.destroy();
+    if (header === "wrong") {
+      observe.refused?.("proxy_header");
+      return endUnopened(socket, wrongProxyHeader);
+    }
+    const client = header.kind === "client" ? { remoteAddress: header.address } : {};
+    openSession(socket, { ...socketOptions, ...client });
+  }
+
+  function openSession(socket: Socket, socketOptions: SMTPConnectionOptions): void {
     // The client left before the greeting, or the listener is stopping.
-    if (address === undefined || shared.draining) return void socket.destroy();
+    if (socket.remoteAddress === undefined || shared.draining) return void socket.destroy();
     const session = new MailConnection(server, socket, socketOptions, shared);
     if (!admits(admitted, session.origin, socket, observe)) return;
     observe.connected?.();
@@ -84,7 +116,8 @@ export async function startSmtp(door: SmtpDoor, options: SmtpOptions): Promise<S
     server.addSession(session);
     session.on("error", (error) => observe.fault?.(error, "connection"));
     session.init();
-  });
+  }
+
   server.on("error", (error) => observe.fault?.(error, "connection"));
 
   const listening = await listen(server, options);
@@ -101,6 +134,7 @@ export async function startSmtp(door: SmtpDoor, options: SmtpOptions): Promise<S
   async function end(graceMs: number): Promise<void> {
     stopAccepting();
     shared.draining = true;
+    for (const socket of unnamed) socket.destroy();
     const nowMs = performance.now();
     for (const session of live) session.check(nowMs);
     await quiet(() => server.openSessions === 0, graceMs);
@@ -198,9 +232,16 @@ function admits(admitted: Admission, origin: Origin, socket: Socket, observe: Sm
     entry === "full"
       ? reply(421, "4.3.2", "Too many connections, try again later")
       : reply(421, "4.7.0", "Too many connections from your address, try again later");
-  socket.on("error", () => undefined);
-  socket.end(replyLines(refusal), () => socket.destroy());
+  endUnopened(socket, refusal);
   return false;
+}
+
+const wrongProxyHeader = reply(421, "4.3.5", "The PROXY header of the proxy is missing or wrong");
+
+/** Ends a connection without a session. */
+function endUnopened(socket: Socket, last: Reply): void {
+  socket.on("error", () => undefined);
+  socket.end(replyLines(last), () => socket.destroy());
 }
 
 function listen(server: LibraryServer, { host, port }: SmtpOptions): Promise<AddressInfo> {

@@ -19,10 +19,9 @@ export interface Shared {
   readonly observe: SmtpObserver;
   originOf(address: string): Origin;
   /**
-   * The network of a client, for the limit on memory. Undefined for a load balancer (`uncountedAddresses`), because many clients connect
-   * through it.
+   * Whether this is a proxy (`uncountedAddresses`). Its network has no limit on memory, because many clients connect through it.
    */
-  networkOf(origin: Origin): string | undefined;
+  isProxy(origin: Origin): boolean;
   /** Whether the listener has begun to stop. Sessions then take no further command. */
   draining: boolean;
   /** Called when a session ends. */
@@ -133,7 +132,8 @@ export class MailConnection extends ReplyingConnection {
     else if (mail === undefined) this.answer(reply(503, "5.5.1", "Send MAIL first"));
     else if (mail.recipients.length === 0) this.answer(reply(554, "5.5.1", "No valid recipients"));
     else if (parser !== undefined) {
-      const transfer = startTransfer({ ...this.#shared, network: this.#shared.networkOf(this.origin) });
+      const network = this.#shared.isProxy(this.origin) ? undefined : this.origin.network;
+      const transfer = startTransfer({ ...this.#shared, network });
       this.#transfer = transfer;
       parser.startData((chunk, done) => this.#takeData(mail, transfer, parser, chunk, done));
       this.answer(reply(354, "", "End data with <CR><LF>.<CR><LF>"));
@@ -170,6 +170,7 @@ export class MailConnection extends ReplyingConnection {
       network: this.origin.network,
       heloName: this.hostNameAppearsAs === false ? "" : this.hostNameAppearsAs,
       secure: this.secure,
+      isProxy: this.#shared.isProxy(this.origin),
     };
     const envelope = { from: mail.from, recipients: mail.recipients, client };
     const inbound: InboundMail = { envelope, raw: result.raw };

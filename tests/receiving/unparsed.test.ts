@@ -105,7 +105,13 @@ for (const engine of enginesHere()) {
           { inboxId: ada.id, toAddr: to[0] },
           { inboxId: bob.id, toAddr: to[1] },
         ],
-        client: { address: "127.0.0.1", network: "127.0.0.1", heloName: "client.example", secure: false },
+        client: {
+          address: "127.0.0.1",
+          network: "127.0.0.1",
+          heloName: "client.example",
+          secure: false,
+          isProxy: false,
+        },
       });
 
       await world.parseKept();

@@ -140,7 +140,13 @@ describe("a mail", () => {
           { toAddr: "ada+x@inbox.localhost", inboxId: "inbox of ada+x@inbox.localhost" },
           { toAddr: "n1@Inbox.Localhost", inboxId: "inbox of n1@Inbox.Localhost" },
         ],
-        client: { address: "127.0.0.1", network: "127.0.0.1", heloName: "client.example", secure: false },
+        client: {
+          address: "127.0.0.1",
+          network: "127.0.0.1",
+          heloName: "client.example",
+          secure: false,
+          isProxy: false,
+        },
       },
       raw: "Subject: hi\r\n\r\n.stuffed\r\nbare\nLF \xe9\r\n",
     });

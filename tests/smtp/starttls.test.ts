@@ -24,7 +24,10 @@ describe("STARTTLS", () => {
     await client.replies(3);
     expect(start(await client.ask("x\r\n."))).toBe("250 2.0.0");
     expect(smtp.mails.map(({ envelope }) => [envelope.from, envelope.client])).toEqual([
-      ["jane@example.com", { address: "127.0.0.1", network: "127.0.0.1", heloName: "again.example", secure: true }],
+      [
+        "jane@example.com",
+        { address: "127.0.0.1", network: "127.0.0.1", heloName: "again.example", secure: true, isProxy: false },
+      ],
     ]);
     client.send("QUIT\r\n");
     expect(start(await client.reply())).toBe("221 2.0.0");

@@ -29,7 +29,13 @@ export function parsedMail(fields: Partial<ParsedMail> = {}): ParsedMail {
 
 /** The SMTP envelope of a mail to these recipients. */
 export function envelopeTo(recipients: readonly FoundRecipient[]): Envelope {
-  const client = { address: "192.0.2.1", network: "192.0.2.1", heloName: "mail.example.com", secure: false };
+  const client = {
+    address: "192.0.2.1",
+    network: "192.0.2.1",
+    heloName: "mail.example.com",
+    secure: false,
+    isProxy: false,
+  };
   return { from: "jane@example.com", recipients, client };
 }
 

@@ -27,11 +27,13 @@ export interface TestListener extends AsyncDisposable {
 export interface TestListenerOptions {
   limits?: Partial<SmtpLimits>;
   maxBytes?: number;
+  proxyProtocol?: boolean;
 }
 
 export async function testListener({
   limits = {},
   maxBytes = 100_000,
+  proxyProtocol = false,
 }: TestListenerOptions = {}): Promise<TestListener> {
   const mails: InboundMail[] = [];
   const refused: string[] = [];
@@ -61,6 +63,7 @@ export async function testListener({
     certificate: await testCertificate(),
     originOf,
     limits: { sweepMs: 10, ...limits },
+    proxyProtocol,
     observe: {
       refused: (reason) => refused.push(reason),
       accepted: (sizeBytes) => accepted.push(sizeBytes),

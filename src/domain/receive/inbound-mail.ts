@@ -42,6 +42,8 @@ export interface MailClient {
   heloName: string;
   /** Whether the mail came over TLS. */
   secure: boolean;
+  /** Whether the address is that of a proxy in TRUSTED_PROXIES, so that the sender's is unknown, and SPF says nothing. */
+  isProxy: boolean;
 }
 
 /**

@@ -7,7 +7,13 @@ import { enginesHere } from "../../support/engines.ts";
 import { setUpEngine } from "../../support/set-up-engine.ts";
 import { countRows } from "../../support/stored.ts";
 
-const client: MailClient = { address: "2001:db8::1", network: "2001:db8::/64", heloName: "mail.example", secure: true };
+const client: MailClient = {
+  address: "2001:db8::1",
+  network: "2001:db8::/64",
+  heloName: "mail.example",
+  secure: true,
+  isProxy: false,
+};
 
 for (const engine of enginesHere()) {
   describe(`A mail that waits to be read, with the ${engine} database`, () => {
