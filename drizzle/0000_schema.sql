@@ -55,7 +55,7 @@ CREATE TABLE "api_keys" (
 	"allowed_ips" text[] DEFAULT '{}' NOT NULL,
 	"expires_at" timestamp (3) with time zone,
 	"created_by" text,
-	"send_policy" text DEFAULT 'open' NOT NULL,
+	"send_policy" text,
 	"granted_by" text collate "C",
 	CONSTRAINT "api_keys_hash_unique" UNIQUE("hash")
 );
@@ -342,7 +342,7 @@ CREATE TABLE "policies" (
 	"account_id" text collate "C" NOT NULL,
 	"inbox_id" text collate "C" NOT NULL,
 	"external_id" text NOT NULL,
-	"inbound" jsonb NOT NULL,
+	"inbound" jsonb,
 	"send_policy" text DEFAULT 'open' NOT NULL,
 	CONSTRAINT "policies_account_id_inbox_id_external_id_pk" PRIMARY KEY("account_id","inbox_id","external_id")
 );

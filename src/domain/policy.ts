@@ -27,3 +27,8 @@ export const defaultInboundPolicy: InboundPolicy = {
 /** Why a mail was blocked. */
 export const quarantineReasons = ["rule", "dmarc", "unauthenticated", "spam", "unlisted", "judge"] as const;
 export type QuarantineReason = (typeof quarantineReasons)[number];
+
+/** The strictest of several policies. */
+export function strictest(...policies: readonly SendPolicy[]): SendPolicy {
+  return sendPolicies.findLast((policy) => policies.includes(policy)) ?? "open";
+}

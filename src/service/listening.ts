@@ -1,6 +1,7 @@
 import type { Database } from "../database/db.ts";
 import type { Authenticator } from "../flows/account/authenticate.ts";
 import type { ClosedAccounts } from "../flows/account/closed-accounts.ts";
+import type { AccountRules } from "../flows/account-rules.ts";
 import { type EventFeeds, eventFeeds } from "../flows/events/event-feeds.ts";
 import type { StreamingDeps } from "../flows/events/event-stream.ts";
 import { largeEvents } from "../flows/events/large-events.ts";
@@ -48,31 +49,40 @@ interface Forgetting {
   keys: Authenticator;
   calls: Pick<OpenCalls, "checkKeys">;
   closed: Pick<ClosedAccounts, "refresh">;
+  rules: Pick<AccountRules, "forget" | "forgetAll">;
   forgetAddress: (username: string) => void;
   forgetHosts: () => void;
 }
 
 /**
- * Listens for signals of other processes, and drops the changed keys, accounts, addresses and domains from memory. While the connection for
+ * Listens for signals of other processes, and drops the changed keys, accounts, addresses, domains and rules from memory. While the connection for
  * signals is lost, no key is remembered.
  */
-export function hearForgetSignals(db: Database, { keys, calls, closed, forgetAddress, forgetHosts }: Forgetting) {
+export function hearForgetSignals(
+  db: Database,
+  { keys, calls, closed, rules, forgetAddress, forgetHosts }: Forgetting,
+) {
   return db.listen(
     forgetSignalsChannel,
     (payload) => {
       const signal = JSON.parse(payload) as ForgetSignal;
       if (signal.kind === "address") return forgetAddress(signal.username);
       if (signal.kind === "domain") return forgetHosts();
+      if (signal.kind === "rules") return rules.forget(signal.accountId);
       if (signal.kind === "account") {
         keys.forgetAll();
         closed.refresh();
+        // The account may be one that was imported, with its rules.
+        rules.forget(signal.id);
       } else keys.forget(signal.hash);
       calls.checkKeys();
     },
     (hears) => {
       keys.setHearing(hears);
+      if (!hears) return;
       // A signal may have been lost before.
-      if (hears) closed.refresh();
+      closed.refresh();
+      rules.forgetAll();
     },
   );
 }

@@ -1,6 +1,7 @@
 import type { Config } from "../config.ts";
 import type { DnsClient } from "../dns/client.ts";
 import type { ClosedAccounts } from "../flows/account/closed-accounts.ts";
+import type { AccountRules } from "../flows/account-rules.ts";
 import type { Deps } from "../flows/deps.ts";
 import type { Watch } from "../metrics/watch.ts";
 
@@ -12,6 +13,7 @@ export interface Opening {
   closed: ClosedAccounts;
   /** The one DNS client, so that all parts share its memory and its bounds. */
   dns: DnsClient;
+  rules: AccountRules;
   opened: Closers;
 }
 

@@ -14,6 +14,7 @@ import { type FirstStart, seedFirstAccount } from "../flows/account/manage-accou
 import { sealingOf } from "../flows/account/sealed-secrets.ts";
 import { type SignInLink, signInLink } from "../flows/account/sign-in.ts";
 import { signingKeyOf } from "../flows/account/signing-key.ts";
+import { accountRules } from "../flows/account-rules.ts";
 import { sharedChanges } from "../flows/changes.ts";
 import type { Deps } from "../flows/deps.ts";
 import { listeners } from "../flows/listeners.ts";
@@ -115,7 +116,8 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   opened.push(closed.close);
   const dns = dnsClient({ ...timeAndChance, servers: config.dnsServers, observe: watch.dns });
   opened.push(dns.close);
-  const opening: Opening = { config, deps, watch, closed, dns, opened };
+  const rules = accountRules(deps);
+  const opening: Opening = { config, deps, watch, closed, rules, dns, opened };
 
   const firstStart = await seedFirstAccount(deps, config);
   const signingKey = await signingKeyOf(deps, config.signingKey);
@@ -128,6 +130,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
       keys,
       calls,
       closed,
+      rules,
       forgetAddress: receiving.door.forget,
       forgetHosts: receiving.hosts.forget,
     }),

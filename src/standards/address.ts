@@ -161,7 +161,7 @@ function roleOf(name: RoleName): Recipient {
 }
 
 /** The local part without needless quotes: `"ada"@…` and `ada@…` are the same mailbox (RFC 5321 §4.1.2). */
-function unquoted(local: string): string {
+export function unquoted(local: string): string {
   return /^"[^"\\]*"$/.test(local) ? local.slice(1, -1) : local;
 }
 

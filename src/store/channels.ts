@@ -8,7 +8,7 @@ import { type Db, query } from "../database/db.ts";
 
 /** Carries the kinds of new work in the outbox, so that the workers for it look there. */
 export const outboxChannel = "inboxd_outbox";
-/** Carries forget signals: the changed keys and addresses that all processes must drop from memory. */
+/** Carries forget signals: the changed keys, addresses and rules that all processes must drop from memory. */
 export const forgetSignalsChannel = "inboxd_forget";
 /** Carries the accounts and inboxes that have changed. */
 export const changesChannel = "inboxd_changes";
@@ -19,12 +19,16 @@ export const notificationPauseMs = 75;
 /** The most octets of a notification. Postgres allows 7,999. */
 export const mostNotificationBytes = 7_000;
 
-/** A changed key, account, address or domain that all processes must drop from memory. A domain's signal concerns all hosts below it too. */
+/**
+ * A changed key, account, address or domain, or an account with changed rules or policies, that all processes must drop from memory. A
+ * domain's signal concerns all hosts below it too.
+ */
 export type ForgetSignal =
   | { kind: "key"; hash: string }
   | { kind: "account"; id: string }
   | { kind: "address"; username: string }
-  | { kind: "domain"; name: string };
+  | { kind: "domain"; name: string }
+  | { kind: "rules"; accountId: string };
 
 /** Sends a forget signal to all processes when the transaction commits. */
 export async function signalToForget(tx: Db, signal: ForgetSignal): Promise<void> {

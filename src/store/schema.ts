@@ -113,7 +113,8 @@ export const apiKeys = pgTable(
     expiresAt: instant(),
     /** The id of the key that made this one, `cli` or `operator`. Null for a key of a first start. */
     createdBy: text(),
-    sendPolicy: text({ enum: sendPolicies }).notNull().default("open"),
+    /** The policy for what is sent with the key; null for none of its own. */
+    sendPolicy: text({ enum: sendPolicies }),
     /** The key of the person who granted this one to a client of MCP, which nobody is shown. Null for all other keys. */
     grantedBy: id(),
   },
@@ -613,8 +614,9 @@ export const policies = pgTable(
     inboxId: id().notNull(),
     /** "" for no single tenant, as in `rules`. */
     externalId: text().notNull(),
-    inbound: jsonb().$type<InboundPolicy>().notNull(),
-    /** Only of a tenant. */
+    /** The policy for inbound mail; null if only `sendPolicy` is set, so that the account's policy counts. */
+    inbound: jsonb().$type<InboundPolicy>(),
+    /** Only of a tenant: the policy for what its inboxes send. */
     sendPolicy: text({ enum: sendPolicies }).notNull().default("open"),
   },
   (table) => [primaryKey({ columns: [table.accountId, table.inboxId, table.externalId] })],

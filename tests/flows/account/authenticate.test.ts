@@ -42,7 +42,7 @@ test("an unknown key is looked up once in five seconds, and works at once when i
   const silent = "a key that is made silently, as if its notification were lost";
   expect(await keys.authenticate(silent)).toBeUndefined();
   const row = { id: "key_1", accountId: account.id, name: null, prefix: "", lastFour: "", createdAt: deps.now() };
-  const rights = { ...wholeKey, allowedIps: [], createdBy: null, grantedBy: null, sendPolicy: "open" as const };
+  const rights = { ...wholeKey, allowedIps: [], createdBy: null, grantedBy: null, sendPolicy: null };
   await insertApiKey(deps.db.api, { ...row, ...rights, hash: sha256Hex(silent) });
   expect(await keys.authenticate(silent)).toBeUndefined();
   world.clock.pass(5_000);
