@@ -19,7 +19,7 @@ export function ofSubscription(command: Command): Command {
     .option("--skip-automated", "skip mail that a program wrote")
     .option(
       "--include <words>",
-      "further fields of a message: html, extracted, automated, recipients, separated by commas",
+      "further fields of a message: html, extracted, automated, recipients, authentication, spam, separated by commas",
     );
 }
 

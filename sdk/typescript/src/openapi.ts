@@ -2484,6 +2484,194 @@ export interface components {
              */
             nextCursor: string | null;
         };
+        /** @description What is known of the sender of an inbound mail */
+        Authentication: {
+            /**
+             * @description Whether the domain in `From` sent the mail. `pass`: it did; `fail`: it publishes DMARC, and nothing shows that it did, or `From` is missing or has several addresses; `none`: it publishes nothing, and nothing shows that it did; `temperror`: not decided in time. It says nothing about the person
+             * @example pass
+             * @enum {string}
+             */
+            verdict: "pass" | "fail" | "none" | "temperror";
+            /** @description The domain in `From`, in its ASCII form; null if there is not exactly one */
+            domain: string | null;
+            /**
+             * @description Whether an inbox of this service sent the mail. Then nothing was checked
+             * @example false
+             */
+            internal: boolean;
+            /** @description The check of the client's address */
+            spf: {
+                /**
+                 * @description Whether the client may send for the domain (RFC 7208)
+                 * @example pass
+                 * @enum {string}
+                 */
+                result: "pass" | "fail" | "softfail" | "neutral" | "none" | "temperror" | "permerror";
+                /** @description The domain in `MAIL FROM`, or the name in `EHLO` if `MAIL FROM` is empty */
+                domain: string | null;
+                /**
+                 * @description Whether this domain is that of `From`, as its DMARC record asks
+                 * @example true
+                 */
+                aligned: boolean;
+            };
+            /** @description The signatures of the mail */
+            dkim: {
+                /**
+                 * @description Whether the signature is valid (RFC 6376). `policy`: it is too weak, does not cover the whole body, or was not checked because there were too many
+                 * @example pass
+                 * @enum {string}
+                 */
+                result: "pass" | "fail" | "policy" | "neutral" | "temperror" | "permerror";
+                /**
+                 * @description The domain that signed
+                 * @example example.com
+                 */
+                domain: string;
+                /**
+                 * @description The name of its key
+                 * @example s1
+                 */
+                selector: string;
+                /**
+                 * @description Whether this domain is that of `From`, as its DMARC record asks
+                 * @example true
+                 */
+                aligned: boolean;
+            }[];
+            /** @description The check against the domain's DMARC record */
+            dmarc: {
+                /**
+                 * @description Whether SPF or DKIM passes for the domain in `From` (RFC 9989); `none` without a DMARC record
+                 * @example pass
+                 * @enum {string}
+                 */
+                result: "pass" | "fail" | "none" | "temperror" | "permerror";
+                /** @description What the domain asks for if nothing passes; null without a DMARC record */
+                policy: ("none" | "quarantine" | "reject") | null;
+            };
+            /** @description The check of the servers that forwarded the mail */
+            arc: {
+                /**
+                 * @description Whether the chain of servers that forwarded the mail is valid (RFC 8617)
+                 * @example none
+                 * @enum {string}
+                 */
+                result: "pass" | "fail" | "none" | "temperror";
+                /**
+                 * @description The domains of these servers, the first one first
+                 * @example []
+                 */
+                sealers: string[];
+            };
+            /**
+             * @description How the verdict was reached: `checked` here, by a forwarding server in `TRUSTED_ARC_SEALERS` (`arc`), or by a relay in `TRUSTED_RELAYS` (`upstream`)
+             * @example checked
+             * @enum {string}
+             */
+            source: "checked" | "arc" | "upstream";
+            /** @description The IP address of the host that sent the mail; null if it is unknown */
+            clientAddress: string | null;
+            /**
+             * @description Whether that host used TLS
+             * @example true
+             */
+            tls: boolean;
+        };
+        /** @description What is known of the sender of an inbound mail, with the field names of events */
+        AuthenticationOfEvent: {
+            /**
+             * @description Whether the domain in `From` sent the mail. `pass`: it did; `fail`: it publishes DMARC, and nothing shows that it did, or `From` is missing or has several addresses; `none`: it publishes nothing, and nothing shows that it did; `temperror`: not decided in time. It says nothing about the person
+             * @example pass
+             * @enum {string}
+             */
+            verdict: "pass" | "fail" | "none" | "temperror";
+            /** @description The domain in `From`, in its ASCII form; null if there is not exactly one */
+            domain: string | null;
+            /**
+             * @description Whether an inbox of this service sent the mail. Then nothing was checked
+             * @example false
+             */
+            internal: boolean;
+            /** @description The check of the client's address */
+            spf: {
+                /**
+                 * @description Whether the client may send for the domain (RFC 7208)
+                 * @example pass
+                 * @enum {string}
+                 */
+                result: "pass" | "fail" | "softfail" | "neutral" | "none" | "temperror" | "permerror";
+                /** @description The domain in `MAIL FROM`, or the name in `EHLO` if `MAIL FROM` is empty */
+                domain: string | null;
+                /**
+                 * @description Whether this domain is that of `From`, as its DMARC record asks
+                 * @example true
+                 */
+                aligned: boolean;
+            };
+            /** @description The signatures of the mail */
+            dkim: {
+                /**
+                 * @description Whether the signature is valid (RFC 6376). `policy`: it is too weak, does not cover the whole body, or was not checked because there were too many
+                 * @example pass
+                 * @enum {string}
+                 */
+                result: "pass" | "fail" | "policy" | "neutral" | "temperror" | "permerror";
+                /**
+                 * @description The domain that signed
+                 * @example example.com
+                 */
+                domain: string;
+                /**
+                 * @description The name of its key
+                 * @example s1
+                 */
+                selector: string;
+                /**
+                 * @description Whether this domain is that of `From`, as its DMARC record asks
+                 * @example true
+                 */
+                aligned: boolean;
+            }[];
+            /** @description The check against the domain's DMARC record */
+            dmarc: {
+                /**
+                 * @description Whether SPF or DKIM passes for the domain in `From` (RFC 9989); `none` without a DMARC record
+                 * @example pass
+                 * @enum {string}
+                 */
+                result: "pass" | "fail" | "none" | "temperror" | "permerror";
+                /** @description What the domain asks for if nothing passes; null without a DMARC record */
+                policy: ("none" | "quarantine" | "reject") | null;
+            };
+            /** @description The check of the servers that forwarded the mail */
+            arc: {
+                /**
+                 * @description Whether the chain of servers that forwarded the mail is valid (RFC 8617)
+                 * @example none
+                 * @enum {string}
+                 */
+                result: "pass" | "fail" | "none" | "temperror";
+                /**
+                 * @description The domains of these servers, the first one first
+                 * @example []
+                 */
+                sealers: string[];
+            };
+            /**
+             * @description How the verdict was reached: `checked` here, by a forwarding server in `TRUSTED_ARC_SEALERS` (`arc`), or by a relay in `TRUSTED_RELAYS` (`upstream`)
+             * @example checked
+             * @enum {string}
+             */
+            source: "checked" | "arc" | "upstream";
+            /** @description The IP address of the host that sent the mail; null if it is unknown */
+            client_address: string | null;
+            /**
+             * @description Whether that host used TLS
+             * @example true
+             */
+            tls: boolean;
+        };
         /** @description Signs that a program wrote a mail */
         Automated: {
             /**
@@ -3610,6 +3798,16 @@ export interface components {
              * @example null
              */
             tag?: string | null;
+            /**
+             * @description With `authentication`: who really sent it; null if that was not checked
+             * @example null
+             */
+            authentication?: components["schemas"]["AuthenticationOfEvent"] | null;
+            /**
+             * @description With `spam`: what the operator's spam filter says; null without one
+             * @example null
+             */
+            spam?: components["schemas"]["SpamOfEvent"] | null;
             /** @description All recipients, each with the status of its copy at that time */
             recipients: {
                 /**
@@ -4600,6 +4798,13 @@ export interface components {
              * @example null
              */
             delivery: components["schemas"]["MessageDelivery"] | null;
+            /** @description For inbound mail: who really sent it; null if that was not checked (`AUTHENTICATE`). `verdict` is the word to branch on */
+            authentication: components["schemas"]["Authentication"] | null;
+            /**
+             * @description For inbound mail: what the operator's spam filter says; null without one
+             * @example null
+             */
+            spam: components["schemas"]["Spam"] | null;
             /** @description Codes to type in, the best first, at most 5; none for outbound mail. Extracted at each request */
             codes?: components["schemas"]["Code"][];
             /** @description Links in order, at most 50, each URL once; none for outbound mail */
@@ -4838,6 +5043,13 @@ export interface components {
              * @example null
              */
             delivery: components["schemas"]["MessageDelivery"] | null;
+            /** @description For inbound mail: who really sent it; null if that was not checked (`AUTHENTICATE`). `verdict` is the word to branch on */
+            authentication: components["schemas"]["Authentication"] | null;
+            /**
+             * @description For inbound mail: what the operator's spam filter says; null without one
+             * @example null
+             */
+            spam: components["schemas"]["Spam"] | null;
             /** @description Codes to type in, the best first, at most 5; none for outbound mail. Extracted at each request */
             codes: components["schemas"]["Code"][];
             /** @description Links in order, at most 50, each URL once; none for outbound mail */
@@ -5923,7 +6135,7 @@ export interface components {
              *       "extracted"
              *     ]
              */
-            include?: ("html" | "extracted" | "automated" | "recipients")[];
+            include?: ("html" | "extracted" | "automated" | "recipients" | "authentication" | "spam")[];
             /**
              * @description Only events of inboxes with one of these `externalId`s, for example those of a tenant, also of inboxes that are created later. With `inboxIds`, both must hold; null: all
              * @example [
@@ -6187,6 +6399,16 @@ export interface components {
              * @example null
              */
             tag?: string | null;
+            /**
+             * @description With `authentication`: who really sent it; null if that was not checked
+             * @example null
+             */
+            authentication?: components["schemas"]["AuthenticationOfEvent"] | null;
+            /**
+             * @description With `spam`: what the operator's spam filter says; null without one
+             * @example null
+             */
+            spam?: components["schemas"]["SpamOfEvent"] | null;
         };
         /** @description A recipient of a message, and the status of its copy */
         Recipient: {
@@ -6515,6 +6737,16 @@ export interface components {
              * @example null
              */
             tag?: string | null;
+            /**
+             * @description With `authentication`: who really sent it; null if that was not checked
+             * @example null
+             */
+            authentication?: components["schemas"]["AuthenticationOfEvent"] | null;
+            /**
+             * @description With `spam`: what the operator's spam filter says; null without one
+             * @example null
+             */
+            spam?: components["schemas"]["SpamOfEvent"] | null;
             /** @description All recipients, each with the status of its copy at that time */
             recipients: {
                 /**
@@ -6570,6 +6802,36 @@ export interface components {
             metadata: {
                 [key: string]: string;
             };
+        };
+        /** @description What the operator's spam filter says about a mail */
+        Spam: {
+            /**
+             * @description Its score: the higher, the more like spam
+             * @example 2.4
+             */
+            score: number;
+            /** @description The score from which a mail is spam; null if the filter does not say */
+            required: number | null;
+            /**
+             * @description Whether the mail is spam
+             * @example false
+             */
+            isSpam: boolean;
+        };
+        /** @description What the operator's spam filter says about a mail, with the field names of events */
+        SpamOfEvent: {
+            /**
+             * @description Its score: the higher, the more like spam
+             * @example 2.4
+             */
+            score: number;
+            /** @description The score from which a mail is spam; null if the filter does not say */
+            required: number | null;
+            /**
+             * @description Whether the mail is spam
+             * @example false
+             */
+            is_spam: boolean;
         };
         /** @description The mail of the last minutes, the time of deliveries, and the outbox */
         Stats: {
@@ -7434,7 +7696,7 @@ export interface components {
              *       "extracted"
              *     ]
              */
-            include?: ("html" | "extracted" | "automated" | "recipients")[];
+            include?: ("html" | "extracted" | "automated" | "recipients" | "authentication" | "spam")[];
             /**
              * @description Only events of inboxes with one of these `externalId`s, for example those of a tenant, also of inboxes that are created later. With `inboxIds`, both must hold; null: all
              * @example [
@@ -8848,6 +9110,36 @@ export interface operations {
                      *       "forwardOf": null,
                      *       "state": null,
                      *       "delivery": null,
+                     *       "authentication": {
+                     *         "verdict": "pass",
+                     *         "domain": "example.com",
+                     *         "internal": false,
+                     *         "spf": {
+                     *           "result": "pass",
+                     *           "domain": "bounce.example.com",
+                     *           "aligned": true
+                     *         },
+                     *         "dkim": [
+                     *           {
+                     *             "result": "pass",
+                     *             "domain": "example.com",
+                     *             "selector": "s1",
+                     *             "aligned": true
+                     *           }
+                     *         ],
+                     *         "dmarc": {
+                     *           "result": "pass",
+                     *           "policy": "reject"
+                     *         },
+                     *         "arc": {
+                     *           "result": "none",
+                     *           "sealers": []
+                     *         },
+                     *         "source": "checked",
+                     *         "clientAddress": "192.0.2.9",
+                     *         "tls": true
+                     *       },
+                     *       "spam": null,
                      *       "codes": [
                      *         {
                      *           "code": "482913",
@@ -9091,6 +9383,36 @@ export interface operations {
                      *           "forwardOf": null,
                      *           "state": null,
                      *           "delivery": null,
+                     *           "authentication": {
+                     *             "verdict": "pass",
+                     *             "domain": "example.com",
+                     *             "internal": false,
+                     *             "spf": {
+                     *               "result": "pass",
+                     *               "domain": "bounce.example.com",
+                     *               "aligned": true
+                     *             },
+                     *             "dkim": [
+                     *               {
+                     *                 "result": "pass",
+                     *                 "domain": "example.com",
+                     *                 "selector": "s1",
+                     *                 "aligned": true
+                     *               }
+                     *             ],
+                     *             "dmarc": {
+                     *               "result": "pass",
+                     *               "policy": "reject"
+                     *             },
+                     *             "arc": {
+                     *               "result": "none",
+                     *               "sealers": []
+                     *             },
+                     *             "source": "checked",
+                     *             "clientAddress": "192.0.2.9",
+                     *             "tls": true
+                     *           },
+                     *           "spam": null,
                      *           "codes": [
                      *             {
                      *               "code": "482913",
@@ -9315,6 +9637,36 @@ export interface operations {
                      *         "forwardOf": null,
                      *         "state": null,
                      *         "delivery": null,
+                     *         "authentication": {
+                     *           "verdict": "pass",
+                     *           "domain": "example.com",
+                     *           "internal": false,
+                     *           "spf": {
+                     *             "result": "pass",
+                     *             "domain": "bounce.example.com",
+                     *             "aligned": true
+                     *           },
+                     *           "dkim": [
+                     *             {
+                     *               "result": "pass",
+                     *               "domain": "example.com",
+                     *               "selector": "s1",
+                     *               "aligned": true
+                     *             }
+                     *           ],
+                     *           "dmarc": {
+                     *             "result": "pass",
+                     *             "policy": "reject"
+                     *           },
+                     *           "arc": {
+                     *             "result": "none",
+                     *             "sealers": []
+                     *           },
+                     *           "source": "checked",
+                     *           "clientAddress": "192.0.2.9",
+                     *           "tls": true
+                     *         },
+                     *         "spam": null,
                      *         "codes": [
                      *           {
                      *             "code": "482913",
@@ -9540,6 +9892,36 @@ export interface operations {
                      *           "forwardOf": null,
                      *           "state": null,
                      *           "delivery": null,
+                     *           "authentication": {
+                     *             "verdict": "pass",
+                     *             "domain": "example.com",
+                     *             "internal": false,
+                     *             "spf": {
+                     *               "result": "pass",
+                     *               "domain": "bounce.example.com",
+                     *               "aligned": true
+                     *             },
+                     *             "dkim": [
+                     *               {
+                     *                 "result": "pass",
+                     *                 "domain": "example.com",
+                     *                 "selector": "s1",
+                     *                 "aligned": true
+                     *               }
+                     *             ],
+                     *             "dmarc": {
+                     *               "result": "pass",
+                     *               "policy": "reject"
+                     *             },
+                     *             "arc": {
+                     *               "result": "none",
+                     *               "sealers": []
+                     *             },
+                     *             "source": "checked",
+                     *             "clientAddress": "192.0.2.9",
+                     *             "tls": true
+                     *           },
+                     *           "spam": null,
                      *           "codes": [
                      *             {
                      *               "code": "482913",
@@ -9744,6 +10126,36 @@ export interface operations {
                      *       "forwardOf": null,
                      *       "state": null,
                      *       "delivery": null,
+                     *       "authentication": {
+                     *         "verdict": "pass",
+                     *         "domain": "example.com",
+                     *         "internal": false,
+                     *         "spf": {
+                     *           "result": "pass",
+                     *           "domain": "bounce.example.com",
+                     *           "aligned": true
+                     *         },
+                     *         "dkim": [
+                     *           {
+                     *             "result": "pass",
+                     *             "domain": "example.com",
+                     *             "selector": "s1",
+                     *             "aligned": true
+                     *           }
+                     *         ],
+                     *         "dmarc": {
+                     *           "result": "pass",
+                     *           "policy": "reject"
+                     *         },
+                     *         "arc": {
+                     *           "result": "none",
+                     *           "sealers": []
+                     *         },
+                     *         "source": "checked",
+                     *         "clientAddress": "192.0.2.9",
+                     *         "tls": true
+                     *       },
+                     *       "spam": null,
                      *       "codes": [
                      *         {
                      *           "code": "482913",
@@ -10987,6 +11399,36 @@ export interface operations {
                      *           "forwardOf": null,
                      *           "state": null,
                      *           "delivery": null,
+                     *           "authentication": {
+                     *             "verdict": "pass",
+                     *             "domain": "example.com",
+                     *             "internal": false,
+                     *             "spf": {
+                     *               "result": "pass",
+                     *               "domain": "bounce.example.com",
+                     *               "aligned": true
+                     *             },
+                     *             "dkim": [
+                     *               {
+                     *                 "result": "pass",
+                     *                 "domain": "example.com",
+                     *                 "selector": "s1",
+                     *                 "aligned": true
+                     *               }
+                     *             ],
+                     *             "dmarc": {
+                     *               "result": "pass",
+                     *               "policy": "reject"
+                     *             },
+                     *             "arc": {
+                     *               "result": "none",
+                     *               "sealers": []
+                     *             },
+                     *             "source": "checked",
+                     *             "clientAddress": "192.0.2.9",
+                     *             "tls": true
+                     *           },
+                     *           "spam": null,
                      *           "codes": [
                      *             {
                      *               "code": "482913",
@@ -14145,7 +14587,7 @@ export interface operations {
                 external_id?: string;
                 /** @description For inbound mail: `false` leaves out automated mail, `true` leaves out all other mail */
                 automated?: "true" | "false";
-                /** @description Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag) */
+                /** @description Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag), `authentication`, `spam` */
                 include?: string;
                 /** @description `desc`: newest first. Without it: oldest first */
                 order?: "asc" | "desc";
@@ -14224,7 +14666,9 @@ export interface operations {
                      *             "to_list": [
                      *               "ada@inbox.localhost"
                      *             ],
-                     *             "tag": null
+                     *             "tag": null,
+                     *             "authentication": null,
+                     *             "spam": null
                      *           }
                      *         }
                      *       ],
@@ -14348,7 +14792,7 @@ export interface operations {
                 external_id?: string;
                 /** @description For inbound mail: `false` leaves out automated mail, `true` leaves out all other mail */
                 automated?: "true" | "false";
-                /** @description Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag) */
+                /** @description Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag), `authentication`, `spam` */
                 include?: string;
                 /** @description Id of the last event that you have, or `start`. Without it: new events only */
                 after?: string;
@@ -14504,7 +14948,7 @@ export interface operations {
     getEvent: {
         parameters: {
             query?: {
-                /** @description Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag) */
+                /** @description Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag), `authentication`, `spam` */
                 include?: string;
             };
             header?: never;
@@ -14583,7 +15027,9 @@ export interface operations {
                      *         "to_list": [
                      *           "ada@inbox.localhost"
                      *         ],
-                     *         "tag": null
+                     *         "tag": null,
+                     *         "authentication": null,
+                     *         "spam": null
                      *       }
                      *     }
                      */
@@ -22635,7 +23081,9 @@ export interface operations {
                  *         "to_list": [
                  *           "ada@inbox.localhost"
                  *         ],
-                 *         "tag": null
+                 *         "tag": null,
+                 *         "authentication": null,
+                 *         "spam": null
                  *       }
                  *     }
                  */
@@ -22768,6 +23216,8 @@ export interface operations {
                  *           "ada@inbox.localhost"
                  *         ],
                  *         "tag": null,
+                 *         "authentication": null,
+                 *         "spam": null,
                  *         "recipients": [
                  *           {
                  *             "address": "jane@example.com",
@@ -22917,6 +23367,8 @@ export interface operations {
                  *           "ada@inbox.localhost"
                  *         ],
                  *         "tag": null,
+                 *         "authentication": null,
+                 *         "spam": null,
                  *         "recipients": [
                  *           {
                  *             "address": "jane@example.com",

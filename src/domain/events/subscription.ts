@@ -2,7 +2,7 @@ import type { Reach } from "../access/access.ts";
 import { type EventType, everyEvent } from "./event-types.ts";
 
 /** The words of `include`, in the order of the fields that they add. */
-export const includeWords = ["html", "extracted", "automated", "recipients"] as const;
+export const includeWords = ["html", "extracted", "automated", "recipients", "authentication", "spam"] as const;
 
 export type IncludeWord = (typeof includeWords)[number];
 

@@ -1,5 +1,6 @@
 import type { Automated } from "../automated.ts";
 import type { ParsedMail } from "../message.ts";
+import type { Authentication } from "./authentication.ts";
 import type { Chunk } from "./filed-mails.ts";
 import type { Envelope } from "./inbound-mail.ts";
 
@@ -16,6 +17,8 @@ export interface ArrivedMail {
   ancestorHashes: readonly string[];
   /** The kind of automated mail. Undefined for a mail without signs of that. */
   automated: Automated | undefined;
+  /** What is known of the sender. Undefined if it was not checked. */
+  authentication: Authentication | undefined;
   attachments: readonly { id: string; part: number; digest: string }[];
   chunks: readonly Chunk[];
   /** One entry for each inbox of the mail. */

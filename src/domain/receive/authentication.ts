@@ -10,15 +10,32 @@ export interface Authentication {
   /** Whether another inbox of this service sent the mail. It then passes, and nothing is checked. */
   internal: boolean;
   spf: { result: SpfResult; domain: string | null; aligned: boolean };
-  dkim: readonly DkimSignature[];
+  dkim: DkimSignature[];
   dmarc: { result: DmarcResult; policy: DmarcPolicy | null };
-  arc: { result: ArcResult; sealers: readonly string[] };
+  arc: { result: ArcResult; sealers: string[] };
   /** How the verdict was reached: by our own checks, by a sealer in TRUSTED_ARC_SEALERS, or by the header of a trusted relay. */
   source: "checked" | "arc" | "upstream";
   /** The address of the host that sent the mail; null if it is unknown. */
   clientAddress: string | null;
   /** Whether that host used TLS. */
   tls: boolean;
+}
+
+/** The same with the fields in the order of the contract. Postgres keeps the fields of a `jsonb` in an order of its own. */
+export function inContractOrder(authentication: Authentication): Authentication {
+  const { verdict, domain, internal, spf, dkim, dmarc, arc, source, clientAddress, tls } = authentication;
+  return {
+    verdict,
+    domain,
+    internal,
+    spf: { result: spf.result, domain: spf.domain, aligned: spf.aligned },
+    dkim: dkim.map(({ result, domain, selector, aligned }) => ({ result, domain, selector, aligned })),
+    dmarc: { result: dmarc.result, policy: dmarc.policy },
+    arc: { result: arc.result, sealers: arc.sealers },
+    source,
+    clientAddress,
+    tls,
+  };
 }
 
 export const verdicts = ["pass", "fail", "none", "temperror"] as const;

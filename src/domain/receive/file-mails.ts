@@ -179,6 +179,7 @@ function inboundMessage(
     sizeBytes: arrival.sizeBytes,
     inReplyTo: namedParent(mail),
     automated: arrival.automated,
+    authentication: arrival.authentication,
   };
 }
 

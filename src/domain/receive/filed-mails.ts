@@ -1,5 +1,6 @@
 import type { Automated } from "../automated.ts";
 import type { ThreadState } from "../conversation.ts";
+import type { Authentication } from "./authentication.ts";
 import type { NamedMessage, ReadInbox } from "./known-of-mails.ts";
 
 /** The columns of a received message and of its event. Columns that are the same for all received messages are left out. */
@@ -35,6 +36,8 @@ export interface InboundMessage {
   /** The Message-IDs that the mail refers to, if it begins a thread. */
   referenceIds: readonly string[] | undefined;
   automated: Automated | undefined;
+  /** Undefined if the sender was not checked. */
+  authentication: Authentication | undefined;
 }
 
 /** The text and the HTML of a mail. They are written once for all its inboxes. */

@@ -2,6 +2,7 @@ import type { Automated } from "../../domain/automated.ts";
 import type { EventData, EventType } from "../../domain/events/event-types.ts";
 import type { IncludeWord } from "../../domain/events/subscription.ts";
 import type { StoredFailure } from "../../domain/outcome.ts";
+import { type Authentication, inContractOrder, type Spam } from "../../domain/receive/authentication.ts";
 import type { RecipientOutcome } from "../../domain/send/recipients/recipient-outcome.ts";
 import type { Extraction } from "../../extract/extract.ts";
 import { tagOf } from "../../standards/address.ts";
@@ -277,6 +278,8 @@ interface IncludedFields {
   automated?: Automated | null;
   to_list?: string[];
   tag?: string | null;
+  authentication?: ReturnType<typeof authenticationFields> | null;
+  spam?: ReturnType<typeof spamFields> | null;
 }
 
 async function includedFields(
@@ -295,7 +298,20 @@ async function includedFields(
       to_list: row.toAddrs,
       tag: row.direction === "inbound" ? tagOf(to) : null,
     }),
+    ...(include.includes("authentication") && {
+      authentication: row.authentication && authenticationFields(row.authentication),
+    }),
+    ...(include.includes("spam") && { spam: row.spam && spamFields(row.spam) }),
   };
+}
+
+function authenticationFields(authentication: Authentication) {
+  const { clientAddress, tls, ...fields } = inContractOrder(authentication);
+  return { ...fields, client_address: clientAddress, tls };
+}
+
+function spamFields({ score, required, isSpam }: Spam) {
+  return { score, required, is_spam: isSpam };
 }
 
 function extractedFields({ extractedText, extractedHtml, codes, links }: Extraction) {

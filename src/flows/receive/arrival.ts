@@ -35,7 +35,10 @@ export const largeBytes = 1 << 20;
 /** The weight in bytes of the row of an attachment, and of the look-up of another mail that this mail refers to. */
 const rowBytes = 256;
 
-export async function arrivalOf(deps: Deps, { envelope, raw, mail, promise }: ReceivedMail): Promise<Arrival> {
+export async function arrivalOf(
+  deps: Deps,
+  { envelope, raw, mail, authentication, promise }: ReceivedMail,
+): Promise<Arrival> {
   const receivedAt = deps.now();
   const sourceId = promise?.subjectId ?? deps.newId("src", receivedAt);
   const deliveries = oncePerInbox(envelope).map((recipient) => ({
@@ -61,6 +64,7 @@ export async function arrivalOf(deps: Deps, { envelope, raw, mail, promise }: Re
     messageIdHash: shortDigest(canonicalMessageId(mail.messageId) ?? mail.messageId),
     ancestorHashes,
     automated: automatedOf(mail, envelope.from),
+    authentication,
     attachments,
     chunks,
     promise,

@@ -12,6 +12,8 @@ const includedFields = selected(messages, "m", [
   "inReplyTo",
   "automated",
   "toAddrs",
+  "authentication",
+  "spam",
 ]);
 
 /** The fields of a message for those parts of an event that an endpoint gets only if its `include` names them. */

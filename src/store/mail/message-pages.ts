@@ -33,6 +33,8 @@ const ofMessage = selected(messages, "m", [
   "metadata",
   "forwardOf",
   "delivery",
+  "authentication",
+  "spam",
 ]);
 
 /** A message with the fields that the API shows. */

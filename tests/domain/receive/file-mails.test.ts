@@ -44,6 +44,7 @@ function mail(name: string, { id = name, answers = [], content = name, from, to 
     messageIdHash: id,
     ancestorHashes: answers,
     automated: undefined,
+    authentication: undefined,
     attachments: parsed.attachments.map((_, index) => ({ id: `${name}/${index}`, part: index + 1, digest: "digest" })),
     chunks: [],
     deliveries: to.map((inboxId) => {

@@ -39,6 +39,7 @@ const message = {
   contentHash: undefined,
   inReplyTo: undefined,
   automated: undefined,
+  authentication: undefined,
   referenceIds: undefined,
   envelopeFrom: "joe@example.com",
   fromAddr: "joe@example.com",

@@ -9,6 +9,7 @@ import { taggedUnion } from "../../document/tagged-union.ts";
 import type { EventKind } from "../../document/webhooks.ts";
 import { instant, nullable, oneOf } from "../../shell/models.ts";
 import { domainFields, recordFields } from "../account/domain-shape.ts";
+import { AuthenticationOfEvent, SpamOfEvent } from "../mail/authentication-shape.ts";
 import { Code, Link } from "../mail/extracted-shape.ts";
 import { Attachment, Automated } from "../mail/message-shape.ts";
 import { addressee } from "../mail/recipient-shape.ts";
@@ -124,6 +125,18 @@ const includedFields = {
   tag: Type.Optional(
     nullable(Type.String({ examples: ["orders"] }), {
       description: "With `recipients`, of inbound mail: the part behind the `+` in `to`",
+      examples: [null],
+    }),
+  ),
+  authentication: Type.Optional(
+    nullable(AuthenticationOfEvent, {
+      description: "With `authentication`: who really sent it; null if that was not checked",
+      examples: [null],
+    }),
+  ),
+  spam: Type.Optional(
+    nullable(SpamOfEvent, {
+      description: "With `spam`: what the operator's spam filter says; null without one",
       examples: [null],
     }),
   ),

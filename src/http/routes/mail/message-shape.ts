@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { automatedKinds } from "../../../domain/automated.ts";
+import { inContractOrder, type Spam as StoredSpam } from "../../../domain/receive/authentication.ts";
 import {
   type AttachmentLinks,
   type LinkedAttachment,
@@ -11,6 +12,7 @@ import type { ShownMessage } from "../../../store/mail/message-pages.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import { instant, nullable, oneOf } from "../../shell/models.ts";
+import { Authentication, Spam } from "./authentication-shape.ts";
 import { extractedFields } from "./extracted-shape.ts";
 import { Failure, Recipient, toFailure, toRecipient } from "./recipient-shape.ts";
 import { Delivery } from "./report-shapes.ts";
@@ -150,6 +152,14 @@ const messageFields = {
     description: "For outbound mail: the worst report about it; null until there is one",
     examples: [null],
   }),
+  authentication: nullable(Authentication, {
+    description:
+      "For inbound mail: who really sent it; null if that was not checked (`AUTHENTICATE`). `verdict` is the word to branch on",
+  }),
+  spam: nullable(Spam, {
+    description: "For inbound mail: what the operator's spam filter says; null without one",
+    examples: [null],
+  }),
 };
 
 /** A message that is returned alone. Unlike a message of a list, it always has the extracted fields. */
@@ -242,7 +252,13 @@ function shown(message: ShownMessage, attachments: LinkedAttachment[]) {
     forwardOf: message.forwardOf,
     state: null,
     delivery: message.delivery,
+    authentication: message.authentication && inContractOrder(message.authentication),
+    spam: message.spam && toSpam(message.spam),
   };
+}
+
+function toSpam({ score, required, isSpam }: StoredSpam) {
+  return { score, required, isSpam };
 }
 
 /** The addresses of a message, in the order of the contract. An inbound message has no stored recipients. */

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { query } from "../../../../src/database/db.ts";
+import { authenticationOf, takeIn } from "../../../support/arrivals.ts";
 import { enginesHere } from "../../../support/engines.ts";
 import { untilLogShowsAll } from "../../../support/log-horizon.ts";
 import { mailOf } from "../../../support/mail.ts";
@@ -211,6 +212,24 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
     expect(Object.keys(more.message).slice(-10).join()).toBe(
       "body_html,from_name,reply_to,extracted_text,extracted_html,codes,links,automated,to_list,tag",
     );
+  });
+
+  test("says who really sent a mail only if asked to", async () => {
+    const ida = await made("log-ida");
+    await takeIn(world().service.deps, ida, [{}], authenticationOf());
+    await takeIn(world().service.deps, ida, [{}]);
+    const messages = async (include: string) =>
+      (await asked(`?inbox_id=${ida.id}&types=message.received${include}`)).data.map(({ message }) => message);
+    const plain = await messages("");
+    const [proven, unchecked] = await messages("&include=spam,authentication,recipients");
+    const { clientAddress, tls, ...others } = authenticationOf();
+    expect(JSON.stringify(proven.authentication)).toBe(
+      JSON.stringify({ ...others, client_address: clientAddress, tls }),
+    );
+    expect([proven.spam, unchecked.authentication, unchecked.spam]).toEqual([null, null, null]);
+    expect(Object.keys(proven).slice(-4)).toEqual(["to_list", "tag", "authentication", "spam"]);
+    const { authentication, spam, to_list, tag, ...rest } = proven;
+    expect(rest).toEqual(plain[0]);
   });
 
   test("can be read for several inboxes, in order, and from the start", async () => {

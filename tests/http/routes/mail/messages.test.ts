@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import PostalMime from "postal-mime";
-import { takeIn } from "../../../support/arrivals.ts";
+import { authenticationOf, takeIn } from "../../../support/arrivals.ts";
 import { attachFiles } from "../../../support/attached-files.ts";
 import { enginesHere } from "../../../support/engines.ts";
 import { mailOf } from "../../../support/mail.ts";
@@ -63,6 +63,8 @@ for (const engine of enginesHere()) {
           forwardOf: null,
           state: null,
           delivery: null,
+          authentication: null,
+          spam: null,
         }),
       );
       const { codes, links, extractedText, extractedHtml, ...alone } = (await world().api(`/v1/messages/${message.id}`))
@@ -95,6 +97,21 @@ for (const engine of enginesHere()) {
       expect(body.data[0]).toMatchObject({ truncated: true });
       const { body: thread } = await world().api(`/v1/threads/${body.data[0].threadId}/messages`);
       expect(thread.data[0]).toMatchObject({ truncated: true });
+    });
+
+    test("A mail shows who really sent it, in each list too, and a sent message shows nothing of that", async () => {
+      const inbox = await world().inbox();
+      const authentication = authenticationOf();
+      await takeIn(world().service.deps, inbox, [{}], authentication);
+      const { body } = await list(inbox.id);
+      const [message] = body.data;
+      const inOrder = JSON.stringify(authentication);
+      const { body: thread } = await world().api(`/v1/threads/${message.threadId}/messages`);
+      const { body: alone } = await world().api(`/v1/messages/${message.id}`);
+      for (const shown of [message, thread.data[0], alone]) expect(JSON.stringify(shown.authentication)).toBe(inOrder);
+      const sent = await send(world(), inbox.id, { to: "nobody@nowhere.test" });
+      const { body: outbound } = await world().api(`/v1/messages/${sent.body.messageId}`);
+      expect([outbound.authentication, outbound.spam]).toEqual([null, null]);
     });
 
     test("A sent message has our Message-ID until the relay has given it one of its own", async () => {
