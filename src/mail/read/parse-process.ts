@@ -1,16 +1,21 @@
 import { writeFileSync } from "node:fs";
 import type { DocumentFile, ReadDocument } from "../../domain/document.ts";
+import type { MailReading } from "../authenticate/read-mail.ts";
 import type { ProcessAnswer } from "./job-process.ts";
 import { type ParserJob, type ParserResult, parseMail } from "./parse.ts";
 
 /**
- * The process that parses large and suspicious mail, converts long Markdown to HTML, and reads the text of documents. It ends when its channel to the service closes, and
+ * The process that parses large and suspicious mail and reads its signatures, converts long Markdown to HTML, and reads the text of documents. It ends when its channel to the service closes, and
  * ignores signals: a terminal or an init system signals the whole group, and the service still needs it for mail that is arriving.
  */
 process.on("message", async (job: ParserJob) => {
   if ("markdown" in job) return answer({ result: { html: await htmlOf(job.markdown) } });
   if ("document" in job) {
     answer({ result: { text: await textOf(job.document) } });
+    return Bun.gc(true);
+  }
+  if ("signed" in job) {
+    answer({ result: { reading: await signaturesIn(job.signed) } });
     return Bun.gc(true);
   }
   const { raw, options } = job;
@@ -24,6 +29,15 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => u
 
 preferForOomKiller();
 answer({ ready: true });
+
+async function signaturesIn(raw: Uint8Array): Promise<MailReading | undefined> {
+  const { readMail } = await import("../authenticate/read-mail.ts");
+  try {
+    return readMail(raw);
+  } catch {
+    return undefined;
+  }
+}
 
 /** Converts Markdown to HTML. The converter is loaded on first use, since a process that only parses mail does not need it. */
 async function htmlOf(markdown: string): Promise<string | undefined> {

@@ -6,6 +6,7 @@ import { contentOf } from "../../standards/digest.ts";
 import { storedNames } from "../../standards/filename.ts";
 import { bareMessageId, contentMessageId, messageIdsOf } from "../../standards/message-id.ts";
 import { cleanText, oneLine, truncateCodePoints, withoutControls } from "../../standards/text.ts";
+import type { MailReading } from "../authenticate/read-mail.ts";
 import { textOfSeenHtml } from "../html/seen-html.ts";
 import { markdownReader } from "../write/html-of-markdown.ts";
 import type { Named } from "./addresses.ts";
@@ -31,6 +32,8 @@ export interface MailParser {
   parse(raw: Uint8Array): Promise<ParsedMail>;
   /** Parses a mail that can wait. The result is undefined if no process was free for it, which says nothing about the mail. */
   parseQueued(raw: Uint8Array, entry: QueueEntry): Promise<ParsedMail | undefined>;
+  /** Reads what the authentication of a heavy mail needs. The result is undefined if that takes too long, or if no process is free in time. */
+  readSignatures(raw: Uint8Array, entry: QueueEntry): Promise<MailReading | undefined>;
   /** Converts Markdown to HTML. The result is undefined if that takes too long. `sender` is the owner of the text. */
   htmlOfMarkdown(text: string, sender: string): Promise<string | undefined>;
   close(): void;
@@ -46,10 +49,18 @@ export interface MailParserOptions extends ParseOptions {
   onFault?: (fault: string) => void;
 }
 
-/** A job of the parser process: to read a mail, to convert Markdown to HTML, or to read the text of a document. */
-export type ParserJob = { raw: Uint8Array; options: ParseOptions } | { markdown: string } | DocumentJob;
+/** A job of the parser process: to read a mail or its signatures, to convert Markdown to HTML, or to read the text of a document. */
+export type ParserJob =
+  | { raw: Uint8Array; options: ParseOptions }
+  | { signed: Uint8Array }
+  | { markdown: string }
+  | DocumentJob;
 /** The result of a job, undefined if it failed. */
-export type ParserResult = { mail: ParsedMail | undefined } | { html: string | undefined } | DocumentResult;
+export type ParserResult =
+  | { mail: ParsedMail | undefined }
+  | { reading: MailReading | undefined }
+  | { html: string | undefined }
+  | DocumentResult;
 export type DocumentJob = { document: DocumentFile };
 export type DocumentResult = { text: ReadDocument | undefined };
 type ParseResult = ParsedMail | undefined;
@@ -93,6 +104,10 @@ export function mailParser(options: MailParserOptions): MailParser {
       return (await parseQueued(raw, { sender: "" })) ?? parseHead(raw, { mailDomain });
     },
     parseQueued,
+    async readSignatures(raw, entry) {
+      const outcome = await pool.run(() => ({ signed: new Uint8Array(raw) }), entry);
+      return outcome.kind === "done" && "reading" in outcome.result ? outcome.result.reading : undefined;
+    },
     htmlOfMarkdown: markdownReader(async (markdown, sender) => {
       const outcome = await pool.run(() => ({ markdown }), { sender });
       if (outcome.kind !== "done") return outcome;

