@@ -177,7 +177,7 @@ describe("behind a proxy", () => {
   });
 
   test("1,000 connections without a header hold no other connection up, and end when the listener stops", async () => {
-    await using smtp = await behind();
+    await using smtp = await behind({ firstCommandMs: 3_600_000 });
     const silent = await Promise.all(Array.from({ length: 1000 }, () => proxied(smtp.port, "PROXY TCP4 ")));
     await until(() => smtp.listener.sessions === 1000);
     expect(await (await proxied(smtp.port, named("192.0.2.9"))).reply()).toStartWith("220");
