@@ -23,6 +23,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
     SMTP_MAX_CONNECTIONS_PER_ADDRESS: config.smtpMaxConnectionsPerAddress,
     TRUSTED_PROXIES: config.trustedProxies.join(","),
     SMTP_PROXY_PROTOCOL: config.smtpProxyProtocol ? 1 : 0,
+    TRUSTED_RELAYS: config.trustedRelays.join(","),
     OUTBOUND: describeOutbound(config.outbound),
     DNS_SERVERS: config.dnsServers?.map(describeNameServer).join(",") ?? "",
     RELAY_MESSAGE_ID:

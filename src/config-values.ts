@@ -4,7 +4,7 @@ import { type Outbound, parseOutbound } from "./domain/outbound.ts";
 import { type NoticeSource, parseNoticeSource } from "./domain/reports/notice-source.ts";
 import type { NamingSetting } from "./domain/send/wire-name.ts";
 import { isHostName } from "./standards/host-name.ts";
-import { isIpAddress } from "./standards/ip.ts";
+import { isAddressBlock, isIpAddress } from "./standards/ip.ts";
 import { type NameServer, parseNameServer } from "./standards/name-server.ts";
 import { isP256PublicKey } from "./standards/notice-signature.ts";
 
@@ -104,6 +104,13 @@ export function parseListenHost(text: string): Parsed<string> {
 export function parseAddresses(text: string): Parsed<string[]> {
   const addresses = text.split(",").map((part) => part.trim().toLowerCase());
   return addresses.every(isIpAddress) ? { value: addresses } : "must be IP addresses with commas between them";
+}
+
+export function parseBlocks(text: string): Parsed<string[]> {
+  const blocks = text.split(",").map((part) => part.trim().toLowerCase());
+  return blocks.every(isAddressBlock)
+    ? { value: blocks }
+    : "must be IP addresses or blocks such as 192.0.2.0/24, with commas between them";
 }
 
 export function parseNameServers(text: string): Parsed<NameServer[]> {

@@ -3,6 +3,7 @@ import {
   type Environment,
   parseAddresses,
   parseBaseUrl,
+  parseBlocks,
   parseCell,
   parseDatabaseUrl,
   parseDomain,
@@ -54,6 +55,8 @@ export interface Config {
   trustedProxies: readonly string[];
   /** Whether connections of these proxies for mail begin with a PROXY header. */
   smtpProxyProtocol: boolean;
+  /** The blocks of addresses of mail servers that pass their mail on to this service. Their Received fields name the sender. */
+  trustedRelays: readonly string[];
   outbound: Outbound;
   /** `undefined`: the servers in /etc/resolv.conf. */
   dnsServers: readonly NameServer[] | undefined;
@@ -181,6 +184,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     smtpMaxConnectionsPerAddress: integer("SMTP_MAX_CONNECTIONS_PER_ADDRESS", 50, 1, 10_000),
     trustedProxies,
     smtpProxyProtocol,
+    trustedRelays: checked("TRUSTED_RELAYS", text("TRUSTED_RELAYS"), parseBlocks) ?? [],
     outbound,
     dnsServers: checked("DNS_SERVERS", text("DNS_SERVERS"), parseNameServers),
     relayMessageId: checked("RELAY_MESSAGE_ID", text("RELAY_MESSAGE_ID"), parseNaming) ?? "auto",

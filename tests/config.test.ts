@@ -51,6 +51,7 @@ const wrong: readonly [name: string, value: string, end: string][] = [
   ["TRUSTED_PROXIES", "10.0.0.0/8", "must be IP addresses with commas between them"],
   ["SMTP_PROXY_PROTOCOL", "yes", "must be one of 0, 1"],
   ["SMTP_PROXY_PROTOCOL", "1", "TRUSTED_PROXIES must name the proxies that speak it"],
+  ["TRUSTED_RELAYS", "10.0.0.0/33", "must be IP addresses or blocks such as 192.0.2.0/24, with commas between them"],
   ["OUTBOUND", "relay.example", 'must be "direct", "sandbox", or begin with smtp:// or smtps://'],
   [
     "DNS_SERVERS",
