@@ -24,6 +24,10 @@ export function describeConfig(config: Config): Record<string, string | number> 
     TRUSTED_PROXIES: config.trustedProxies.join(","),
     SMTP_PROXY_PROTOCOL: config.smtpProxyProtocol ? 1 : 0,
     TRUSTED_RELAYS: config.trustedRelays.join(","),
+    AUTHENTICATE: config.authenticate,
+    AUTH_TIMEOUT_MS: config.authTimeoutMs,
+    TRUSTED_ARC_SEALERS: config.trustedArcSealers.join(","),
+    TRUSTED_AUTHSERV_IDS: config.trustedAuthservIds.join(","),
     OUTBOUND: describeOutbound(config.outbound),
     DNS_SERVERS: config.dnsServers?.map(describeNameServer).join(",") ?? "",
     RELAY_MESSAGE_ID:

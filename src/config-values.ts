@@ -84,6 +84,24 @@ export function parseDomain(text: string): Parsed<string> {
     : "must be a domain name such as mail.example.com";
 }
 
+export function parseDomains(text: string): Parsed<string[]> {
+  const domains = text.split(",").flatMap((part) => {
+    const domain = parseDomain(part.trim());
+    return typeof domain === "string" ? [] : [domain.value];
+  });
+  return domains.length === text.split(",").length
+    ? { value: domains }
+    : "must be domain names with commas between them";
+}
+
+/** Words in lower case, such as the names of mail servers in `Authentication-Results` (RFC 8601 §2.5). */
+export function parseWords(text: string): Parsed<string[]> {
+  const words = text.split(",").map((part) => part.trim().toLowerCase());
+  return words.every((word) => /^[!-~]{1,255}$/.test(word))
+    ? { value: words }
+    : "must be words with commas between them";
+}
+
 /** Parses RELAY_MESSAGE_ID: `auto`, `kept`, or `@` and the domain of the Message-IDs that the relay makes from its own ids. */
 export function parseNaming(text: string): Parsed<NamingSetting> {
   const word = text.toLowerCase();

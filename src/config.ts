@@ -7,6 +7,7 @@ import {
   parseCell,
   parseDatabaseUrl,
   parseDomain,
+  parseDomains,
   parsedNoticeSource,
   parsedOutbound,
   parseListenHost,
@@ -17,6 +18,7 @@ import {
   parseSchedule,
   parseSelector,
   parseToken,
+  parseWords,
   pemOf,
   readers,
   together,
@@ -28,6 +30,7 @@ import type { NoticeSource } from "./domain/reports/notice-source.ts";
 import { returnPathKinds } from "./domain/reports/return-path.ts";
 import type { NamingSetting } from "./domain/send/wire-name.ts";
 import type { ListenerLimits } from "./flows/listeners.ts";
+import { authenticateChoices } from "./flows/receive/authenticate-sender.ts";
 import type { NameServer } from "./standards/name-server.ts";
 import { webhookSecretFault } from "./standards/signature.ts";
 
@@ -53,6 +56,14 @@ export interface Config {
   smtpMaxConnectionsPerAddress: number;
   /** The addresses of load balancers before SMTP. Only the limit on all connections applies to them, not that for one address. */
   trustedProxies: readonly string[];
+  /** Which mail from outside has its sender authenticated. */
+  authenticate: (typeof authenticateChoices)[number];
+  /** The time limit for the authentication of a mail. */
+  authTimeoutMs: number;
+  /** The domains of forwarding servers that are believed when they seal a mail (RFC 8617). */
+  trustedArcSealers: readonly string[];
+  /** The servers whose `Authentication-Results` count in mail of a trusted relay. */
+  trustedAuthservIds: readonly string[];
   /** Whether connections of these proxies for mail begin with a PROXY header. */
   smtpProxyProtocol: boolean;
   /** The blocks of addresses of mail servers that pass their mail on to this service. Their Received fields name the sender. */
@@ -185,6 +196,10 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     trustedProxies,
     smtpProxyProtocol,
     trustedRelays: checked("TRUSTED_RELAYS", text("TRUSTED_RELAYS"), parseBlocks) ?? [],
+    authenticate: choice("AUTHENTICATE", authenticateChoices, "auto"),
+    authTimeoutMs: integer("AUTH_TIMEOUT_MS", 3000, 100, 60_000),
+    trustedArcSealers: checked("TRUSTED_ARC_SEALERS", text("TRUSTED_ARC_SEALERS"), parseDomains) ?? [],
+    trustedAuthservIds: checked("TRUSTED_AUTHSERV_IDS", text("TRUSTED_AUTHSERV_IDS"), parseWords) ?? [],
     outbound,
     dnsServers: checked("DNS_SERVERS", text("DNS_SERVERS"), parseNameServers),
     relayMessageId: checked("RELAY_MESSAGE_ID", text("RELAY_MESSAGE_ID"), parseNaming) ?? "auto",

@@ -52,6 +52,10 @@ const wrong: readonly [name: string, value: string, end: string][] = [
   ["SMTP_PROXY_PROTOCOL", "yes", "must be one of 0, 1"],
   ["SMTP_PROXY_PROTOCOL", "1", "TRUSTED_PROXIES must name the proxies that speak it"],
   ["TRUSTED_RELAYS", "10.0.0.0/33", "must be IP addresses or blocks such as 192.0.2.0/24, with commas between them"],
+  ["AUTHENTICATE", "yes", "must be one of auto, always, off"],
+  ["AUTH_TIMEOUT_MS", "10", "must be a whole number from 100 to 60000"],
+  ["TRUSTED_ARC_SEALERS", "forwarder.example, two words", "must be domain names with commas between them"],
+  ["TRUSTED_AUTHSERV_IDS", "mx.example,,", "must be words with commas between them"],
   ["OUTBOUND", "relay.example", 'must be "direct", "sandbox", or begin with smtp:// or smtps://'],
   [
     "DNS_SERVERS",
@@ -185,6 +189,11 @@ const readings: readonly [what: string, env: Environment, shown: Record<string, 
   ],
   ["an address to listen at", { HOST: "::1", SMTP_HOST: "my_mail" }, { HOST: "::1", SMTP_HOST: "my_mail" }],
   ["balancers", { TRUSTED_PROXIES: "10.0.0.7, 2001:DB8::7" }, { TRUSTED_PROXIES: "10.0.0.7,2001:db8::7" }],
+  [
+    "forwarding servers",
+    { TRUSTED_ARC_SEALERS: "Forwarder.example, bücher.example" },
+    { TRUSTED_ARC_SEALERS: "forwarder.example,xn--bcher-kva.example" },
+  ],
   ["the name in the greeting", { MAIL_DOMAIN: "Bücher.example" }, { SMTP_HOSTNAME: "xn--bcher-kva.example" }],
   [
     "a base address without its last slash",

@@ -2,6 +2,7 @@ import { DatabaseUnavailable } from "../database/db.ts";
 import { type DnsObserver, dnsOutcomes } from "../dns/client.ts";
 import { automatedKinds, automatedOf } from "../domain/automated.ts";
 import { type Proof, proofs } from "../domain/domains/domain-states.ts";
+import { type Verdict, verdicts } from "../domain/receive/authentication.ts";
 import type { MailOutcome } from "../domain/receive/inbound-mail.ts";
 import { reportKinds } from "../domain/reports/report.ts";
 import type { KeptReport, ReportSource } from "../domain/reports/reported-message.ts";
@@ -11,6 +12,7 @@ import type { MailWaits } from "../flows/read/wait-for-mail.ts";
 import type { MailDoor } from "../flows/receive/accept-mail.ts";
 import type { ReturnedOutcome } from "../flows/receive/accept-returned.ts";
 import type { ReceivedMail } from "../flows/receive/arrival.ts";
+import type { AuthenticateDeps } from "../flows/receive/authenticate-sender.ts";
 import { type NoticeObserver, noticeOutcomes } from "../flows/receive/take-notices.ts";
 import type { FileObserver } from "../flows/send/write-files.ts";
 import type { RequestObserver } from "../http/shell/timed-app.ts";
@@ -25,6 +27,8 @@ import { type SuppressedSends, suppressedSends, workerObserver } from "./workers
 type Accept = MailDoor["accept"];
 type SendEmail = (request: SendRequest) => Promise<SendResult>;
 
+type CheckSender = AuthenticateDeps["check"];
+
 export type Receive = (mail: ReceivedMail) => Promise<MailOutcome>;
 
 /**
@@ -35,6 +39,8 @@ export interface Watch {
   accept(way: "smtp" | "internal", accept: Accept): Accept;
   /** Counts automated mails. It gets each mail that was parsed, at once or later. */
   receive(receive: Receive): Receive;
+  /** Counts and times checks of senders. */
+  authenticate(check: CheckSender): CheckSender;
   send(send: SendEmail): SendEmail;
   relay(relay: Relay): Relay;
   webhooks(client: WebhookClient): WebhookClient;
@@ -80,6 +86,7 @@ export type ToolCallObserver = (tool: string, outcome: string) => void;
 export const unwatched: Watch = {
   accept: (_way, accept) => accept,
   receive: (receive) => receive,
+  authenticate: (check) => check,
   send: (send) => send,
   relay: (relay) => relay,
   webhooks: (client) => client,
@@ -101,6 +108,7 @@ export function watch(metrics: Registry): Watch {
   return {
     accept: watchedAccept(metrics),
     receive: watchedReceive(metrics),
+    authenticate: watchedAuthenticate(metrics),
     send: watchedSend(metrics, suppressed),
     relay: watchedRelay(metrics),
     webhooks: watchedWebhooks(metrics),
@@ -321,6 +329,31 @@ function watchedReceive(metrics: Registry): (receive: Receive) => Receive {
     const automated = outcome === "stored" ? automatedOf(received.mail, received.envelope.from) : undefined;
     if (automated !== undefined) mails({ kind: automated.kind }).add();
     return outcome;
+  };
+}
+
+function watchedAuthenticate(metrics: Registry): Watch["authenticate"] {
+  const verdict = metrics.counter(
+    "inboxd_authentications_total",
+    "Checks of the sender of a mail from outside, by verdict: pass (the domain in From sent it), fail, none (the domain publishes nothing), temperror (not decided in time)",
+    ["verdict"],
+  );
+  const took = metrics.histogram(
+    "inboxd_authentication_seconds",
+    "Seconds of a check of the sender of a mail, with its DNS questions",
+    quickBounds,
+    [],
+  )({});
+  const counters = Object.fromEntries(verdicts.map((each) => [each, verdict({ verdict: each })])) as Record<
+    Verdict,
+    Counter
+  >;
+  return (check) => async (mail, sender) => {
+    const startedMs = performance.now();
+    const authentication = await check(mail, sender);
+    counters[authentication.verdict].add();
+    observeSince(took, startedMs);
+    return authentication;
   };
 }
 

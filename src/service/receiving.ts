@@ -2,12 +2,14 @@ import { envelopeSenders, returnPaths } from "../domain/reports/return-path.ts";
 import { type OwnHosts, ownHosts } from "../flows/own-hosts.ts";
 import { type MailDoor, mailDoor } from "../flows/receive/accept-mail.ts";
 import { type ApplyReports, reportApplier } from "../flows/receive/apply-reports.ts";
+import { type Authenticate, senderAuthenticator } from "../flows/receive/authenticate-sender.ts";
 import { noticeProof } from "../flows/receive/prove-notices.ts";
 import { mailReceiver } from "../flows/receive/receive-email.ts";
 import { reportReception, withReports } from "../flows/receive/receive-report.ts";
 import { noticeTaker } from "../flows/receive/take-notices.ts";
 import { receiveUnparsed } from "../flows/receive/unparsed-mail.ts";
 import type { RelayNoticesDeps } from "../http/routes/send/relay-notices.ts";
+import { authenticateMail } from "../mail/authenticate/authenticate.ts";
 import { type MailParser, mailParser } from "../mail/read/parse.ts";
 import { loadCertificate, selfSigned } from "../smtp/certificate.ts";
 import { type CertificateWatch, watchCertificate } from "../smtp/certificate-watch.ts";
@@ -33,10 +35,8 @@ export interface Receiving {
   envelopeFrom: WorkerDeps["envelopeFrom"];
 }
 
-export async function openReceiving(
-  { config, deps, watch, closed, opened }: Opening,
-  signingKey: string,
-): Promise<Receiving> {
+export async function openReceiving(opening: Opening, signingKey: string): Promise<Receiving> {
+  const { config, deps, watch, closed, opened } = opening;
   const { mailDomain, returnPath, bounceSuppressionDays } = config;
   const paths = returnPaths(await returnPathKey(signingKey), mailDomain);
   const reportPolicy = { mailDomain, bounceSuppressionDays, messageIdSuppresses: returnPath === "inbox" };
@@ -48,7 +48,7 @@ export async function openReceiving(
   });
   opened.push(parser.close);
   const receive = watch.receive(withReports(reports, mailReceiver(deps)));
-  const receiving = { ...deps, parse: parser.parseQueued, receive };
+  const receiving = { ...deps, parse: parser.parseQueued, authenticate: authenticatorOf(opening, parser), receive };
   const hosts = ownHosts(deps, config.outbound.kind === "sandbox");
   return {
     door: mailDoor({
@@ -65,6 +65,32 @@ export async function openReceiving(
     htmlOfMarkdown: parser.htmlOfMarkdown,
     receiveUnparsed: (mail, claim, signal) => receiveUnparsed(receiving, mail, claim, signal),
   };
+}
+
+function authenticatorOf(
+  { config, deps: { now, log }, watch, dns }: Opening,
+  { readSignatures }: Pick<MailParser, "readSignatures">,
+): Authenticate {
+  const settings = {
+    timeoutMs: config.authTimeoutMs,
+    hostname: config.smtpHostname,
+    trustedSealers: config.trustedArcSealers,
+    trustedAuthservIds: config.trustedAuthservIds,
+  };
+  const check = watch.authenticate((mail, sender) =>
+    authenticateMail(mail, {
+      settings,
+      now: now(),
+      resolve: dns.ask,
+      readApart: (raw, signal) => readSignatures(raw, { sender, signal }),
+    }),
+  );
+  return senderAuthenticator({
+    choice: config.authenticate,
+    isSandbox: config.outbound.kind === "sandbox",
+    check,
+    log,
+  });
 }
 
 /** How often the files of the certificate are read. A renewed one is in use within a minute. */

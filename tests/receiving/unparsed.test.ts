@@ -10,6 +10,7 @@ import { exportAccount } from "../../src/flows/move/export-account.ts";
 import { exportEverything } from "../../src/flows/move/export-everything.ts";
 import { importEverything } from "../../src/flows/move/import-everything.ts";
 import { migrate } from "../../src/store/migrate.ts";
+import { authenticationOf } from "../support/arrivals.ts";
 import { emptyDatabase } from "../support/database.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
 import { startInboxd } from "../support/inboxd.ts";
@@ -133,6 +134,26 @@ for (const engine of enginesHere()) {
       expect(shares).toBe(2);
       expect(world.warnings()).toEqual([]);
     }, 20_000);
+
+    test("has its sender authenticated when it is filed, by the client that it came from", async () => {
+      const asked: unknown[] = [];
+      await using world = await reception(under.db, {
+        ...fullAtTheDoor,
+        authenticate: async ({ envelope: { from, client }, raw }) => {
+          asked.push([from, client?.address, client?.heloName, raw.length]);
+          return authenticationOf({ clientAddress: client?.address ?? null });
+        },
+      });
+      const ada = await world.newInbox();
+      await deliver(world.port, letter(), addressOf(ada));
+      await world.parseKept();
+      await world.emptied();
+      const seen = ["jane@example.com", "127.0.0.1", "client.example", letter().length];
+      // Once at the door, where the parser had no time, and once later.
+      expect(asked).toEqual([seen, seen]);
+      const messages = await query(under.db.api, sql`select authentication from messages`);
+      expect(messages).toEqual([{ authentication: authenticationOf({ clientAddress: "127.0.0.1" }) }]);
+    });
 
     test("is one message if its sender sends it again meanwhile", async () => {
       await using world = await reception(under.db, fullAtTheDoor);

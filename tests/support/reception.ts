@@ -19,6 +19,8 @@ export interface ReceptionOptions extends OutboxWorldOptions {
   parser?: Partial<MailParserOptions>;
   /** Wraps the parser, for tests that change its behaviour. */
   parse?: (parse: UnparsedDeps["parse"]) => UnparsedDeps["parse"];
+  /** By default no sender is checked. */
+  authenticate?: UnparsedDeps["authenticate"];
 }
 
 /** A header with which the parser of these tests never ends. */
@@ -34,7 +36,8 @@ export async function reception(db: Database, options: ReceptionOptions = {}) {
     ...options.parser,
   });
   const parse = options.parse?.(parser.parseQueued) ?? parser.parseQueued;
-  const receiving = { ...deps, parse, receive: mailReceiver(deps) };
+  const { authenticate = async () => undefined } = options;
+  const receiving = { ...deps, parse, authenticate, receive: mailReceiver(deps) };
   deps.receiveUnparsed = (...asked) => receiveUnparsed(receiving, ...asked);
   const maxBytes = 25 << 20;
   const reports = reportReception({

@@ -55,7 +55,16 @@ export async function doorWithoutReports(deps: Deps, config: Config): Promise<Ma
     applyReports: async (told) => told.map(() => "applied"),
   });
   const hosts = ownHosts(deps, false);
-  return mailDoor({ ...deps, parse, reports, receive: mailReceiver(deps), hosts, operatorInbox: undefined });
+  const authenticate = async () => undefined;
+  return mailDoor({
+    ...deps,
+    parse,
+    authenticate,
+    reports,
+    receive: mailReceiver(deps),
+    hosts,
+    operatorInbox: undefined,
+  });
 }
 
 /** A listener of its own with a broken door. */

@@ -12,12 +12,14 @@ import type { OwnHosts } from "../own-hosts.ts";
 import { sizeGate } from "../size-gate.ts";
 import { type Addressee, acceptReturned, type ReturnedOutcome } from "./accept-returned.ts";
 import { aboutMail, largeBytes, type ReceivedMail } from "./arrival.ts";
+import type { Authenticate } from "./authenticate-sender.ts";
 import type { ReportReception } from "./receive-report.ts";
 import { keepUnparsed } from "./unparsed-mail.ts";
 
 export interface AcceptDeps extends Deps {
   /** Parses a mail. The result is undefined if the parser had no time for it. */
   parse: (raw: Uint8Array, entry: QueueEntry) => Promise<ParsedMail | undefined>;
+  authenticate: Authenticate;
   receive: (mail: ReceivedMail) => Promise<MailOutcome>;
   /** Username of the inbox for postmaster and abuse (RFC 5321 §4.5.1). */
   operatorInbox: string | undefined;
@@ -132,7 +134,12 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
     return isFull(inbox) ? { kind: "full" } : { kind: "accept", inboxId: inbox.id };
   }
 
-  const returning = { ...deps, store: storeParsed };
+  // A mail to a return path is authenticated only if it turns out to be no report.
+  const returning = {
+    ...deps,
+    store: async (received: ReceivedMail) =>
+      storeParsed({ ...received, authentication: await deps.authenticate(received) }),
+  };
 
   function returnPathFound(messageId: string | undefined): RecipientFound {
     if (messageId !== undefined) return { kind: "return_path", messageId };
@@ -154,9 +161,12 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
       takeRoom(inbound);
       try {
         if (!isForInboxes(inbound)) return await gated(inbound, () => acceptReturned(returning, inbound));
-        const mail = await deps.parse(inbound.raw, { sender: senderInLine(inbound.envelope) });
+        const [mail, authentication] = await Promise.all([
+          deps.parse(inbound.raw, { sender: senderInLine(inbound.envelope) }),
+          deps.authenticate(inbound),
+        ]);
         if (mail === undefined) return await gated(inbound, () => keepUnparsed(deps, inbound));
-        return await gated(inbound, () => storeParsed({ ...inbound, mail }));
+        return await gated(inbound, () => storeParsed({ ...inbound, mail, authentication }));
       } catch (error) {
         if (error instanceof DatabaseUnavailable && error.isUnanswered) logUnknown(inbound, error);
         throw error;

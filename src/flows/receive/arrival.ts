@@ -93,11 +93,12 @@ export function oncePerInbox({ recipients }: Envelope): FoundRecipient[] {
 }
 
 /** The fields of a mail in the log. */
-export function aboutMail({ envelope, raw, mail }: ReceivedMail) {
+export function aboutMail({ envelope, raw, mail, authentication }: ReceivedMail) {
   return {
     rfc_message_id: mail.messageId,
     inboxes: envelope.recipients.map(({ inboxId }) => inboxId),
     size_bytes: raw.length,
     ...(!mail.complete && { truncated: true }),
+    ...(authentication !== undefined && { verdict: authentication.verdict }),
   };
 }

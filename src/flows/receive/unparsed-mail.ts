@@ -8,6 +8,7 @@ import { insertUnparsedMail, type UnparsedMail } from "../../store/mail/unparsed
 import type { ClaimedItem } from "../../store/outbox/claims.ts";
 import type { Deps } from "../deps.ts";
 import { aboutMail, oncePerInbox, type ReceivedMail } from "./arrival.ts";
+import type { Authenticate } from "./authenticate-sender.ts";
 import { PromiseTaken } from "./receive-email.ts";
 
 /**
@@ -36,6 +37,7 @@ export async function keepUnparsed(deps: Deps, { envelope, raw }: InboundMail): 
 
 export interface UnparsedDeps extends Deps {
   parse: (raw: Uint8Array, entry: QueueEntry) => Promise<ParsedMail | undefined>;
+  authenticate: Authenticate;
   receive: (mail: ReceivedMail) => Promise<MailOutcome>;
 }
 
@@ -56,7 +58,8 @@ export async function receiveUnparsed(
   const raw = await rawOf(deps, unparsed);
   const mail = attempt > mostAttempts ? await parseHead(raw, deps) : await deps.parse(raw, { sender: lane, signal });
   if (mail === undefined) return "unavailable";
-  const received = { envelope, raw, mail, promise: { subjectId, attempt } };
+  const authentication = await deps.authenticate({ envelope, raw });
+  const received = { envelope, raw, mail, authentication, promise: { subjectId, attempt } };
   try {
     const outcome = await deps.receive(received);
     deps.log.info({ ...aboutMail(received), source_id: subjectId, outcome }, "mail received");

@@ -1,0 +1,57 @@
+import type { Authentication } from "../../domain/receive/authentication.ts";
+import type { InboundMail, MailClient } from "../../domain/receive/inbound-mail.ts";
+import type { MailToAuthenticate } from "../../mail/authenticate/authenticate.ts";
+import { isPublicAddress } from "../../standards/ip.ts";
+import type { Deps } from "../deps.ts";
+
+/** Authenticates the sender of a mail. It never rejects. The result is undefined if the mail is not checked. */
+export type Authenticate = (mail: InboundMail) => Promise<Authentication | undefined>;
+
+/**
+ * AUTHENTICATE: which mail from outside is checked. `auto`: mail whose client has a public address, or comes by a proxy; none in sandbox
+ * mode.
+ */
+export const authenticateChoices = ["auto", "always", "off"] as const;
+
+export interface AuthenticateDeps extends Pick<Deps, "log"> {
+  choice: (typeof authenticateChoices)[number];
+  isSandbox: boolean;
+  /** Checks a mail within AUTH_TIMEOUT_MS. `sender` is its owner in the queue of the parser. */
+  check: (mail: MailToAuthenticate, sender: string) => Promise<Authentication>;
+}
+
+/** Mail from one of our inboxes to another is not checked: it never left the service. */
+export function senderAuthenticator({ choice, isSandbox, check, log }: AuthenticateDeps): Authenticate {
+  if (choice === "off") return async () => undefined;
+  return async ({ envelope: { from, client }, raw }) => {
+    if (client === undefined) return internal;
+    if (choice === "auto" && (isSandbox || !isFromOutside(client))) return undefined;
+    const { address, heloName, secure: isTls, network } = client;
+    const host = { address: client.isProxy ? undefined : address, heloName, isTls, isTrusted: false };
+    try {
+      return await check({ raw, from, client: host }, network);
+    } catch (err) {
+      log.error({ err }, "sender of a mail not checked: unexpected error");
+      return { ...nothingFound, verdict: "temperror", clientAddress: host.address ?? null, tls: isTls };
+    }
+  };
+}
+
+/** Whether a client is on the internet. Behind a proxy it is, although the proxy may have a private address. */
+function isFromOutside({ address, isProxy }: MailClient): boolean {
+  return isProxy || isPublicAddress(address);
+}
+
+const nothingFound = {
+  domain: null,
+  internal: false,
+  spf: { result: "none", domain: null, aligned: false },
+  dkim: [],
+  dmarc: { result: "none", policy: null },
+  arc: { result: "none", sealers: [] },
+  source: "checked",
+  clientAddress: null,
+  tls: false,
+} satisfies Omit<Authentication, "verdict">;
+
+const internal: Authentication = { ...nothingFound, verdict: "pass", internal: true };
