@@ -37,6 +37,7 @@ interface SendOptions extends ServerOptions {
   ignoreLoop?: boolean;
   readUpTo?: string;
   ifUnanswered?: boolean;
+  unsubscribe?: boolean;
 }
 
 /** The result of the API, with the idempotency key for a retry. */
@@ -79,6 +80,7 @@ export function sendCommand(program: Command): void {
         new Option("--auto-submitted <kind>", "mark the mail as written by a program").choices(autoSubmittedValues),
       )
       .option("--ignore-loop", "with --thread: send even if a robot has answered each mail")
+      .option("--unsubscribe", "let the recipient unsubscribe from the inbox with one click")
       .option("--key <key>", "idempotency key: a mail with the same key is sent once (default: a random key)")
       .option("--async", "do not wait for the first delivery attempt"),
     send,
@@ -137,6 +139,7 @@ function fieldsOf(options: SendOptions): Omit<OrUndefined<NewEmail>, "body"> {
     ifUnanswered: options.ifUnanswered,
     autoSubmitted: options.autoSubmitted,
     ignoreLoop: options.ignoreLoop,
+    unsubscribe: options.unsubscribe,
     bodyFormat: options.markdown ? "markdown" : undefined,
   };
 }

@@ -55,6 +55,7 @@ export const statusOf = {
   no_recipient: 422,
   recipient_suppressed: 422,
   suppression_limit_reached: 422,
+  unsubscribe_unavailable: 422,
   text_unavailable: 422,
   rate_limit_exceeded: 429,
   daily_limit_exceeded: 429,

@@ -55,6 +55,11 @@ export const sendEmail = tool({
     body: Type.Optional({ ...body, description: `${body.description}. Optional only with forward_of` }),
     forward_of: Type.Optional({ ...messageArgument, description: "Id of a message to forward below the body" }),
     attachments: Type.Optional(Type.Array(attachedFile, { minItems: 1, maxItems: 50 })),
+    unsubscribe: Type.Optional(
+      Type.Boolean({
+        description: "true: the recipient can unsubscribe with one click, as newsletters need it. One recipient only",
+      }),
+    ),
     ...howToSend,
   }),
   output: Type.Object(SentMail),
@@ -74,6 +79,7 @@ export const sendEmail = tool({
       autoSubmitted,
       forwardOf: more.forward_of,
       attachments,
+      unsubscribe: more.unsubscribe,
       ...furtherFields(more),
     };
     const words = () => [id, to, subject ?? null, text ?? null, automatic === true, ...furtherWords(more)];

@@ -5,7 +5,8 @@ import { type Proof, proofs } from "../domain/domains/domain-states.ts";
 import { type Verdict, verdicts } from "../domain/receive/authentication.ts";
 import type { MailOutcome } from "../domain/receive/inbound-mail.ts";
 import { reportKinds } from "../domain/reports/report.ts";
-import type { KeptReport, ReportSource } from "../domain/reports/reported-message.ts";
+import type { KeptReport } from "../domain/reports/reported-message.ts";
+import { type UnsubscribeWay, unsubscribeWays } from "../domain/reports/unsubscribing.ts";
 import type { SendRequest, SendResult } from "../domain/send/send.ts";
 import type { EndReason } from "../flows/events/open-streams.ts";
 import type { MailWaits } from "../flows/read/wait-for-mail.ts";
@@ -69,7 +70,7 @@ export interface ReportObserver {
   reported?(report: KeptReport): void;
   returned?(outcome: ReturnedOutcome): void;
   /** Called when a recipient who was not suppressed unsubscribes. */
-  unsubscribed?(way: ReportSource): void;
+  unsubscribed?(way: UnsubscribeWay): void;
 }
 
 /** Called by streams: for each event sent, each read of the log, and each end of a stream. */
@@ -400,10 +401,10 @@ function reportObserver(metrics: Registry): Required<ReportObserver> {
   );
   const unsubscribes = metrics.counter(
     "inboxd_unsubscribes_total",
-    "Recipients who unsubscribed from an inbox, by way: arf (a report by mail), relay (a notice)",
+    "Recipients who unsubscribed from an inbox, by way: link (one click), mail (to our address), arf (a report by mail), relay (a notice)",
     ["way"],
   );
-  for (const way of ["arf", "relay"]) unsubscribes({ way });
+  for (const way of unsubscribeWays) unsubscribes({ way });
   for (const kind of reportKinds) {
     reports({ kind, type: kind === "bounced" ? "hard" : "", source: "dsn", proof: "return_path" });
   }

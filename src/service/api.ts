@@ -13,7 +13,8 @@ import { extractedOf } from "../flows/read/extracted.ts";
 import { mailWaits } from "../flows/read/wait-for-mail.ts";
 import { readiness } from "../flows/readiness.ts";
 import { mailMeasure } from "../flows/send/measure-mail.ts";
-import { emailSender, type HtmlOfMarkdown } from "../flows/send/send-email.ts";
+import { emailSender } from "../flows/send/send-email.ts";
+import { unsubscribeFields } from "../flows/send/unsubscribe-fields.ts";
 import { connect } from "../http/connect/connect.ts";
 import { consolePages } from "../http/console/pages.ts";
 import { sessionDoor } from "../http/console/session.ts";
@@ -56,6 +57,7 @@ import { markdown } from "../http/routes/send/markdown.ts";
 import { type RelayNoticesDeps, relayNotices } from "../http/routes/send/relay-notices.ts";
 import { send } from "../http/routes/send/send.ts";
 import { suppressions } from "../http/routes/send/suppressions.ts";
+import { unsubscribe } from "../http/routes/send/unsubscribe.ts";
 import { uploads } from "../http/routes/send/uploads.ts";
 import { httpApp } from "../http/shell/app.ts";
 import { corsApp } from "../http/shell/cors.ts";
@@ -69,6 +71,7 @@ import { type WebhookClient, webhookClient } from "../webhook/client.ts";
 import type { Workers } from "../workers/scheduler.ts";
 import { askOf, mcpDeps } from "./mcp.ts";
 import type { Opening } from "./opening.ts";
+import type { Receiving } from "./receiving.ts";
 import { relayHeadersOf, signerOf, uploadLimits } from "./sending.ts";
 
 interface ApiParts {
@@ -77,12 +80,12 @@ interface ApiParts {
   tokens: AccessTokens;
   links: AttachmentLinks;
   notices: Omit<RelayNoticesDeps, "isDraining">;
+  receiving: Pick<Receiving, "htmlOfMarkdown" | "unsubscribing" | "unsubscribeNames">;
   streaming: StreamingDeps;
   calls: OpenCalls;
   streams: OpenStreams;
   webhooks: WebhookClient;
   workers: Workers;
-  htmlOfMarkdown: HtmlOfMarkdown;
   listeners: Listeners;
   /** The dependencies of the metrics route; undefined if metrics are not served. */
   numbers: Omit<MetricsDeps, "token"> | undefined;
@@ -168,11 +171,11 @@ async function appOf(
     tokens: accessTokens,
     links,
     notices,
+    receiving: { htmlOfMarkdown, unsubscribing, unsubscribeNames: names },
     streaming,
     streams,
     webhooks,
     workers,
-    htmlOfMarkdown,
     serviceId,
     thisServer,
     doors,
@@ -196,7 +199,12 @@ async function appOf(
     mailDomain: config.mailDomain,
     relayHeaders: relayHeadersOf(config),
   });
-  const sendEmail = watch.send(emailSender({ ...deps, mailLimit }, htmlOfMarkdown));
+  const addUnsubscribeFields = unsubscribeFields({
+    names,
+    baseUrl,
+    signsMailDomain: signing !== undefined,
+  });
+  const sendEmail = watch.send(emailSender({ ...deps, mailLimit, addUnsubscribeFields }, htmlOfMarkdown));
   const isReady = readiness(deps.db);
   const session = config.console ? sessionDoor({ ...keys, baseUrl }) : undefined;
   const connects = config.mcp && config.mcpConnect && session !== undefined;
@@ -285,6 +293,7 @@ async function appOf(
           ? []
           : [consoleSession({ ...door, ...deps, session, keys, tokens: accessTokens }), consolePages()]),
         relayNotices({ ...notices, isDraining: door.isDraining }),
+        unsubscribe({ ...door, ...deps, unsubscribing }),
         ...(numbers === undefined ? [] : [metrics(numbers)]),
       ],
     },

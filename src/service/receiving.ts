@@ -1,4 +1,5 @@
 import { envelopeSenders, returnPaths } from "../domain/reports/return-path.ts";
+import { type UnsubscribeNames, unsubscribeNames } from "../domain/reports/unsubscribing.ts";
 import { type OwnHosts, ownHosts } from "../flows/own-hosts.ts";
 import { type MailDoor, mailDoor } from "../flows/receive/accept-mail.ts";
 import { type ApplyReports, reportApplier } from "../flows/receive/apply-reports.ts";
@@ -8,6 +9,7 @@ import { mailReceiver } from "../flows/receive/receive-email.ts";
 import { reportReception, withReports } from "../flows/receive/receive-report.ts";
 import { noticeTaker } from "../flows/receive/take-notices.ts";
 import { receiveUnparsed } from "../flows/receive/unparsed-mail.ts";
+import { type Unsubscribing, unsubscribing } from "../flows/send/unsubscribe.ts";
 import type { RelayNoticesDeps } from "../http/routes/send/relay-notices.ts";
 import { authenticateMail } from "../mail/authenticate/authenticate.ts";
 import { type MailParser, mailParser } from "../mail/read/parse.ts";
@@ -32,13 +34,18 @@ export interface Receiving {
   /** Applies reports, also those that do not come by mail but in notices of the relay. */
   applyReports: ApplyReports;
   hosts: OwnHosts;
+  unsubscribeNames: UnsubscribeNames;
+  unsubscribing: Unsubscribing;
   envelopeFrom: WorkerDeps["envelopeFrom"];
 }
 
 export async function openReceiving(opening: Opening, signingKey: string): Promise<Receiving> {
   const { config, deps, watch, closed, opened } = opening;
   const { mailDomain, returnPath, bounceSuppressionDays } = config;
-  const paths = returnPaths(await returnPathKey(signingKey), mailDomain);
+  const key = await returnPathKey(signingKey);
+  const paths = returnPaths(key, mailDomain);
+  const names = unsubscribeNames(key, mailDomain);
+  const leaving = unsubscribing({ ...deps, names, unsubscribed: watch.reports.unsubscribed });
   const reportPolicy = { mailDomain, bounceSuppressionDays, messageIdSuppresses: returnPath === "inbox" };
   const applyReports = reportApplier({ ...deps, ...watch.reports, reportPolicy });
   const reports = reportReception({ ...deps, returnPaths: paths, applyReports });
@@ -55,12 +62,15 @@ export async function openReceiving(opening: Opening, signingKey: string): Promi
       ...receiving,
       hosts,
       reports,
+      unsubscribing: leaving,
       returned: watch.reports.returned,
       operatorInbox: config.operatorInbox,
       closureOf: closed.closureOf,
     }),
     applyReports,
     hosts,
+    unsubscribeNames: names,
+    unsubscribing: leaving,
     envelopeFrom: envelopeSenders(returnPath, paths),
     htmlOfMarkdown: parser.htmlOfMarkdown,
     receiveUnparsed: (mail, claim, signal) => receiveUnparsed(receiving, mail, claim, signal),

@@ -156,6 +156,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   const doors = { areOpen: false, areClosing: false };
   const api = await openApi(opening, {
     notices: await openNotices(opening, { signingKey, applyReports: receiving.applyReports }),
+    receiving,
     keys,
     tokens,
     links,
@@ -166,7 +167,6 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
     workers,
     doors,
     domains,
-    htmlOfMarkdown: receiving.htmlOfMarkdown,
     listeners: counted,
     numbers: served,
     serviceId: await findOrInsertSetting(db.api, serviceIdSetting, deps.randomBytes(8).toHex()),

@@ -21,8 +21,11 @@ export interface Origin {
 export type RecipientDecision =
   /** The address of an inbox. The listener passes `inboxId` on with the mail. */
   | { kind: "accept"; inboxId: string }
-  /** A return path: the envelope sender of a message that this service sent. The listener passes `messageId` on with the mail. */
-  | { kind: "return_path"; messageId: string }
+  /**
+   * A return path: the envelope sender of a message that this service sent, or the address by which its recipient unsubscribes. The
+   * listener passes `messageId` and `unsubscribes` on with the mail.
+   */
+  | { kind: "return_path"; messageId: string; unsubscribes?: boolean }
   /** Our domain, but no such inbox: 550 5.1.1. */
   | { kind: "unknown" }
   /** The account of the inbox is suspended: 450 4.2.1, and the sending server tries again later. */
@@ -65,7 +68,9 @@ export interface InboundMail {
 }
 
 /** The address as given, without `<>`, and the inbox or the message that the door found for it. */
-export type AcceptedRecipient = { toAddr: string; inboxId: string } | { toAddr: string; messageId: string };
+export type AcceptedRecipient =
+  | { toAddr: string; inboxId: string }
+  | { toAddr: string; messageId: string; unsubscribes?: boolean };
 
 /** Observes the listener, for metrics and logs. */
 export interface SmtpObserver {

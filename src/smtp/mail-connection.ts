@@ -303,10 +303,11 @@ export class MailConnection extends ReplyingConnection {
 function takeRecipient(mail: Transaction, toAddr: string, decision: RecipientDecision): Reply {
   if (decision.kind === "accept") addRecipient(mail, { toAddr, inboxId: decision.inboxId });
   if (decision.kind === "return_path") {
-    const { messageId } = decision;
+    const { kind: _kind, ...path } = decision;
     // A mail may have only one return path: it is stored with the message of each, so a mail to hundreds would be stored hundreds of times.
-    if (mail.recipients.some((other) => "messageId" in other && other.messageId !== messageId)) return oneReturnPath;
-    addRecipient(mail, { toAddr, messageId });
+    if (mail.recipients.some((other) => "messageId" in other && other.messageId !== path.messageId))
+      return oneReturnPath;
+    addRecipient(mail, { toAddr, ...path });
   }
   return replyToRecipient(decision);
 }

@@ -8,6 +8,10 @@ export function sha256Hex(data: string | Uint8Array): string {
   return new Bun.CryptoHasher("sha256").update(data).digest("hex");
 }
 
+export function sha256Base64(data: string | Uint8Array): string {
+  return new Bun.CryptoHasher("sha256").update(data).digest("base64");
+}
+
 /** The names of trace fields, which servers add before a mail (RFC 5321 §4.4). Copies that came by different routes differ in them. */
 const trace = ["received", "return-path", "delivered-to", "x-original-to", "x-received"].map(bytesOf);
 

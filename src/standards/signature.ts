@@ -164,6 +164,11 @@ export function returnPathSignature(key: CryptoKey, messageId: string): Promise<
   return hmac(key, `return\n${messageId}`);
 }
 
+/** The whole signature by which a recipient of a message may unsubscribe. Its key is that of return paths. */
+export function unsubscribeSignature(key: CryptoKey, messageId: string): Promise<Uint8Array> {
+  return hmac(key, `unsubscribe\n${messageId}`);
+}
+
 /** True if two texts are equal. It compares their digests in constant time, since a comparison of texts would show where they differ. */
 export function isSameSecret(given: string, secret: string): boolean {
   return timingSafeEqual(digestOf(given), digestOf(secret));

@@ -1,16 +1,17 @@
 import { DatabaseUnavailable } from "../database/db.ts";
 import type { OutgoingMail } from "../domain/message.ts";
 import type { RelayOutcome } from "../domain/outcome.ts";
-import type { FoundRecipient, InboundMail } from "../domain/receive/inbound-mail.ts";
+import type { InboundMail } from "../domain/receive/inbound-mail.ts";
 import type { Deps } from "../flows/deps.ts";
 import type { MailDoor } from "../flows/receive/accept-mail.ts";
+import type { Addressee } from "../flows/receive/accept-returned.ts";
 import { wholeMail } from "../flows/send/ready-mail.ts";
 import { sizeGate } from "../flows/size-gate.ts";
 import { mailSize } from "../mail/write/compose.ts";
 
 export interface DoorDeps extends Pick<Deps, "db" | "log"> {
   /** The door for mail to our own domain. */
-  door: Pick<MailDoor, "recipient"> & { accept: (mail: InboundMail) => ReturnType<MailDoor["accept"]> };
+  door: Pick<MailDoor, "recipient"> & { accept: (mail: InboundMail<Addressee>) => ReturnType<MailDoor["accept"]> };
 }
 
 /**
@@ -25,7 +26,7 @@ export async function deliverHere(
   try {
     const found = await Promise.all(to.map((address) => inboxOf(door, address)));
     const recipients = [
-      ...new Map(found.flatMap((each) => (isRecipient(each) ? [[each.inboxId, each]] : []))).values(),
+      ...new Map(found.flatMap((each) => (isRecipient(each) ? [[nameOf(each), each]] : []))).values(),
     ];
     const isStored = recipients.length > 0 && (await isStoredFor(recipients));
     return found.map((each) => (isRecipient(each) ? (isStored ? stored : nobody) : each));
@@ -34,7 +35,7 @@ export async function deliverHere(
     return to.map(() => notNow);
   }
 
-  async function isStoredFor(recipients: FoundRecipient[]): Promise<boolean> {
+  async function isStoredFor(recipients: Addressee[]): Promise<boolean> {
     const envelope = { from: mail.from.address, recipients, client: undefined };
     const store = async () => (await door.accept({ envelope, raw: await wholeMail(db.work, mail) })) === "stored";
     return mail.attachments.length === 0 ? store() : inMemory(mailSize(mail, undefined), store);
@@ -44,16 +45,25 @@ export async function deliverHere(
 /** Limits the bytes of mail with attachments to our own domain that is in memory at the same time. */
 const inMemory = sizeGate(24 << 20);
 
-/** The inbox of an address, or the outcome for an address that takes no mail. */
-async function inboxOf(door: DoorDeps["door"], toAddr: string): Promise<FoundRecipient | RelayOutcome> {
+/**
+ * The inbox of an address, or the outcome for an address that takes no mail. Of return paths only those to unsubscribe take our own mail: for
+ * the others the report would be about ourselves.
+ */
+async function inboxOf(door: DoorDeps["door"], toAddr: string): Promise<Addressee | RelayOutcome> {
   const found = await door.recipient(toAddr);
+  if (found.kind === "return_path" && found.unsubscribes === true)
+    return { toAddr, messageId: found.messageId, unsubscribes: true };
   if (found.kind === "accept") return { toAddr, inboxId: found.inboxId };
   if (found.kind === "full") return full;
   return found.kind === "suspended" ? suspended : nobody;
 }
 
-function isRecipient(found: FoundRecipient | RelayOutcome): found is FoundRecipient {
-  return "inboxId" in found;
+function isRecipient(found: Addressee | RelayOutcome): found is Addressee {
+  return "toAddr" in found;
+}
+
+function nameOf(recipient: Addressee): string {
+  return "inboxId" in recipient ? recipient.inboxId : recipient.messageId;
 }
 
 const stored: RelayOutcome = { kind: "sent", reply: "250 2.0.0 Stored", providerMessageId: undefined };

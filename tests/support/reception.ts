@@ -1,11 +1,13 @@
 import { join } from "node:path";
 import type { Database } from "../../src/database/db.ts";
 import { returnPaths } from "../../src/domain/reports/return-path.ts";
+import { unsubscribeNames } from "../../src/domain/reports/unsubscribing.ts";
 import { ownHosts } from "../../src/flows/own-hosts.ts";
 import { mailDoor } from "../../src/flows/receive/accept-mail.ts";
 import { mailReceiver } from "../../src/flows/receive/receive-email.ts";
 import { reportReception } from "../../src/flows/receive/receive-report.ts";
 import { receiveUnparsed, type UnparsedDeps } from "../../src/flows/receive/unparsed-mail.ts";
+import { unsubscribing } from "../../src/flows/send/unsubscribe.ts";
 import { type MailParserOptions, mailParser } from "../../src/mail/read/parse.ts";
 import { smtpDoor } from "../../src/service/receiving.ts";
 import { startSmtp } from "../../src/smtp/listener.ts";
@@ -40,13 +42,23 @@ export async function reception(db: Database, options: ReceptionOptions = {}) {
   const receiving = { ...deps, parse, authenticate, receive: mailReceiver(deps) };
   deps.receiveUnparsed = (...asked) => receiveUnparsed(receiving, ...asked);
   const maxBytes = 25 << 20;
+  const key = await returnPathKey("k".repeat(32));
+  const leaving = unsubscribing({ ...deps, names: unsubscribeNames(key, deps.mailDomain) });
   const reports = reportReception({
     ...deps,
-    returnPaths: returnPaths(await returnPathKey("k".repeat(32)), deps.mailDomain),
+    returnPaths: returnPaths(key, deps.mailDomain),
     applyReports: async (told) => told.map(() => "gone"),
   });
   const smtp = await startSmtp(
-    smtpDoor(mailDoor({ ...receiving, reports, hosts: ownHosts(deps, false), operatorInbox: undefined })),
+    smtpDoor(
+      mailDoor({
+        ...receiving,
+        reports,
+        unsubscribing: leaving,
+        hosts: ownHosts(deps, false),
+        operatorInbox: undefined,
+      }),
+    ),
     {
       host: "127.0.0.1",
       port: 0,

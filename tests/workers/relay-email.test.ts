@@ -129,7 +129,8 @@ for (const engine of enginesHere()) {
         recipient: async (address) =>
           address.startsWith("nobody") ? { kind: "unknown" } : { kind: "accept", inboxId: `inbox of ${address}` },
         async accept({ envelope, raw }) {
-          const [{ toAddr, inboxId } = { toAddr: "", inboxId: "" }] = envelope.recipients;
+          const [first = { toAddr: "", inboxId: "" }] = envelope.recipients;
+          const { toAddr, inboxId } = { inboxId: "", ...first };
           taken.push(`${inboxId} ${/^Subject: .*$/m.exec(new TextDecoder().decode(raw))?.[0]}`);
           expect(envelope).toMatchObject({ from: `${inbox.username}@inbox.localhost`, client: undefined });
           if (toAddr.startsWith("away")) throw new DatabaseUnavailable("test");

@@ -5,12 +5,14 @@ import type { Config } from "../../../src/config.ts";
 import { readConfig } from "../../../src/config.ts";
 import { query } from "../../../src/database/db.ts";
 import { returnPaths } from "../../../src/domain/reports/return-path.ts";
+import { unsubscribeNames } from "../../../src/domain/reports/unsubscribing.ts";
 import { signingKeyOf } from "../../../src/flows/account/signing-key.ts";
 import type { Deps } from "../../../src/flows/deps.ts";
 import { ownHosts } from "../../../src/flows/own-hosts.ts";
 import { type MailDoor, mailDoor } from "../../../src/flows/receive/accept-mail.ts";
 import { mailReceiver } from "../../../src/flows/receive/receive-email.ts";
 import { reportReception } from "../../../src/flows/receive/receive-report.ts";
+import { unsubscribing } from "../../../src/flows/send/unsubscribe.ts";
 import { mailParser } from "../../../src/mail/read/parse.ts";
 import { smtpDoor } from "../../../src/service/receiving.ts";
 import { type Service, startService } from "../../../src/service/start.ts";
@@ -49,22 +51,17 @@ export async function workingEarly(service: Service, config: Config, mailKeptMs?
 /** The door for mail, but for reports: it says that each was applied, and drops it. */
 export async function doorWithoutReports(deps: Deps, config: Config): Promise<MailDoor> {
   const { parseQueued: parse } = mailParser({ mailDomain: config.mailDomain, onFault: () => undefined });
+  const key = await returnPathKey(await signingKeyOf(deps, config.signingKey));
+  const leaving = unsubscribing({ ...deps, names: unsubscribeNames(key, config.mailDomain) });
   const reports = reportReception({
     ...deps,
-    returnPaths: returnPaths(await returnPathKey(await signingKeyOf(deps, config.signingKey)), config.mailDomain),
+    returnPaths: returnPaths(key, config.mailDomain),
     applyReports: async (told) => told.map(() => "applied"),
   });
   const hosts = ownHosts(deps, false);
   const authenticate = async () => undefined;
-  return mailDoor({
-    ...deps,
-    parse,
-    authenticate,
-    reports,
-    receive: mailReceiver(deps),
-    hosts,
-    operatorInbox: undefined,
-  });
+  const receiving = { ...deps, parse, authenticate, reports, unsubscribing: leaving, receive: mailReceiver(deps) };
+  return mailDoor({ ...receiving, hosts, operatorInbox: undefined });
 }
 
 /** A listener of its own with a broken door. */

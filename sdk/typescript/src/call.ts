@@ -126,6 +126,7 @@ const files: { readonly [Path in FilePath]: true } = {
 
 const texts: { readonly [Path in TextPath]: true } = {
   "/docs": true,
+  "/u/{token}": true,
   "/v1/domains/{id}/zone": true,
   "/v1/messages/{id}/html": true,
 };

@@ -78,13 +78,14 @@ function ComposeForm({ name, purpose }: { name: string; purpose: Purpose }) {
   const [subject, setSubject] = useDraft(draft("subject"));
   const [body, setBody] = useDraft(draft("body"));
   const [isMarkdown, setIsMarkdown] = useState(false);
+  const [unsubscribe, setUnsubscribe] = useState(false);
   const [isPreview, setIsPreview] = useState(false);
   const [files, setFiles] = useState<readonly File[]>([]);
   const [fileFault, setFileFault] = useState<string | undefined>(undefined);
   const [isDropping, setIsDropping] = useState(false);
   const sending = useSending(`compose ${name}`);
   const { isBusy, problem } = sending;
-  const mail = { from, to, cc, bcc, subject, body, isMarkdown, files, answered, forwarded, toAll };
+  const mail = { from, to, cc, bcc, subject, body, isMarkdown, files, answered, forwarded, toAll, unsubscribe };
   // A fault is shown until its field changes.
   const left = Object.entries(problem?.faults ?? {}).filter(([field]) =>
     isSame(field as Field, mail, problem?.written),
@@ -219,6 +220,18 @@ function ComposeForm({ name, purpose }: { name: string; purpose: Purpose }) {
         }}
       />
       <FieldFault id="files" text={fileFault ?? faults.files} />
+      <details class="more-options">
+        <summary>More options</summary>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={unsubscribe}
+            disabled={isBusy}
+            onChange={(event) => setUnsubscribe(event.currentTarget.checked)}
+          />
+          The recipient can unsubscribe with one click
+        </label>
+      </details>
       <SendProblem sending={sending} besideFields="Not sent: see the marked fields" onSend={send} />
       <div class="compose-foot">
         <label class="check">

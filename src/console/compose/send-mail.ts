@@ -13,6 +13,8 @@ interface Mail {
   answered: Schemas["Message"] | undefined;
   forwarded: Schemas["Message"] | undefined;
   toAll: boolean;
+  /** Whether the recipient can unsubscribe with one click. */
+  unsubscribe: boolean;
 }
 
 /** Sends the mail as JSON, or as a form if it has files. */
@@ -26,7 +28,7 @@ export function sendMail(mail: Mail, idempotencyKey: string): Promise<Schemas["S
 }
 
 function emailOf(mail: Mail): Schemas["NewEmail"] {
-  const { subject, body, isMarkdown, answered, forwarded, toAll } = mail;
+  const { subject, body, isMarkdown, answered, forwarded, toAll, unsubscribe } = mail;
   const [to, cc, bcc] = [addressesIn(mail.to), addressesIn(mail.cc), addressesIn(mail.bcc)];
   return {
     ...(!toAll && { to: to.length > 1 ? to : (to[0] ?? "") }),
@@ -38,6 +40,7 @@ function emailOf(mail: Mail): Schemas["NewEmail"] {
     ...(answered && { threadId: answered.threadId, readUpToMessageId: answered.id }),
     ...(answered && toAll && { replyToMessageId: answered.id, replyAll: true }),
     ...(forwarded && { forwardOf: forwarded.id }),
+    ...(unsubscribe && { unsubscribe }),
   };
 }
 

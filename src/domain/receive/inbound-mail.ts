@@ -31,6 +31,8 @@ export interface FoundRecipient {
 export interface FoundReturnPath {
   toAddr: string;
   messageId: string;
+  /** Whether mail to this address unsubscribes the recipient of the message (domain/reports/unsubscribing.ts). */
+  unsubscribes?: boolean | undefined;
 }
 
 export interface MailClient {

@@ -14,11 +14,7 @@ export interface ReturnPaths {
 
 /** `key` is `returnPathKey` of the signing key. It is imported once, because importing costs more than a signature. */
 export function returnPaths(key: CryptoKey, mailDomain: string): ReturnPaths {
-  async function macOf(messageId: string): Promise<string> {
-    const view = new DataView((await returnPathSignature(key, messageId)).buffer);
-    // 60 bits of the signature.
-    return base32(view.getUint32(0) >>> 2, 6) + base32(view.getUint32(4) >>> 2, 6);
-  }
+  const macOf = async (messageId: string) => lettersOf(await returnPathSignature(key, messageId), 12);
 
   return {
     async make(messageId, host = mailDomain) {
@@ -32,6 +28,13 @@ export function returnPaths(key: CryptoKey, mailDomain: string): ReturnPaths {
       return isSameSecret(await macOf(messageId), mac) ? messageId : undefined;
     },
   };
+}
+
+/** The first letters of a signature, at most 48. Each 6 of them have 30 of 32 bits, so 12 letters are 60 bits. */
+export function lettersOf(signature: Uint8Array, count: number): string {
+  const view = new DataView(signature.buffer, signature.byteOffset, signature.length);
+  const groups = Array.from({ length: Math.ceil(count / 6) }, (_, at) => base32(view.getUint32(at * 4) >>> 2, 6));
+  return groups.join("").slice(0, count);
 }
 
 /** Makes the envelope sender of a message. `from` is the address of its inbox, `host` the one for return paths of its own domain. */

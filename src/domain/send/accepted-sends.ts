@@ -10,7 +10,7 @@ import { destinationsOf, subjectOfDestination, type WaysOut } from "./recipients
 import type { Recipient } from "./recipients/entries.ts";
 import type { NewRecipient } from "./recipients/recipient-outcome.ts";
 import type { Content } from "./reply-content.ts";
-import type { Send } from "./send.ts";
+import { furtherHeaders, type Send } from "./send.ts";
 import type { Sender } from "./send-facts.ts";
 import { type SuppressedAddress, suppressedFailure } from "./suppressed.ts";
 
@@ -168,6 +168,7 @@ function outboundMessage({ send, from, recipients, content, sizeBytes, recorded 
   const addressesOf = (type: Recipient["type"]) =>
     recipients.flatMap((each) => (each.type === type ? [each.address] : []));
   const toAddrs = addressesOf("to");
+  const headers = furtherHeaders(send);
   return {
     id: send.messageId,
     inboxId: recorded.inbox.id,
@@ -191,7 +192,7 @@ function outboundMessage({ send, from, recipients, content, sizeBytes, recorded 
     inReplyTo: content.inReplyTo,
     referenceIds: content.references,
     autoSubmitted: request.autoSubmitted,
-    headers: request.headers,
+    headers: headers.length === 0 ? undefined : headers,
     metadata: request.metadata,
     forwardOf: request.forwardOf,
     sentBy: request.account.keyId,

@@ -8,13 +8,14 @@ import { type ReadHeaders, readHeaders } from "../read-headers.ts";
  */
 export function readCustomHeaders(
   asked: Readonly<Record<string, string>> | undefined,
-  autoSubmitted: AutoSubmitted | undefined,
+  { autoSubmitted, unsubscribe }: { autoSubmitted?: AutoSubmitted | undefined; unsubscribe?: boolean | undefined } = {},
 ): ReadHeaders {
   return readHeaders(asked, maxHeaders, ({ key, value }) => {
     if (!isAllowed(key)) return `cannot be set here: ${allowedInWords}`;
     if (autoSubmitted !== undefined && automatic.has(key)) {
       return 'cannot be combined with "autoSubmitted", which sets it';
     }
+    if (unsubscribe === true && unsubscribing.has(key)) return 'cannot be combined with "unsubscribe", which sets it';
     if (key === "auto-submitted") {
       const isOne = autoSubmittedValues.some((known) => known === value);
       if (!isOne) return `must be one of ${autoSubmittedValues.map((known) => `"${known}"`).join(", ")}`;
@@ -33,6 +34,9 @@ const maxHeaders = 20;
 
 /** The headers that the field `autoSubmitted` of a request sets. */
 const automatic: ReadonlySet<string> = new Set(["auto-submitted", "x-auto-response-suppress"]);
+
+/** The headers that the field `unsubscribe` of a request sets. */
+const unsubscribing: ReadonlySet<string> = new Set(["list-unsubscribe", "list-unsubscribe-post"]);
 
 const allowedInWords =
   "allowed are names that begin with X- (except those that relays or this service act on, such as X-SMTPAPI), List-Unsubscribe, List-Unsubscribe-Post, List-Id, Auto-Submitted, Importance, Priority, Feedback-ID and Precedence";

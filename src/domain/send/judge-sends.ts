@@ -26,6 +26,7 @@ import {
   threadIdOf,
 } from "./sending-state.ts";
 import { suppressedRecipients } from "./suppressed.ts";
+import { refuseUnsubscribeOfSeveral, refuseWithoutUnsubscribe } from "./unsubscribing.ts";
 
 export interface Judging extends WaysOut, HtmlBodies {
   /** The instant of all sends of the batch, so that they count in the same window and on the same day. */
@@ -111,15 +112,17 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   const quoted =
     thread && quotedMessage(state, request, thread, { replied: replied?.replied, recipients, ownAddresses });
   const content = mailContent(send, replied && { ...replied, quoted }, judging);
+  refuseUnsubscribeOfSeveral(request, recipients);
   refuseTooLarge(send, { at, from, recipients, content }, judging.mailLimit);
-  const limits = limitsOf(judging.limits, request.account);
-  const sizeBytes = sizeOfSend(send, content);
-  refuseOverQuotas(standing.sender, sizeBytes, limits);
   const known = state.suppressed.get(send.key.label) ?? [];
   const suppressed = suppressedRecipients(
     recipients.map(({ address }) => address),
     known,
   );
+  refuseWithoutUnsubscribe(send);
+  const limits = limitsOf(judging.limits, request.account);
+  const sizeBytes = sizeOfSend(send, content);
+  refuseOverQuotas(standing.sender, sizeBytes, limits);
   const reached = suppressed.size === 0 ? recipients : recipients.filter(({ address }) => !suppressed.has(address));
   const cold = coldAmong(state, request.inboxId, reached);
   refuseOverLimit(standing.usage, { count: reached.length, cold, areSeveral: recipients.length > 1 }, limits, at);

@@ -1,8 +1,9 @@
 import { Refusal } from "../errors.ts";
+import type { CustomHeader } from "../message.ts";
 import type { SentAttachment } from "./files-of-send.ts";
 import type { Recipient } from "./recipients/entries.ts";
 import type { Content } from "./reply-content.ts";
-import type { Send } from "./send.ts";
+import { furtherHeaders, type Send } from "./send.ts";
 
 /** The facts about a mail that its size depends on. */
 export interface MeasuredSend {
@@ -16,6 +17,7 @@ export interface MeasuredSend {
   text: string;
   html: string;
   attachments: readonly SentAttachment[];
+  headers: readonly CustomHeader[];
 }
 
 /** The limit on the size of a mail, with the function that measures it. Passed in, because domain may not import mail/write. */
@@ -27,14 +29,16 @@ export interface MeasureMail {
 
 /** Refuses a mail above the limit, which a relay would refuse later. The size is that of the encoded mail with its quote. */
 export function refuseTooLarge(
-  { request, messageId, rfcMessageId }: Send,
+  send: Send,
   written: Pick<MeasuredSend, "at" | "from" | "recipients" | "content">,
   mailLimit: MeasureMail | undefined,
 ): void {
   if (mailLimit === undefined) return;
+  const { request, messageId, rfcMessageId } = send;
+  const headers = furtherHeaders(send);
   const { bodyText: text, bodyHtml: html = "" } = written.content;
   const attachments = request.files?.attachments ?? [];
-  const size = mailLimit.measure({ request, messageId, rfcMessageId, ...written, text, html, attachments });
+  const size = mailLimit.measure({ request, messageId, rfcMessageId, ...written, text, html, attachments, headers });
   const limit = mailLimit.maxBytes;
   if (size === undefined || size <= limit) return;
   const why = `the mail would have ${size} bytes, and the limit is ${limit}`;

@@ -29,6 +29,8 @@ export interface AskedMail {
   forwardOf?: string | undefined;
   forwardAs?: "inline" | "attachment" | undefined;
   includeAttachments?: boolean | undefined;
+  /** Whether the mail gets header fields by which its recipient unsubscribes. */
+  unsubscribe?: boolean | undefined;
 }
 
 /** The fields of an attachment in the fingerprint. The same file in JSON, in a form or by upload gives the same fingerprint. */
@@ -73,6 +75,7 @@ export function fingerprintBody(asked: AskedMail): Fingerprinted {
     ifUnanswered: unlessDefault(asked.ifUnanswered, false),
     forwardAs: unlessDefault(asked.forwardAs, "inline"),
     includeAttachments: unlessDefault(asked.includeAttachments, true),
+    unsubscribe: unlessDefault(asked.unsubscribe, false),
   };
 }
 

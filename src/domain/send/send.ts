@@ -1,6 +1,7 @@
 import type { Caller } from "../access/access.ts";
 import type { Refusal } from "../errors.ts";
 import type { Limited, SendUsage } from "../limits.ts";
+import type { CustomHeader } from "../message.ts";
 import type { FilesOfSend, Forward } from "./files-of-send.ts";
 import type { RecipientOutcome } from "./recipients/recipient-outcome.ts";
 import type { AskedMail } from "./send-fingerprint.ts";
@@ -35,6 +36,15 @@ export interface Send extends AskedSend {
   attachmentIds: readonly string[];
   rfcMessageId: string;
   messageIdHash: string;
+  /**
+   * The header fields by which the recipient unsubscribes, if the request asks for them. Undefined if mail from this domain cannot have them.
+   */
+  unsubscribeFields?: readonly CustomHeader[] | undefined;
+}
+
+/** The header fields that a mail has besides those that every mail has. */
+export function furtherHeaders({ request, unsubscribeFields = [] }: Pick<Send, "request" | "unsubscribeFields">) {
+  return [...(request.headers ?? []), ...unsubscribeFields];
 }
 
 export interface SentMessage {

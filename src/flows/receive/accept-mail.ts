@@ -9,6 +9,7 @@ import { isRole, recipientAtHost, recipientOf } from "../../standards/address.ts
 import { findInboxByUsername, type InboxIdentity, type ReceivingInbox } from "../../store/account/inboxes.ts";
 import type { Deps } from "../deps.ts";
 import type { OwnHosts } from "../own-hosts.ts";
+import type { Unsubscribing } from "../send/unsubscribe.ts";
 import { sizeGate } from "../size-gate.ts";
 import { type Addressee, acceptReturned, type ReturnedOutcome } from "./accept-returned.ts";
 import { aboutMail, largeBytes, type ReceivedMail } from "./arrival.ts";
@@ -24,6 +25,7 @@ export interface AcceptDeps extends Deps {
   /** Username of the inbox for postmaster and abuse (RFC 5321 §4.5.1). */
   operatorInbox: string | undefined;
   reports: ReportReception;
+  unsubscribing: Pick<Unsubscribing, "messageOf" | "byMail">;
   /** The suspension of an account by the operator, or its deletion. */
   closureOf?: (accountId: string) => Closure | undefined;
   hosts: Pick<OwnHosts, "find">;
@@ -43,7 +45,7 @@ export interface MailDoor {
 
 export type RecipientFound =
   | { kind: "accept"; inboxId: string }
-  | { kind: "return_path"; messageId: string }
+  | { kind: "return_path"; messageId: string; unsubscribes?: boolean }
   | { kind: "unknown" }
   | { kind: "suspended" }
   | { kind: "full" }
@@ -120,7 +122,14 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
 
   /** The return path of this address; undefined if it has another form. */
   function returnPathAt(address: string): Promise<RecipientFound> | undefined {
-    return deps.reports.isReturnPath(address) ? deps.reports.messageOf(address).then(returnPathFound) : undefined;
+    return deps.reports.isReturnPath(address) ? pathFound(address) : undefined;
+  }
+
+  /** Decides by the signature in the address alone, without the database. */
+  async function pathFound(address: string): Promise<RecipientFound> {
+    const left = await deps.unsubscribing.messageOf(address);
+    if (left !== undefined) return { kind: "return_path", messageId: left, unsubscribes: true };
+    return returnPathFound(await deps.reports.messageOf(address));
   }
 
   async function operatorsInbox(): Promise<Remembered | undefined> {

@@ -7,6 +7,7 @@ import {
   senderInLine,
 } from "../../domain/receive/inbound-mail.ts";
 import type { QueueEntry } from "../../mail/read/process-pool.ts";
+import type { Unsubscribing } from "../send/unsubscribe.ts";
 import type { ReceivedMail } from "./arrival.ts";
 import type { ReportReception, ReturnTarget } from "./receive-report.ts";
 
@@ -21,12 +22,13 @@ export interface ReturnedDeps {
   /** Files the mail in its inboxes. */
   store: (received: ReceivedMail) => Promise<MailOutcome>;
   reports: ReportReception;
+  unsubscribing: Pick<Unsubscribing, "byMail">;
   returned?: ((outcome: ReturnedOutcome) => void) | undefined;
 }
 
-/** A mail has at most one return path, since RCPT refuses a second. */
-export function returnPathOf(recipients: readonly Addressee[]): FoundReturnPath | undefined {
-  return recipients.find((recipient) => "messageId" in recipient);
+/** The return paths of a mail. All are of one message, since RCPT refuses those of a second. */
+function returnPathsOf(recipients: readonly Addressee[]): FoundReturnPath[] {
+  return recipients.filter((recipient) => "messageId" in recipient);
 }
 
 export function inboxesOf(recipients: readonly Addressee[]): FoundRecipient[] {
@@ -34,24 +36,28 @@ export function inboxesOf(recipients: readonly Addressee[]): FoundRecipient[] {
 }
 
 /**
- * Accepts a mail to a return path: applies a report to the message of the path, and files any other mail in the inbox of that message.
+ * Accepts a mail to a return path: applies a report to the message of the path, and files any other mail in the inbox of that message. A mail
+ * to the address to unsubscribe does that, whatever it says, and is then dropped.
  * Inboxes among the recipients get the mail as usual. If the parser has no time for the mail, the result is `unavailable`, and the sender
  * has to send it again.
  */
 export async function acceptReturned(
-  { parse, store, reports, returned }: ReturnedDeps,
+  { parse, store, reports, unsubscribing, returned }: ReturnedDeps,
   inbound: InboundMail<Addressee>,
 ): Promise<MailOutcome> {
   const { raw, envelope } = inbound;
   const others = inboxesOf(envelope.recipients);
-  const path = returnPathOf(envelope.recipients);
+  const paths = returnPathsOf(envelope.recipients);
+  const left = paths.filter(({ unsubscribes }) => unsubscribes === true);
+  const hasLeft = (await Promise.all(left.map(({ messageId }) => unsubscribing.byMail(messageId)))).includes(true);
+  const path = paths.find(({ unsubscribes }) => unsubscribes !== true);
   const target = path && (await reports.targetOf(path));
-  if (target === undefined && others.length === 0) return refused();
+  if (target === undefined && others.length === 0) return hasLeft ? "stored" : refused();
   const mail = await parse(raw, { sender: senderInLine({ ...envelope, recipients: others }) });
   if (mail === undefined) return "unavailable";
   const isReport = target !== undefined && (await reports.takeReturned({ ...inbound, mail }, target));
-  if (target === undefined) refused();
-  else returned?.(isReport ? "report" : "mail");
+  if (target !== undefined) returned?.(isReport ? "report" : "mail");
+  else if (!hasLeft) refused();
   const own = target === undefined || isReport ? [] : [ownCopy(target)];
   const recipients = [...others, ...own];
   return recipients.length === 0 ? "stored" : store({ raw, envelope: { ...envelope, recipients }, mail });

@@ -2,12 +2,8 @@ import { DatabaseUnavailable, isLockTimeout, transaction } from "../../database/
 import type { Chunk } from "../../domain/receive/filed-mails.ts";
 import { judgeReports } from "../../domain/reports/judge-reports.ts";
 import type { ReportPolicy } from "../../domain/reports/report-policy.ts";
-import type {
-  ArrivedReport,
-  KeptReport,
-  ReportedMessage,
-  ReportSource,
-} from "../../domain/reports/reported-message.ts";
+import type { ArrivedReport, KeptReport, ReportedMessage } from "../../domain/reports/reported-message.ts";
+import type { UnsubscribeWay } from "../../domain/reports/unsubscribing.ts";
 import { chunksOf } from "../../store/mail/sources.ts";
 import { insertReports, lockReportedMessages } from "../../store/send/reports.ts";
 import type { Deps } from "../deps.ts";
@@ -18,7 +14,7 @@ export interface ApplyDeps extends Deps {
   /** Called for each report that is stored, because it has something new. */
   reported?: ((report: KeptReport) => void) | undefined;
   /** Observes each new suppression of a recipient who unsubscribed, by the source of the report. */
-  unsubscribed?: ((way: ReportSource) => void) | undefined;
+  unsubscribed?: ((way: UnsubscribeWay) => void) | undefined;
 }
 
 /** `gone` if the message is deleted or too old for reports, or if the proof is not valid for its inbox. */
@@ -71,7 +67,8 @@ async function store(deps: ApplyDeps, arrived: readonly Prepared[]): Promise<Rep
     if (!suppressed.includes(id)) continue;
     deps.log.info({ suppression_id: id, account_id: accountId, reason }, "suppression added");
     const report = arrived.find((each) => each.messageId === messageId);
-    if (reason === "unsubscribe" && report !== undefined) deps.unsubscribed?.(report.source);
+    if (reason === "unsubscribe" && report !== undefined)
+      deps.unsubscribed?.(report.source === "relay" ? "relay" : "arf");
   }
   return judged.outcomes.map((reports) => (reports === undefined ? "gone" : "applied"));
 }

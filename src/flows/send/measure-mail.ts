@@ -35,7 +35,8 @@ export function mailMeasure(maxBytes: number, { signing, mailDomain, relayHeader
 const mostBytesOfUnit = 10;
 const roomForHeader = 200_000;
 
-function mailOf({ from, recipients, request, content, attachments, rfcMessageId, at }: MeasuredSend): OutgoingMail {
+function mailOf(send: MeasuredSend): OutgoingMail {
+  const { from, recipients, request, content, attachments, headers, rfcMessageId, at } = send;
   const of = (type: "to" | "cc") =>
     recipients.flatMap(({ address, name, ...each }) =>
       each.type === type ? [{ address, ...(name !== undefined && { name }) }] : [],
@@ -53,7 +54,7 @@ function mailOf({ from, recipients, request, content, attachments, rfcMessageId,
     inReplyTo: content.inReplyTo,
     references: content.references,
     autoSubmitted: request.autoSubmitted,
-    headers: request.headers ?? [],
+    headers,
     attachments,
   };
 }

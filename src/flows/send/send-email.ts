@@ -18,6 +18,7 @@ import { insertSends, lockSenders } from "../../store/send/sending.ts";
 import type { Deps } from "../deps.ts";
 import { groupCommit } from "../group-commit.ts";
 import { factsOfSends } from "./facts-of-sends.ts";
+import type { AddUnsubscribeFields } from "./unsubscribe-fields.ts";
 
 /**
  * The result of a send that another one has outrun: its inbox or its idempotency key was changed or locked since they were read. Nothing
@@ -39,6 +40,8 @@ const leastWaitMs = 250;
 export interface SendingDeps extends Deps {
   /** Measures mails against the size limit. Undefined: there is no limit. */
   mailLimit?: MeasureMail;
+  /** Adds the header fields of `unsubscribe`. Undefined: no send can have them. */
+  addUnsubscribeFields?: AddUnsubscribeFields;
 }
 
 /** Converts Markdown to HTML; undefined if that took too long. `sender` is the account: the conversions of several accounts take turns. */
@@ -159,7 +162,8 @@ async function acceptPatiently(
 async function acceptSends(deps: SendingDeps, db: Db, asked: readonly AskedSend[]): Promise<(SendResult | Outrun)[]> {
   const at = deps.now();
   const facts = await factsOfSends(db, deps, asked, at);
-  const sends = asked.map((send, index) => withIds(deps, send, facts.facts[index]?.sender, at));
+  const made = asked.map((send, index) => withIds(deps, send, facts.facts[index]?.sender, at));
+  const sends = (await deps.addUnsubscribeFields?.(db, made)) ?? made;
   const { mailDomain, isDirect, limits, recipientsMax, isRenamed = false } = deps;
   const judgement = judgeSends(sends, facts, {
     at,

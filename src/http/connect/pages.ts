@@ -1,6 +1,7 @@
 import type { AuthorizationParameters, GrantedAccess } from "../../domain/connect/authorization.ts";
 import { hostOfRedirectUri, sourceOfRedirectUri } from "../../domain/connect/redirect-uri.ts";
 import { type Html, html } from "../docs/html.ts";
+import { consoleLook, pageHead } from "../shell/page-head.ts";
 import type { Answering } from "./open-door.ts";
 
 /** A page has no script. Its form goes to this service, whose answer leads to the client. */
@@ -26,15 +27,7 @@ async function page(
   Object.assign(set.headers, headersOf(formTarget));
   return html`<!doctype html>
 <html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>${title} · inboxd</title>
-<link rel="icon" href="../favicon.svg">
-<link rel="stylesheet" href="../console/assets/${style.name}">
-${head}</head>
+${pageHead({ title: `${title} · inboxd`, more: html`${consoleLook("../", style.name)}${head}` })}
 <body>
 <main class="sign-in"><div class="sign-in-card">
 <img class="mark" src="../favicon.svg" alt="" width="32" height="32">

@@ -1,5 +1,7 @@
 import { Elysia } from "elysia";
 import { notFound } from "../../domain/errors.ts";
+import { html } from "../docs/html.ts";
+import { consoleLook, pageHead } from "../shell/page-head.ts";
 import type { Asset } from "./assets.ts";
 
 /**
@@ -38,24 +40,16 @@ async function page(path: string, set: Answering): Promise<string> {
   // One `../` for each `/` in the path after `/console/`.
   const up = "../".repeat(path.split("/").length - 3);
   Object.assign(set.headers, pageHeaders);
-  return `<!doctype html>
+  const more = html`${consoleLook(`${up}../`, style.name)}<script type="module" src="${up}assets/${script.name}"></script>\n`;
+  return html`<!doctype html>
 <html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>inboxd</title>
-<link rel="icon" href="${up}../favicon.svg">
-<link rel="stylesheet" href="${up}assets/${style.name}">
-<script type="module" src="${up}assets/${script.name}"></script>
-</head>
+${pageHead({ title: "inboxd", more })}
 <body>
 <div id="console"></div>
 <noscript>The console needs JavaScript. All that it does can be done by the API: see <a href="${up}../docs">the documentation</a>.</noscript>
 </body>
 </html>
-`;
+`.html;
 }
 
 async function assetNamed(name: string, request: Request, set: Answering): Promise<string | Uint8Array<ArrayBuffer>> {

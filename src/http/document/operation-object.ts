@@ -20,8 +20,22 @@ export function operationObject(of: AnyOperation, name: OperationName, tags: rea
         },
       },
     }),
-    responses: { ...answers(of, writer), ...refusalResponses(of, name, writer) },
+    responses: responses(answers(of, writer), refusalResponses(of, name, writer)),
   };
+}
+
+/** The answers and refusals by status. A page has both: HTML for people, and a problem. */
+function responses(answers: Record<string, object>, refusals: Record<string, object>) {
+  const both = Object.entries(answers).flatMap(([status, answer]) => {
+    const refusal = refusals[status];
+    if (refusal === undefined) return [];
+    return [[status, { ...refusal, content: { ...contentIn(answer), ...contentIn(refusal) } }]];
+  });
+  return { ...answers, ...refusals, ...Object.fromEntries(both) };
+}
+
+function contentIn(response: object): object {
+  return "content" in response ? (response.content as object) : {};
 }
 
 /** How an open operation authenticates its caller: by a signed URL or a key, by its own schemes, or not at all. */

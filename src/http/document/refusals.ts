@@ -232,6 +232,7 @@ const meanings: Record<Reason, string> = {
   no_recipient: "the answered message has no other address to reply to",
   recipient_suppressed: "the address is suppressed: it bounced, complained, unsubscribed, or you added it",
   suppression_limit_reached: "the account has its maximum of suppressions",
+  unsubscribe_unavailable: "BASE_URL is not https, or there is no DKIM key for the domain of the sender",
   text_unavailable: "the file has no text that can be read (`reason`)",
   rate_limit_exceeded: "too many within a minute",
   daily_limit_exceeded: "too many today",

@@ -24,7 +24,10 @@ function framesOf(error: Error): string[] {
   return lines.filter((line) => line.startsWith("at "));
 }
 
-/** The path without the name of an attachment, which is part of someone's mail. The message id is enough to find it. */
+/**
+ * The path without secrets: without the name of an attachment, which is part of someone's mail (the message id is enough to find it), and
+ * without the token by which a recipient unsubscribes.
+ */
 export function loggablePath(path: string): string {
-  return path.replace(/^(\/v1\/attachments\/[^/]+\/).+$/, "$1…");
+  return path.replace(/^(\/v1\/attachments\/[^/]+\/|\/u\/).+$/, "$1…");
 }

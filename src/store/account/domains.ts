@@ -105,6 +105,21 @@ export async function listDomainsOfMessages(db: Db, messageIds: readonly string[
   );
 }
 
+/** The domain of an inbox, and whether it has a key that signs mail. */
+export type DomainOfInbox = Selected<typeof fieldsOfMessage> &
+  Pick<Domain, "status"> & { inboxId: string; hasKey: boolean };
+
+/** Lists the domains of inboxes. Those at MAIL_DOMAIN have none. */
+export async function listDomainsOfInboxes(db: Db, inboxIds: readonly string[]): Promise<DomainOfInbox[]> {
+  if (inboxIds.length === 0) return [];
+  return query<DomainOfInbox>(
+    db,
+    sql`select ${fieldsOfMessage}, ${statusFor(sql`split_part(i.username, '@', 2)`)} as status, i.id as "inboxId",
+          exists (select from domain_keys k where k.domain_id = d.id and k.state = 'active') as "hasKey"
+        from inboxes i join domains d on d.id = i.domain_id where i.id = any(${arrayOf("text", inboxIds)})`,
+  );
+}
+
 /**
  * The domain of the inbox `i` with its status, as JSON; null for MAIL_DOMAIN. Only the nearest proven name has an address, so for an inbox
  * below a domain the status is `failed` while a nearer name is proven by itself. `hasAddress` is false if the domain was another account's

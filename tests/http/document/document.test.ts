@@ -93,6 +93,8 @@ describe("The document of the service", () => {
       "Outbox: listOutboxItems",
       "Outbox: cancelOutboxItem",
       "Outbox: retryOutboxItem",
+      "Suppressions: showUnsubscribePage",
+      "Suppressions: unsubscribe",
       "Suppressions: listSuppressions",
       "Suppressions: addSuppressions",
       "Suppressions: getSuppression",

@@ -9,6 +9,7 @@ import { faultsOfMetadata } from "../../../domain/send/metadata.ts";
 import { displayNameRule, isDisplayName } from "../../../domain/send/recipients/display-name.ts";
 import { type ReadRecipients, type RecipientRules, readRecipients } from "../../../domain/send/recipients/entries.ts";
 import type { SendRequest } from "../../../domain/send/send.ts";
+import { faultsOfUnsubscribe } from "../../../domain/send/unsubscribing.ts";
 import { parseSendAddress } from "../../../standards/address.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
@@ -33,6 +34,13 @@ export const newEmail = (mailDomain: string) =>
             default: false,
             description:
               "With `readUpToMessageId`: sends only if no outbound message that did not fail stands behind that message in the thread. Else `answered_meanwhile`. Of two such replies at once, one is sent",
+          }),
+        ),
+        unsubscribe: Type.Optional(
+          Type.Boolean({
+            default: false,
+            description:
+              "Adds header fields by which the recipient unsubscribes from this inbox with one click (RFC 8058). For a mail to one recipient. `unsubscribe_unavailable` unless `BASE_URL` is https and a DKIM key signs mail from the domain of the inbox",
           }),
         ),
       },
@@ -204,8 +212,17 @@ export function readEmail(fields: Readonly<Record<string, unknown>>, rules: Reci
   const areEntries = [to, cc, bcc].every((value) => value === undefined || isEntries(value));
   const { recipients, faults: ofRecipients } = readRecipients(areEntries ? { to, cc, bcc } : {}, rules);
   const ownHeaders = isTexts(asked.headers) ? asked.headers : undefined;
-  const { headers, faults: ofHeaders } = readCustomHeaders(ownHeaders, asked.autoSubmitted);
-  const faults = [...faultsOfCombination(asked), ...ofRecipients, ...ofHeaders, ...faultsOfAttachments(attachments)];
+  const { headers, faults: ofHeaders } = readCustomHeaders(ownHeaders, {
+    autoSubmitted: asked.autoSubmitted,
+    unsubscribe: asked.unsubscribe,
+  });
+  const faults = [
+    ...faultsOfCombination(asked),
+    ...ofRecipients,
+    ...ofHeaders,
+    ...faultsOfAttachments(attachments),
+    ...faultsOfUnsubscribe(asked.unsubscribe, recipients),
+  ];
   if (isTexts(metadata)) faults.push(...faultsOfMetadata(metadata));
   if (typeof fromName === "string" && !isDisplayName(fromName)) {
     faults.push({ pointer: "#/fromName", detail: displayNameRule });
@@ -243,6 +260,7 @@ function requestedMail(
     metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
     autoSubmitted: body.autoSubmitted,
     ignoreLoop: body.ignoreLoop === true ? true : undefined,
+    unsubscribe: body.unsubscribe,
   };
 }
 

@@ -23,7 +23,7 @@ export const sendFormBody = {
 const mostTextBytes = 2_000_000;
 
 const lists = ["to", "cc", "bcc", "labels"];
-const flags = ["includeQuote", "ignoreLoop", "replyAll", "ifUnanswered", "includeAttachments"];
+const flags = ["includeQuote", "ignoreLoop", "replyAll", "ifUnanswered", "includeAttachments", "unsubscribe"];
 
 /**
  * Reads a send request in a form. Returns the value that the same request has in JSON, for the same validation. Files

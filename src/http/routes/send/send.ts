@@ -149,6 +149,7 @@ export function send(deps: SendDeps) {
           "idempotency_in_progress",
           "idempotency_key_reused",
           "recipient_suppressed",
+          "unsubscribe_unavailable",
           "rate_limit_exceeded",
           "daily_limit_exceeded",
           "cold_outreach_limit",

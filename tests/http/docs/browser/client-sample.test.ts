@@ -101,7 +101,9 @@ test("Only operations outside of the API, that of a relay, and other paths of th
     "readAttachmentByDownloadPath",
     "readDocumentation",
     "revokeInboxKey",
+    "showUnsubscribePage",
     "takeRelayNotices",
+    "unsubscribe",
   ]);
 });
 

@@ -15,6 +15,7 @@ const unaudited: Readonly<Record<string, string>> = {
   deleteUpload: "an upload is part of a send",
   convertMarkdown: "it changes nothing",
   takeRelayNotices: "it is about mail",
+  unsubscribe: "tests/sending/unsubscribe.test.ts has its entry",
   revokeInboxKey: "as revokeKey",
   createKeyOfAnyAccount: "tests/http/routes/admin has its entry",
   createAccount: "tests/http/routes/admin has its entry",
