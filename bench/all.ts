@@ -103,6 +103,7 @@ const benchmarks: readonly Benchmark[] = [
     environment: embedded,
     quick: exportQuick,
   },
+  { name: "documents", title: "Texts of documents", command: ["documents.ts"], quick: {} },
   { name: "extraction", title: "What is extracted from mail", command: ["extraction.ts"], quick: { SECONDS: "0.2" } },
   { name: "waits", title: "Waiting for mail, Postgres", command: ["waits.ts"], quick: waitsQuick },
   {

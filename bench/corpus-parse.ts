@@ -25,9 +25,9 @@ if (folder === undefined) {
 
 const slowestAllowedMs = 1000;
 /**
-const slowestAllowedMs = 1000; * Mails that another reader reads differently on purpose: text/enriched is text here, no file, and
-const slowestAllowedMs = 1000; * in `C:\TEMP\x.png` the backslashes divide folders.
-const slowestAllowedMs = 1000; */
+ * Mails that another reader reads differently on purpose: text/enriched is text here, no file, and
+ * in `C:\TEMP\x.png` the backslashes divide folders.
+ */
 const otherwise = ["rfc/000.", "rfc/003.", "legacy/035.", "legacy/039."];
 const parser = mailParser({ mailDomain: "corpus.invalid" });
 const groups = new Map<string, Group>();

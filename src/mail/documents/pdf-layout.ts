@@ -35,9 +35,36 @@ interface Block {
  * before blocks that stand below it. Hyphens at the ends of lines are undone.
  */
 export function textOfPage(glyphs: readonly Glyphs[]): string {
-  return inReadingOrder(blocksOf(linesOf(glyphs)))
+  return inReadingOrder(blocksOf(linesOf(drawnOnce(glyphs))))
     .map(({ lines }) => joined(lines))
     .join("\n");
+}
+
+/** Leaves out pieces that the page draws again almost at their place, which programs do for a bold look. */
+function drawnOnce(glyphs: readonly Glyphs[]): Glyphs[] {
+  const drawn = new Map<string, Glyphs[]>();
+  return glyphs.filter((glyph) => {
+    if (glyph.text.trim() === "") return true;
+    const row = Math.round(glyph.across / rowHeight);
+    const near = [row - 1, row, row + 1].flatMap((at) => drawn.get(`${at} ${glyph.text}`) ?? []);
+    if (near.some((other) => isSamePlace(glyph, other))) return false;
+    const key = `${row} ${glyph.text}`;
+    const others = drawn.get(key) ?? [];
+    if (others.length < mostInRow) others.push(glyph);
+    drawn.set(key, others);
+    return true;
+  });
+}
+
+/** Units of a page, 1/72 of an inch. */
+const rowHeight = 5;
+/** Each piece is compared with at most this many of the same text in a row. */
+const mostInRow = 50;
+
+/** The limits are below the width of the narrowest letters, so that `ll` stays. */
+function isSamePlace(one: Glyphs, other: Glyphs): boolean {
+  if (one.angle !== other.angle || one.size !== other.size) return false;
+  return Math.abs(one.along - other.along) <= 0.1 * one.size && Math.abs(one.across - other.across) <= 0.2 * one.size;
 }
 
 function linesOf(glyphs: readonly Glyphs[]): Line[] {

@@ -20,7 +20,7 @@ export function readPptx(zip: Zip, sheet: TextSheet): void {
       const linked = zip.read(type === "notesSlide" || type === "comments" || type === "diagramData" ? target : "");
       if (linked === undefined) continue;
       sheet.endBlock();
-      if (type === "notesSlide") readShapes(linked, sheet, "body");
+      if (type === "notesSlide") readShapes(linked, sheet, true);
       else if (type === "comments") readComments(linked, sheet);
       else readShapes(linked, sheet);
     }
@@ -58,8 +58,8 @@ interface Shape {
 
 const shapeElements: ReadonlySet<string> = new Set(["p:sp", "p:grpSp", "p:graphicFrame", "p:cxnSp", "p:pic"]);
 
-/** Reads the shapes of a slide in their order. With `placeholder`, only the shapes for it. */
-function readShapes(bytes: Buffer, sheet: TextSheet, placeholder?: string): void {
+/** Reads the shapes of a slide in their order. Of notes, it leaves out what each page of notes has: the slide's picture, number and date. */
+function readShapes(bytes: Buffer, sheet: TextSheet, isNotes = false): void {
   const rows = tableRows(sheet);
   const shapes: Shape[] = [];
   let run: { color: string | undefined; ground: string | undefined } | undefined;
@@ -68,8 +68,7 @@ function readShapes(bytes: Buffer, sheet: TextSheet, placeholder?: string): void
   let isText = false;
 
   const isShown = () =>
-    shapes.every(({ isHidden }) => !isHidden) &&
-    (placeholder === undefined || shapes.some((shape) => shape.placeholder === placeholder));
+    shapes.every(({ isHidden, placeholder = "body" }) => !isHidden && (!isNotes || placeholder === "body"));
 
   function isSeen(): boolean {
     const color = run?.color;

@@ -146,6 +146,29 @@ test.each<[...Row, pages?: number[]]>([
     style("dp2", '<style:drawing-page-properties presentation:visibility="hidden"/>'),
   ],
   [
+    "paragraphs of a frame are lines",
+    page(`<draw:frame><draw:text-box>${p("One")}${p("Two")}</draw:text-box></draw:frame>`),
+    "One\nTwo",
+  ],
+  ["shapes have text", page(`<draw:custom-shape>${p("One")}</draw:custom-shape>`), "One"],
+  [
+    "hidden words are left out",
+    page(`<draw:text-box>${p('a<text:span text:style-name="T1">gone</text:span>')}</draw:text-box>`),
+    "a",
+    style("T1", '<style:text-properties text:display="none"/>'),
+  ],
+  [
+    "dates, headers and footers of the layout are left out",
+    `<presentation:footer-decl>gone</presentation:footer-decl><presentation:date-time-decl>gone</presentation:date-time-decl>${page(frame("a"))}`,
+    "a",
+  ],
+  [
+    "alternative texts of pictures are left out",
+    page(`<draw:frame><svg:desc>gone</svg:desc></draw:frame>${frame("a")}`),
+    "a",
+  ],
+  ["comments are on their slide", page(`${frame("One")}${comment("Really?")}`), "One\n[comment: Jane: Really?]"],
+  [
     "tables are lines of cells",
     page(`<draw:frame>${table(row(cell(p("a")) + cell(p("b"))), "")}</draw:frame>`),
     "a\tb",

@@ -40,6 +40,12 @@ test.each<[about: string, pdf: Uint8Array, text: string, pages?: number[]]>([
     "Head\nBody one\nbody two",
   ],
   [
+    "words that are drawn again for a bold look are there once",
+    pdfOf([drawn(["Once", "upon"]) + drawn(["Once", "upon"], [50.6, 751]) + drawn(["a time"], [50, 720])]),
+    "Once\nupon\na time",
+  ],
+  ["the same words beside each other stay", pdfOf([at("l", 50, 700) + at("l", 52.6, 700)]), "ll"],
+  [
     "rows of a table are lines",
     pdfOf([at("Item", 50, 700) + at("Price", 300, 700) + at("Tea", 50, 680) + at("3", 300, 680)]),
     "Item Price\nTea 3",

@@ -23,6 +23,7 @@ test.each<[about: string, slides: PptxSlide[], text: string, pages?: number[]]>(
     "One\n\nSay hello\n\nTwo",
     [0, 16],
   ],
+  ["text that was added to notes follows, too", [{ shapes: shape(["One"]), notes: shape(["Added"]) }], "One\n\nAdded"],
   ["hidden slides are left out", [{ shapes: shape(["Gone"]), isHidden: true }, { shapes: shape(["Two"]) }], "Two"],
   [
     "hidden shapes are left out, with what is in their group",
