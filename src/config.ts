@@ -54,6 +54,7 @@ export interface Config {
   smtpMaxBytes: number;
   /** For one IPv4 address or one IPv6 /64. */
   smtpMaxConnectionsPerAddress: number;
+  smtpMailsPerMinutePerAddress: number;
   /** The addresses of load balancers before SMTP. Only the limit on all connections applies to them, not that for one address. */
   trustedProxies: readonly string[];
   /** Which mail from outside has its sender authenticated. */
@@ -193,6 +194,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     ),
     smtpMaxBytes: integer("SMTP_MAX_BYTES", 26_214_400, 1024, 1 << 30),
     smtpMaxConnectionsPerAddress: integer("SMTP_MAX_CONNECTIONS_PER_ADDRESS", 50, 1, 10_000),
+    smtpMailsPerMinutePerAddress: integer("SMTP_MAILS_PER_MINUTE_PER_ADDRESS", 0, 0, 1_000_000),
     trustedProxies,
     smtpProxyProtocol,
     trustedRelays: checked("TRUSTED_RELAYS", text("TRUSTED_RELAYS"), parseBlocks) ?? [],
@@ -238,6 +240,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
       keys: limit("KEYS_PER_ACCOUNT", 10_000),
       storageBytes: limit("ACCOUNT_BYTES", 0, 15),
       inboxBytes: limit("INBOX_BYTES", 0, 15),
+      receivesPerMinute: limit("RECEIVES_PER_MINUTE", 0),
     }),
     recipientsMax: integer("RECIPIENTS_MAX", 50, 1, 1000),
     sendWaitMs: integer("SEND_WAIT_MS", 2000, 0, 30_000),
@@ -293,5 +296,6 @@ function limitsOf(byName: Record<LimitName, Readonly<Record<Plan, number>>>): Pl
     keys: byName.keys[plan],
     storageBytes: byName.storageBytes[plan],
     inboxBytes: byName.inboxBytes[plan],
+    receivesPerMinute: byName.receivesPerMinute[plan],
   }));
 }

@@ -23,6 +23,7 @@ test("no setting is required", () => {
     keys: 10_000,
     storageBytes: 0,
     inboxBytes: 0,
+    receivesPerMinute: 0,
   });
   expect(allowPrivateWebhooks).toBe(true);
 });
@@ -75,6 +76,8 @@ const wrong: readonly [name: string, value: string, end: string][] = [
   ["SENDS_PER_DAY", "gold=3", "must be a whole number, or one for a plan such as enterprise=100"],
   ["COLD_RECIPIENT_DAILY", "20,", "must be a whole number, or one for a plan such as enterprise=100"],
   ["INBOXES_PER_DAY", "-1", "must be a whole number, or one for a plan such as enterprise=100"],
+  ["RECEIVES_PER_MINUTE", "gold=3", "must be a whole number, or one for a plan such as enterprise=100"],
+  ["SMTP_MAILS_PER_MINUTE_PER_ADDRESS", "-1", "must be a whole number from 0 to 1000000"],
   ["KEYS_PER_ACCOUNT", "1000000000", "must be a whole number, or one for a plan such as enterprise=100"],
   ["ACCOUNT_BYTES", "1e9", "must be a whole number, or one for a plan such as enterprise=100"],
   ["SEND_WAIT_MS", "30001", "must be a whole number from 0 to 30000"],

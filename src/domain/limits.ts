@@ -16,6 +16,8 @@ export interface Limits {
   keys: number;
   storageBytes: number;
   inboxBytes: number;
+  /** Mails that an inbox receives in 60 seconds. */
+  receivesPerMinute: number;
 }
 
 export type LimitName = keyof Limits;
@@ -158,6 +160,11 @@ export function roomForMail(
   const ofAccount = storageBytes === 0 ? Number.POSITIVE_INFINITY : storageBytes - used.accountStorageBytes;
   const room = Math.min(ofInbox, ofAccount);
   return room === Number.POSITIVE_INFINITY ? undefined : room;
+}
+
+/** Whether an inbox may not receive another mail yet. `receivedAt` is when the first of its last `receivesPerMinute` mails came. */
+export function receivesTooMany(receivedAt: Date | undefined, now: Date): boolean {
+  return receivedAt !== undefined && now.getTime() - receivedAt.getTime() < burstWindowMs;
 }
 
 /** Limits on requests that make the service call a server of somebody else. They are the same for all plans. */

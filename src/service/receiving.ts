@@ -18,7 +18,7 @@ import { type CertificateWatch, watchCertificate } from "../smtp/certificate-wat
 import type { SmtpDoor } from "../smtp/door.ts";
 import { type SmtpListener, startSmtp } from "../smtp/listener.ts";
 import type { Certificate } from "../smtp/self-signed.ts";
-import { originOf } from "../standards/ip.ts";
+import { isInBlocks, originOf } from "../standards/ip.ts";
 import { returnPathKey } from "../standards/signature.ts";
 import { version } from "../version.ts";
 import { webhookClient } from "../webhook/client.ts";
@@ -122,10 +122,12 @@ export async function openSmtp(
     limits: {
       maxConnectionsPerAddress: config.smtpMaxConnectionsPerAddress,
       uncountedAddresses: config.trustedProxies,
+      maxMailsPerMinute: config.smtpMailsPerMinutePerAddress,
     },
     proxyProtocol: config.smtpProxyProtocol,
     certificate,
     originOf,
+    isRelay: (address) => isInBlocks(address, config.trustedRelays),
     observe: {
       ...watch.smtp,
       fault(err, during) {

@@ -32,6 +32,8 @@ export type RecipientDecision =
   | { kind: "suspended" }
   /** The inbox or its account has used its quota of bytes: 452 4.2.2, and the sending server tries again later. */
   | { kind: "full" }
+  /** The inbox got as many mails in a minute as it may: 450 4.2.1, and the sending server tries again later. */
+  | { kind: "busy" }
   /** Not our domain: 550 5.7.1. */
   | { kind: "other_domain" }
   /** The service cannot decide now: 451 4.3.0, and the sending server tries again later. */
@@ -85,9 +87,11 @@ export type RefusedReason =
   | "connections_in_all"
   | "connections_per_address"
   | "proxy_header"
+  | "mails_per_address"
   | "unknown_recipient"
   | "suspended"
   | "full"
+  | "busy"
   | "other_domain"
   | "bad_recipient"
   | "refused_recipients"

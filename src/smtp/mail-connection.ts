@@ -22,6 +22,8 @@ export interface Shared {
    * Whether this is a proxy (`uncountedAddresses`). Its network has no limit on memory, because many clients connect through it.
    */
   isProxy(origin: Origin): boolean;
+  /** Counts a mail of a client. Returns false if its network has sent too many in this minute. */
+  takesMail(origin: Origin): boolean;
   /** Whether the listener has begun to stop. Sessions then take no further command. */
   draining: boolean;
   /** Called when a session ends. */
@@ -58,6 +60,7 @@ const oneReturnPath = reply(
   "Only one return path for each mail: send the others in separate mails",
   "too_many_recipients",
 );
+const tooManyMails = reply(451, "4.7.1", "Too many mails from your address, try again later", "mails_per_address");
 const shuttingDown = reply(421, "4.3.2", "Shutting down, try again later");
 
 /**
@@ -99,6 +102,7 @@ export class MailConnection extends ReplyingConnection {
     const sender = parseSender(command.toString(), this.#shared.maxBytes);
     if (this.#mail !== undefined) this.answer(reply(503, "5.5.1", "A mail is already begun"));
     else if (typeof sender !== "string") this.answer(sender);
+    else if (!this.#shared.takesMail(this.origin)) this.answer(tooManyMails);
     else {
       this.#mail = { from: sender, recipients: [], known: new Set(), startedAtMs: performance.now() };
       this.answer(reply(250, "2.1.0", "Ok"));

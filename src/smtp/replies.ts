@@ -21,6 +21,8 @@ export function replyToRecipient(decision: RecipientDecision): Reply {
       return reply(450, "4.2.1", "The mailbox takes no mail for now, try again later", "suspended");
     case "full":
       return reply(452, "4.2.2", "The mailbox is full, try again later", "full");
+    case "busy":
+      return reply(450, "4.2.1", "The mailbox gets too many mails a minute, try again later", "busy");
     case "other_domain":
       return reply(550, "5.7.1", "Relaying denied", "other_domain");
     default:

@@ -55,6 +55,7 @@ async function inboxOf(door: DoorDeps["door"], toAddr: string): Promise<Addresse
     return { toAddr, messageId: found.messageId, unsubscribes: true };
   if (found.kind === "accept") return { toAddr, inboxId: found.inboxId };
   if (found.kind === "full") return full;
+  if (found.kind === "busy") return busy;
   return found.kind === "suspended" ? suspended : nobody;
 }
 
@@ -74,6 +75,11 @@ const nobody: RelayOutcome = {
 const suspended: RelayOutcome = {
   kind: "retry",
   failure: { code: 450, enhancedCode: "4.2.1", message: "450 4.2.1 The mailbox takes no mail for now" },
+  maybeAccepted: false,
+};
+const busy: RelayOutcome = {
+  kind: "retry",
+  failure: { code: 450, enhancedCode: "4.2.1", message: "450 4.2.1 The mailbox gets too many mails a minute" },
   maybeAccepted: false,
 };
 const full: RelayOutcome = {

@@ -11,4 +11,5 @@ export const noLimits: Limits = {
   keys: 0,
   storageBytes: 0,
   inboxBytes: 0,
+  receivesPerMinute: 0,
 };

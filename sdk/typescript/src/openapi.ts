@@ -2037,6 +2037,11 @@ export interface components {
              * @example 100
              */
             inboxBytes?: number | null;
+            /**
+             * @description Mails that an inbox receives in 60 seconds; 0: no limit; null: the limit of the plan
+             * @example 100
+             */
+            receivesPerMinute?: number | null;
         };
         /** @description The limits of the account */
         AccountLimits: {
@@ -2090,6 +2095,11 @@ export interface components {
              * @example 26214400
              */
             mailBytes: number;
+            /**
+             * @description Mails that an inbox receives in 60 seconds; 0: no limit
+             * @example 0
+             */
+            receivesPerMinute: number;
         };
         /** @description The existing suppression, or the result of adding a list */
         AddedOrThere: components["schemas"]["Suppression"] | components["schemas"]["AddedSuppressions"];
@@ -2197,6 +2207,11 @@ export interface components {
                  * @example 100
                  */
                 inboxBytes: number;
+                /**
+                 * @description Mails that an inbox receives in 60 seconds; 0: no limit
+                 * @example 100
+                 */
+                receivesPerMinute: number;
             };
             /**
              * @description The limits that differ from those of the plan
@@ -2250,6 +2265,11 @@ export interface components {
                  * @example 100
                  */
                 inboxBytes?: number;
+                /**
+                 * @description Mails that an inbox receives in 60 seconds
+                 * @example 100
+                 */
+                receivesPerMinute?: number;
             };
             /**
              * @description What is suspended; null: nothing
@@ -2849,6 +2869,11 @@ export interface components {
                  * @example 100
                  */
                 inboxBytes: number;
+                /**
+                 * @description Mails that an inbox receives in 60 seconds; 0: no limit
+                 * @example 100
+                 */
+                receivesPerMinute: number;
             };
             /**
              * @description The limits that differ from those of the plan
@@ -2902,6 +2927,11 @@ export interface components {
                  * @example 100
                  */
                 inboxBytes?: number;
+                /**
+                 * @description Mails that an inbox receives in 60 seconds
+                 * @example 100
+                 */
+                receivesPerMinute?: number;
             };
             /**
              * @description What is suspended; null: nothing
@@ -18088,7 +18118,8 @@ export interface operations {
                      *         "keys": 10000,
                      *         "storageBytes": 0,
                      *         "inboxBytes": 0,
-                     *         "mailBytes": 26214400
+                     *         "mailBytes": 26214400,
+                     *         "receivesPerMinute": 0
                      *       },
                      *       "suspended": null,
                      *       "retentionDays": null,
@@ -18232,7 +18263,8 @@ export interface operations {
                      *         "keys": 10000,
                      *         "storageBytes": 0,
                      *         "inboxBytes": 0,
-                     *         "mailBytes": 26214400
+                     *         "mailBytes": 26214400,
+                     *         "receivesPerMinute": 0
                      *       },
                      *       "suspended": null,
                      *       "retentionDays": null,
@@ -20622,7 +20654,8 @@ export interface operations {
                      *             "domains": 100,
                      *             "keys": 100,
                      *             "storageBytes": 100,
-                     *             "inboxBytes": 100
+                     *             "inboxBytes": 100,
+                     *             "receivesPerMinute": 100
                      *           },
                      *           "overrides": {
                      *             "sendsPerDay": 100
@@ -20775,7 +20808,8 @@ export interface operations {
                      *         "domains": 100,
                      *         "keys": 100,
                      *         "storageBytes": 100,
-                     *         "inboxBytes": 100
+                     *         "inboxBytes": 100,
+                     *         "receivesPerMinute": 100
                      *       },
                      *       "overrides": {
                      *         "sendsPerDay": 100
@@ -20921,7 +20955,8 @@ export interface operations {
                      *         "domains": 100,
                      *         "keys": 100,
                      *         "storageBytes": 100,
-                     *         "inboxBytes": 100
+                     *         "inboxBytes": 100,
+                     *         "receivesPerMinute": 100
                      *       },
                      *       "overrides": {
                      *         "sendsPerDay": 100
@@ -21069,7 +21104,8 @@ export interface operations {
                      *         "domains": 100,
                      *         "keys": 100,
                      *         "storageBytes": 100,
-                     *         "inboxBytes": 100
+                     *         "inboxBytes": 100,
+                     *         "receivesPerMinute": 100
                      *       },
                      *       "overrides": {
                      *         "sendsPerDay": 100
@@ -21223,7 +21259,8 @@ export interface operations {
                      *         "domains": 100,
                      *         "keys": 100,
                      *         "storageBytes": 100,
-                     *         "inboxBytes": 100
+                     *         "inboxBytes": 100,
+                     *         "receivesPerMinute": 100
                      *       },
                      *       "overrides": {
                      *         "sendsPerDay": 100

@@ -23,6 +23,7 @@ export function Quotas({ current }: { current: Schemas["Usage"]["current"] }) {
     { name: "Mail of the account", limit: limits.storageBytes, used: current.storageBytes, format: formatSize },
     { name: "Mail of an inbox", limit: limits.inboxBytes, format: formatSize },
     { name: "Sends of an inbox in a minute", limit: limits.sendsPerMinute },
+    { name: "Mails to an inbox in a minute", limit: limits.receivesPerMinute },
     { name: "Sends of an inbox in a day", limit: limits.sendsPerDay },
     { name: "New inboxes in a day", limit: limits.inboxesPerDay },
   ];

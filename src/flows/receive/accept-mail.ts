@@ -1,12 +1,17 @@
 import { DatabaseUnavailable } from "../../database/db.ts";
 import { type Closure, refusesMail } from "../../domain/access/suspension.ts";
-import { limitsOf, roomForMail } from "../../domain/limits.ts";
+import { limitsOf, receivesTooMany, roomForMail } from "../../domain/limits.ts";
 import type { ParsedMail } from "../../domain/message.ts";
 import { type InboundMail, type MailOutcome, senderInLine } from "../../domain/receive/inbound-mail.ts";
 import type { QueueEntry } from "../../mail/read/process-pool.ts";
 import { passingMemory } from "../../primitives/memory.ts";
 import { isRole, recipientAtHost, recipientOf } from "../../standards/address.ts";
-import { findInboxByUsername, type InboxIdentity, type ReceivingInbox } from "../../store/account/inboxes.ts";
+import {
+  findInboxByUsername,
+  findReceivedAt,
+  type InboxIdentity,
+  type ReceivingInbox,
+} from "../../store/account/inboxes.ts";
 import type { Deps } from "../deps.ts";
 import type { OwnHosts } from "../own-hosts.ts";
 import type { Unsubscribing } from "../send/unsubscribe.ts";
@@ -49,6 +54,7 @@ export type RecipientFound =
   | { kind: "unknown" }
   | { kind: "suspended" }
   | { kind: "full" }
+  | { kind: "busy" }
   | { kind: "other_domain" };
 
 /** How long the inbox of a username is remembered. A deleted inbox does no harm: mail is stored only in inboxes that exist. */
@@ -64,6 +70,7 @@ const largeBytesAtOnce = 24 << 20;
 interface Remembered extends Pick<InboxIdentity, "id" | "accountId" | "domainId"> {
   /** The bytes that it may still take; undefined without a quota. */
   room: Room | undefined;
+  receivesPerMinute: number;
 }
 
 interface Room {
@@ -97,8 +104,10 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
   }
 
   function withRoom({ id, accountId, domainId, ...read }: ReceivingInbox): Remembered {
-    const left = roomForMail(limitsOf(deps.limits, read), read);
-    return { id, accountId, domainId, room: left === undefined ? undefined : { left } };
+    const limits = limitsOf(deps.limits, read);
+    const left = roomForMail(limits, read);
+    const { receivesPerMinute } = limits;
+    return { id, accountId, domainId, room: left === undefined ? undefined : { left }, receivesPerMinute };
   }
 
   /** Takes the size of a mail from the rooms of its inboxes. */
@@ -136,11 +145,18 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
     return deps.operatorInbox === undefined ? undefined : inboxOf(deps.operatorInbox, null);
   }
 
-  function found(inbox: Remembered | undefined): RecipientFound {
+  /** Whether an inbox got as many mails in the last minute as it may. Mails that are under way do not count yet. */
+  async function isBusy({ id, receivesPerMinute }: Remembered): Promise<boolean> {
+    if (receivesPerMinute === 0) return false;
+    return receivesTooMany(await findReceivedAt(deps.db.mail, id, receivesPerMinute - 1), deps.now());
+  }
+
+  async function found(inbox: Remembered | undefined): Promise<RecipientFound> {
     const closure = inbox && deps.closureOf?.(inbox.accountId);
     if (inbox === undefined || closure === "deleted") return { kind: "unknown" };
     if (refusesMail(closure)) return { kind: "suspended" };
-    return isFull(inbox) ? { kind: "full" } : { kind: "accept", inboxId: inbox.id };
+    if (isFull(inbox)) return { kind: "full" };
+    return (await isBusy(inbox)) ? { kind: "busy" } : { kind: "accept", inboxId: inbox.id };
   }
 
   // A mail to a return path is authenticated only if it turns out to be no report.

@@ -6,7 +6,7 @@ import { withParents } from "../../domain/domains/domain-name.ts";
 import { assigned, type Selected, selected } from "../columns.ts";
 import { isPlacedInReach, isReached, reachPlaces } from "../reach.ts";
 import { insertRows, recordSet } from "../rows.ts";
-import { accounts, inboxes } from "../schema.ts";
+import { accounts, inboxes, messages } from "../schema.ts";
 import { inboxTotals, totalsOf } from "./inbox-totals.ts";
 
 const identity = ["id", "accountId", "username", "domainId", "externalId", "createdAt"] as const;
@@ -45,6 +45,23 @@ const inboxOfUsername = statement<ReceivingInbox>(
   sql`select ${identityFields}, i.storage_bytes as "storageBytes", ${ofAccount}, account.storage_bytes as "accountStorageBytes"
       from addresses a join inboxes i on i.id = a.inbox_id join accounts account on account.id = i.account_id
       where a.username = ${sql.placeholder("username")} and i.deleted_at is null`,
+);
+
+/**
+ * Finds when the inbound message of an inbox came that has `later` others behind it. Undefined if there were fewer, or if it is removed.
+ * Numbers have no gaps, so it is one look-up in an index.
+ */
+export async function findReceivedAt(db: Db, inboxId: string, later: number): Promise<Date | undefined> {
+  const [message] = await inboundBehind(db, { inboxId, later });
+  return message?.createdAt;
+}
+
+const receivedFields = selected(messages, "m", ["createdAt"]);
+
+const inboundBehind = statement<Selected<typeof receivedFields>>(
+  sql`select ${receivedFields} from inboxes i join messages m on m.inbox_id = i.id and m.direction = 'inbound'
+        and m.direction_seq = i.inbound_count - ${sql.placeholder("later")}::int
+      where i.id = ${sql.placeholder("inboxId")}`,
 );
 
 /** Lists the ids among these that belong to inboxes within the reach. */

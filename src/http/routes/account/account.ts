@@ -42,6 +42,7 @@ const Limits = named(
         description: "Bytes of a mail that is sent, as its relay sees it: a file takes 37 % more than its size",
         examples: [26_214_400],
       }),
+      receivesPerMinute: most("Mails that an inbox receives in 60 seconds", 0),
     },
     { description: "The limits of the account" },
   ),
@@ -171,12 +172,12 @@ async function shownAccount(deps: AccountDeps, caller: Caller) {
     outboxKinds: listedKindsOf(caller),
   });
   if (found === undefined) throw new Error("Cannot show account: it is gone");
-  const { loopEchoes: _, ...limits } = limitsOf(deps.limits, found);
+  const { loopEchoes: _, receivesPerMinute, ...limits } = limitsOf(deps.limits, found);
   return {
     id: found.id,
     name: found.name,
     plan: found.plan,
-    limits: { ...limits, mailBytes: deps.sendMaxBytes },
+    limits: { ...limits, mailBytes: deps.sendMaxBytes, receivesPerMinute },
     suspended: found.suspended,
     retentionDays: found.retentionDays,
     mailDomain: deps.mailDomain,

@@ -30,6 +30,7 @@ const limitMeanings = {
   keys: "Keys that are not revoked",
   storageBytes: "Bytes that all mail of the account takes",
   inboxBytes: "Bytes that the mail of one inbox takes",
+  receivesPerMinute: "Mails that an inbox receives in 60 seconds",
 } as const;
 
 type LimitName = keyof typeof limitMeanings;

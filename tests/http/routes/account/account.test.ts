@@ -29,6 +29,7 @@ describe("The account", () => {
         storageBytes: 0,
         inboxBytes: 0,
         mailBytes: 26_214_400,
+        receivesPerMinute: 0,
       },
       suspended: null,
       retentionDays: null,
