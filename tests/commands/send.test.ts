@@ -216,3 +216,10 @@ test("all faults of a refused request are printed", async () => {
     `validation_error: Cannot send email: ${first}, and 2 more faults:\n${others.map((each: string) => `  ${each}\n`).join("")}`,
   );
 });
+
+test("--unsubscribe asks for the link of one click, which this service at http cannot give", async () => {
+  const { id } = await world.inbox("newsletter");
+  const refused = await run("--from", id, ...toBob, "--body", "News", "--unsubscribe");
+  expect([refused.code, refused.stdout]).toEqual([1, ""]);
+  expect(refused.stderr).toStartWith("unsubscribe_unavailable: ");
+});

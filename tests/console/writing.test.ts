@@ -242,6 +242,23 @@ describeInBrowser("The form for a mail", () => {
     await page.context().close();
   }, 60_000);
 
+  test("asks for the link of one click, under more options, and says that this service at http has none", async () => {
+    const ada = await setup.world.inbox("newsletter");
+    const { page } = await signedIn(setup, `compose?inbox=${ada.id}`);
+    await page.fill("#to", "joe@example.com");
+    await page.fill("#subject", "News");
+    await page.fill(".compose-body", "Hello");
+    await page.getByText("More options").click();
+    await page.getByLabel("The recipient can unsubscribe with one click").check();
+    await page.press(".compose-body", "Control+Enter");
+    await page.getByText('"unsubscribe" is not available').waitFor();
+    await page.getByLabel("The recipient can unsubscribe with one click").uncheck();
+    await page.press(".compose-body", "Control+Enter");
+    await page.locator(".messages li").first().waitFor();
+    expect(await sentBodies(setup.world, ada)).toEqual(["Hello"]);
+    await page.context().close();
+  }, 60_000);
+
   test("offers to remove the suppression of a recipient, and then sends the mail", async () => {
     const ada = await setup.world.inbox("suppressed");
     const suppression = { address: "gone@example.com" };

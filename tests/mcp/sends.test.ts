@@ -248,3 +248,10 @@ test("over a limit the model hears until when", async () => {
   }
   expect(failure).toMatch(/rate_limit_exceeded: .+\(possible again at \d{4}-.+Z\)/);
 });
+
+test("the link of one click is refused where it would be dead, and is part of the key", async () => {
+  world.clock.pass(61_000);
+  const mail = { inbox: "ada", to: "eve@example.com", subject: "News", body: "Hello" };
+  expect(await model.failure("send_email", { ...mail, unsubscribe: true })).toContain("unsubscribe_unavailable");
+  expect(await model.call("send_email", mail)).toMatchObject({ replayed: false });
+});

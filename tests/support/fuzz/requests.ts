@@ -140,10 +140,10 @@ function agreeingKey(key: Record<string, unknown>): unknown {
 
 /** A mail that is no reply needs a subject and a recipient. */
 function agreeingMail(json: unknown): unknown {
-  // Only the inbox knows its own addresses, and `replyAll` needs an inbound mail.
+  // Only the inbox knows its own addresses, `replyAll` needs an inbound mail, and `unsubscribe` an https address of the service.
   // A forward is no reply, its options need it, and a file has one of three sources. `ifUnanswered` needs `readUpToMessageId`.
   const { forwardOf, forwardAs, includeAttachments, attachments, ...plain } = json as Record<string, unknown>;
-  const { readUpToMessageId, ifUnanswered, fromAddr, replyAll, bodyFormat, ...asked } = plain;
+  const { readUpToMessageId, ifUnanswered, fromAddr, replyAll, bodyFormat, unsubscribe, ...asked } = plain;
   const fields: Record<string, unknown> = {
     to: "jane@example.com",
     body: "Hello",
