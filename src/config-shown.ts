@@ -64,6 +64,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
     RETURN_PATH: config.returnPath,
     ASK_DELIVERED: config.askDelivered ? 1 : 0,
     BOUNCE_SUPPRESSION_DAYS: config.bounceSuppressionDays,
+    QUARANTINE_DAYS: config.quarantineDays,
     RELAY_RETRY_SECONDS: config.relayRetrySeconds.join(","),
     WEBHOOK_TIMEOUT_MS: config.webhookTimeoutMs,
     WEBHOOK_RETRY_SECONDS: config.webhookRetrySeconds.join(","),

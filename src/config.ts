@@ -103,6 +103,8 @@ export interface Config {
   askDelivered: boolean;
   /** The time for which an address that bounced is suppressed; 0: forever. */
   bounceSuppressionDays: number;
+  /** How long blocked mail is kept. */
+  quarantineDays: number;
   relayRetrySeconds: readonly number[];
   webhookTimeoutMs: number;
   webhookRetrySeconds: readonly number[];
@@ -251,6 +253,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     returnPath: choice("RETURN_PATH", returnPathKinds, "verp"),
     askDelivered: choice("ASK_DELIVERED", ["0", "1"], "0") === "1",
     bounceSuppressionDays: integer("BOUNCE_SUPPRESSION_DAYS", 90, 0, 3650),
+    quarantineDays: integer("QUARANTINE_DAYS", 30, 1, 3650),
     relayRetrySeconds:
       checked("RELAY_RETRY_SECONDS", text("RELAY_RETRY_SECONDS") ?? "60,300,900,1800", parseSchedule) ?? [],
     webhookTimeoutMs: integer("WEBHOOK_TIMEOUT_MS", 15_000, 100, 60_000),

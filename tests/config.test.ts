@@ -84,6 +84,7 @@ const wrong: readonly [name: string, value: string, end: string][] = [
   ["RETURN_PATH", "none", "must be one of verp, inbox"],
   ["ASK_DELIVERED", "yes", "must be one of 0, 1"],
   ["BOUNCE_SUPPRESSION_DAYS", "-1", "must be a whole number from 0 to 3650"],
+  ["QUARANTINE_DAYS", "0", "must be a whole number from 1 to 3650"],
   ["MAX_QUEUE_HOURS", "0", "must be a whole number from 1 to 720"],
   ["WEBHOOK_TIMEOUT_MS", "99", "must be a whole number from 100 to 60000"],
   ["RELAY_RETRY_SECONDS", "60,", "must be whole seconds with commas between them"],

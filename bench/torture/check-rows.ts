@@ -81,11 +81,12 @@ const rules: readonly [invariant: string, what: string, statement: string][] = [
   [
     "usage",
     "the usage of an inbox is not its mail",
-    `select i.id, u.received, i.inbound_count, u.sent, i.message_count - i.inbound_count as outbound, u.bytes, i.storage_bytes, u.made
+    `select i.id, u.received, i.inbound_count, u.sent, i.message_count - i.inbound_count as outbound, u.bytes, i.storage_bytes, q.bytes as quarantined, u.made
      from inboxes i left join (select inbox_id, sum(received) as received, sum(sent) as sent, sum(received_bytes + sent_bytes) as bytes,
        sum(inboxes_created) as made from usage_days group by inbox_id) u on u.inbox_id = i.id
+     left join (select inbox_id, sum(size_bytes) as bytes from quarantine group by inbox_id) q on q.inbox_id = i.id
      where (u.received, u.sent, u.made) is distinct from (i.inbound_count, i.message_count - i.inbound_count, 1)
-       or (i.removed_count = 0 and u.bytes <> i.storage_bytes)`,
+       or (i.removed_count = 0 and u.bytes + coalesce(q.bytes, 0) <> i.storage_bytes)`,
   ],
   [
     "usage",

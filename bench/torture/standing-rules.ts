@@ -34,9 +34,12 @@ export function standingRules(where = ""): readonly StandingRule[] {
        having count(t.id) <> i.thread_count or count(*) filter (where not t.is_read) <> i.unread_count`,
     },
     {
-      what: "an inbox has other bytes than its messages",
-      statement: `select i.id, i.storage_bytes, sum(m.size_bytes) from ${inboxes} i left join messages m on m.inbox_id = i.id
-       group by i.id, i.storage_bytes having coalesce(sum(m.size_bytes), 0) <> i.storage_bytes`,
+      what: "an inbox has other bytes than its messages and its quarantine",
+      statement: `select i.id, i.storage_bytes, held.bytes from ${inboxes} i left join (
+         select inbox_id, sum(size_bytes) as bytes from (
+           select inbox_id, size_bytes from messages union all select inbox_id, size_bytes from quarantine
+         ) mail group by inbox_id
+       ) held on held.inbox_id = i.id where coalesce(held.bytes, 0) <> i.storage_bytes`,
     },
   ];
 }

@@ -92,6 +92,7 @@ export type Resource =
   | "outbox_item"
   | "suppression"
   | "report"
+  | "quarantined_mail"
   | "account"
   | "domain"
   | "key"

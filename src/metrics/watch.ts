@@ -3,6 +3,7 @@ import { type DnsObserver, dnsOutcomes } from "../dns/client.ts";
 import { automatedKinds, automatedOf } from "../domain/automated.ts";
 import { type Proof, proofs } from "../domain/domains/domain-states.ts";
 import { type Verdict, verdicts } from "../domain/receive/authentication.ts";
+import { quarantineReasons } from "../domain/policy.ts";
 import type { MailOutcome } from "../domain/receive/inbound-mail.ts";
 import { reportKinds } from "../domain/reports/report.ts";
 import type { KeptReport } from "../domain/reports/reported-message.ts";
@@ -14,6 +15,7 @@ import type { MailDoor } from "../flows/receive/accept-mail.ts";
 import type { ReturnedOutcome } from "../flows/receive/accept-returned.ts";
 import type { ReceivedMail } from "../flows/receive/arrival.ts";
 import type { AuthenticateDeps } from "../flows/receive/authenticate-sender.ts";
+import type { JudgingDeps } from "../flows/receive/judge-mail.ts";
 import { type NoticeObserver, noticeOutcomes } from "../flows/receive/take-notices.ts";
 import type { FileObserver } from "../flows/send/write-files.ts";
 import type { RequestObserver } from "../http/shell/timed-app.ts";
@@ -52,6 +54,8 @@ export interface Watch {
   files: FileObserver;
   wait: WatchWait;
   reports: ReportObserver;
+  /** Counts the mails that inboxes block. */
+  blocked: JudgingDeps["blocked"];
   /** Counts the checks of domains by what they say about the proof. */
   domainChecked: ((proof: Proof) => void) | undefined;
   /** Counts DNS questions. Undefined if metrics are off. */
@@ -98,6 +102,7 @@ export const unwatched: Watch = {
   files: {},
   wait: (wait) => wait,
   reports: {},
+  blocked: undefined,
   domainChecked: undefined,
   dns: undefined,
   toolCall: undefined,
@@ -120,6 +125,7 @@ export function watch(metrics: Registry): Watch {
     files: fileObserver(metrics),
     wait: watchedWait(metrics),
     reports: reportObserver(metrics),
+    blocked: blockedObserver(metrics),
     domainChecked: domainObserver(metrics),
     dns: dnsObserver(metrics),
     toolCall: toolCallObserver(metrics),
@@ -134,7 +140,7 @@ const networkBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 
 function watchedAccept(metrics: Registry): Watch["accept"] {
   const mails = metrics.counter(
     "inboxd_mails_received_total",
-    "Mails received completely, by outcome: stored (also a copy of a stored mail, and a mail to be parsed later), gone (all its inboxes were deleted), unavailable (the sender has to retry), error (a bug)",
+    "Mails received completely, by outcome: stored (also a copy of a stored mail, and a mail to be parsed later), quarantined (by all its inboxes), gone (all its inboxes were deleted), refused (by a rule or policy of each inbox), undecided (the sender was not checked in time, and has to retry), unavailable (the sender has to retry), error (a bug)",
     ["way", "outcome"],
   );
   const seconds = metrics.histogram(
@@ -145,7 +151,14 @@ function watchedAccept(metrics: Registry): Watch["accept"] {
   );
   return (way, accept) => {
     const unavailable = mails({ way, outcome: "unavailable" });
-    const outcomes = { stored: mails({ way, outcome: "stored" }), gone: mails({ way, outcome: "gone" }), unavailable };
+    const outcomes = {
+      stored: mails({ way, outcome: "stored" }),
+      quarantined: mails({ way, outcome: "quarantined" }),
+      gone: mails({ way, outcome: "gone" }),
+      refused: mails({ way, outcome: "refused" }),
+      undecided: mails({ way, outcome: "undecided" }),
+      unavailable,
+    };
     const failed = mails({ way, outcome: "error" });
     const took = seconds({ way });
     return async (mail) => {
@@ -416,6 +429,16 @@ function reportObserver(metrics: Registry): Required<ReportObserver> {
     returned: (outcome) => mails({ outcome }).add(),
     unsubscribed: (way) => unsubscribes({ way }).add(),
   };
+}
+
+function blockedObserver(metrics: Registry): Required<JudgingDeps>["blocked"] {
+  const mails = metrics.counter(
+    "inboxd_blocked_mails_total",
+    "Mails that an inbox blocked, by reason and by answer: quarantined, or refused (550). A copy of a blocked mail is counted again",
+    ["reason", "answer"],
+  );
+  for (const reason of quarantineReasons) for (const answer of ["quarantined", "refused"]) mails({ reason, answer });
+  return (reason, answer) => mails({ reason, answer }).add();
 }
 
 function noticeObserver(metrics: Registry): NoticeObserver {

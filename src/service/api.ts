@@ -12,6 +12,7 @@ import { attachmentTexts } from "../flows/read/attachment-text.ts";
 import { extractedOf } from "../flows/read/extracted.ts";
 import { mailWaits } from "../flows/read/wait-for-mail.ts";
 import { readiness } from "../flows/readiness.ts";
+import type { ReleaseMail } from "../flows/receive/release-mail.ts";
 import { mailMeasure } from "../flows/send/measure-mail.ts";
 import { emailSender } from "../flows/send/send-email.ts";
 import { unsubscribeFields } from "../flows/send/unsubscribe-fields.ts";
@@ -47,6 +48,7 @@ import { attachments } from "../http/routes/mail/attachments.ts";
 import { inboxExport } from "../http/routes/mail/export.ts";
 import { messagePage } from "../http/routes/mail/message-page.ts";
 import { messages } from "../http/routes/mail/messages.ts";
+import { quarantine } from "../http/routes/mail/quarantine.ts";
 import { reports } from "../http/routes/mail/reports.ts";
 import { threads } from "../http/routes/mail/threads.ts";
 import { type WaitingDeps, waiting } from "../http/routes/mail/wait.ts";
@@ -86,6 +88,7 @@ interface ApiParts {
   streams: OpenStreams;
   webhooks: WebhookClient;
   workers: Workers;
+  releaseMail: ReleaseMail;
   listeners: Listeners;
   /** The dependencies of the metrics route; undefined if metrics are not served. */
   numbers: Omit<MetricsDeps, "token"> | undefined;
@@ -176,6 +179,7 @@ async function appOf(
     streams,
     webhooks,
     workers,
+    releaseMail,
     serviceId,
     thisServer,
     doors,
@@ -240,6 +244,7 @@ async function appOf(
         cancel(reading),
         outbox(deps),
         reports(reading),
+        quarantine({ ...reading, releaseMail }),
         waiting({ ...reading, ...long }),
         threads(reading),
         events({ ...deps, links }),

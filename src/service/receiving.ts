@@ -4,9 +4,12 @@ import { type OwnHosts, ownHosts } from "../flows/own-hosts.ts";
 import { type MailDoor, mailDoor } from "../flows/receive/accept-mail.ts";
 import { type ApplyReports, reportApplier } from "../flows/receive/apply-reports.ts";
 import { type Authenticate, senderAuthenticator } from "../flows/receive/authenticate-sender.ts";
+import { inboxOwners } from "../flows/receive/inbox-owners.ts";
+import { mailJudge } from "../flows/receive/judge-mail.ts";
 import { noticeProof } from "../flows/receive/prove-notices.ts";
 import { mailReceiver } from "../flows/receive/receive-email.ts";
 import { reportReception, withReports } from "../flows/receive/receive-report.ts";
+import { mailReleaser, type ReleaseMail } from "../flows/receive/release-mail.ts";
 import { noticeTaker } from "../flows/receive/take-notices.ts";
 import { receiveUnparsed } from "../flows/receive/unparsed-mail.ts";
 import { type Unsubscribing, unsubscribing } from "../flows/send/unsubscribe.ts";
@@ -37,10 +40,11 @@ export interface Receiving {
   unsubscribeNames: UnsubscribeNames;
   unsubscribing: Unsubscribing;
   envelopeFrom: WorkerDeps["envelopeFrom"];
+  releaseMail: ReleaseMail;
 }
 
 export async function openReceiving(opening: Opening, signingKey: string): Promise<Receiving> {
-  const { config, deps, watch, closed, opened } = opening;
+  const { config, deps, watch, closed, rules, opened } = opening;
   const { mailDomain, returnPath, bounceSuppressionDays } = config;
   const key = await returnPathKey(signingKey);
   const paths = returnPaths(key, mailDomain);
@@ -54,13 +58,17 @@ export async function openReceiving(opening: Opening, signingKey: string): Promi
     onFault: (fault) => deps.log.warn({ fault }, "parser failed"),
   });
   opened.push(parser.close);
-  const receive = watch.receive(withReports(reports, mailReceiver(deps)));
+  const owners = inboxOwners(deps);
+  const file = mailReceiver(deps);
+  const judging = { ...deps, rules, owners, quarantineDays: config.quarantineDays, blocked: watch.blocked };
+  const receive = watch.receive(withReports(reports, mailJudge(judging, file)));
   const receiving = { ...deps, parse: parser.parseQueued, authenticate: authenticatorOf(opening, parser), receive };
   const hosts = ownHosts(deps, config.outbound.kind === "sandbox");
   return {
     door: mailDoor({
       ...receiving,
       hosts,
+      owners,
       reports,
       unsubscribing: leaving,
       returned: watch.reports.returned,
@@ -73,6 +81,7 @@ export async function openReceiving(opening: Opening, signingKey: string): Promi
     unsubscribing: leaving,
     envelopeFrom: envelopeSenders(returnPath, paths),
     htmlOfMarkdown: parser.htmlOfMarkdown,
+    releaseMail: mailReleaser({ ...deps, parse: parser.parse, file }),
     receiveUnparsed: (mail, claim, signal) => receiveUnparsed(receiving, mail, claim, signal),
   };
 }

@@ -167,6 +167,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
     workers,
     doors,
     domains,
+    releaseMail: receiving.releaseMail,
     listeners: counted,
     numbers: served,
     serviceId: await findOrInsertSetting(db.api, serviceIdSetting, deps.randomBytes(8).toHex()),

@@ -5,7 +5,7 @@
 export interface SmtpDoor {
   /** Whether mail for `address` is accepted. The address is as the client gave it, without `<>`; it may be a bare "postmaster". */
   recipient(address: string): Promise<RecipientDecision>;
-  /** Stores one mail for all its recipients. The client gets 250 only after this has resolved with `stored`. */
+  /** Stores one mail for all its recipients. The client gets 250 only after this has resolved with `stored` or `quarantined`. */
   accept(mail: InboundMail): Promise<AcceptDecision>;
 }
 
@@ -41,7 +41,13 @@ export type RecipientDecision =
 
 export type AcceptDecision =
   | { kind: "stored" }
+  /** Stored, but only in the quarantine of its recipients. */
+  | { kind: "quarantined" }
   | { kind: "unavailable" }
+  /** Every recipient refuses the sender: 550 5.7.1. */
+  | { kind: "refused" }
+  /** The sender could not be checked in time, and that decides whether a recipient takes the mail: 451 4.7.0. */
+  | { kind: "undecided" }
   /** Every recipient was deleted since its RCPT: 550 5.1.1. */
   | { kind: "gone" }
   | { kind: "rejected"; code: number; enhancedCode: string; message: string };

@@ -34,9 +34,14 @@ export function replyToRecipient(decision: RecipientDecision): Reply {
 export function replyToMail(decision: AcceptDecision): Reply {
   switch (decision.kind) {
     case "stored":
+    case "quarantined":
       return reply(250, "2.0.0", "Ok: queued");
     case "gone":
       return reply(550, "5.1.1", "No such inbox here any more", "unknown_recipient");
+    case "refused":
+      return reply(550, "5.7.1", "The recipient takes no mail from this sender", "rejected");
+    case "undecided":
+      return reply(451, "4.7.0", "Cannot check the sender now, try again later", "unavailable");
     case "rejected":
       return reply(decision.code, decision.enhancedCode, decision.message, "rejected");
     default:

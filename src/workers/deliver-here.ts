@@ -1,7 +1,7 @@
 import { DatabaseUnavailable } from "../database/db.ts";
 import type { OutgoingMail } from "../domain/message.ts";
 import type { RelayOutcome } from "../domain/outcome.ts";
-import type { InboundMail } from "../domain/receive/inbound-mail.ts";
+import type { InboundMail, MailOutcome } from "../domain/receive/inbound-mail.ts";
 import type { Deps } from "../flows/deps.ts";
 import type { MailDoor } from "../flows/receive/accept-mail.ts";
 import type { Addressee } from "../flows/receive/accept-returned.ts";
@@ -28,16 +28,16 @@ export async function deliverHere(
     const recipients = [
       ...new Map(found.flatMap((each) => (isRecipient(each) ? [[nameOf(each), each]] : []))).values(),
     ];
-    const isStored = recipients.length > 0 && (await isStoredFor(recipients));
-    return found.map((each) => (isRecipient(each) ? (isStored ? stored : nobody) : each));
+    const outcome = recipients.length === 0 ? "gone" : await accepted(recipients);
+    return found.map((each) => (isRecipient(each) ? outcomes[outcome] : each));
   } catch (err) {
     if (!(err instanceof DatabaseUnavailable)) log.error({ err }, "cannot accept our own mail: unexpected error");
     return to.map(() => notNow);
   }
 
-  async function isStoredFor(recipients: Addressee[]): Promise<boolean> {
+  async function accepted(recipients: Addressee[]): Promise<MailOutcome> {
     const envelope = { from: mail.from.address, recipients, client: undefined };
-    const store = async () => (await door.accept({ envelope, raw: await wholeMail(db.work, mail) })) === "stored";
+    const store = async () => door.accept({ envelope, raw: await wholeMail(db.work, mail) });
     return mail.attachments.length === 0 ? store() : inMemory(mailSize(mail, undefined), store);
   }
 }
@@ -92,4 +92,22 @@ const notNow: RelayOutcome = {
   failure: { code: 451, enhancedCode: "4.3.0", message: "Cannot store the mail now: try again later" },
   // The commit may have succeeded although its answer was lost.
   maybeAccepted: true,
+};
+const refused: RelayOutcome = {
+  kind: "failed",
+  failure: { code: 550, enhancedCode: "5.7.1", message: "550 5.7.1 The recipient takes no mail from this sender" },
+};
+const undecided: RelayOutcome = {
+  kind: "retry",
+  failure: { code: 451, enhancedCode: "4.7.0", message: "451 4.7.0 Cannot check the sender now" },
+  maybeAccepted: false,
+};
+
+const outcomes: Readonly<Record<MailOutcome, RelayOutcome>> = {
+  stored,
+  quarantined: stored,
+  gone: nobody,
+  refused,
+  undecided,
+  unavailable: notNow,
 };

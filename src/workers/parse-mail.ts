@@ -40,7 +40,8 @@ export function parseMailJob(deps: ParseMailDeps): Job<ParseItem, Settlement> {
   async function settlementOf(item: ParseItem, signal: AbortSignal): Promise<Settlement> {
     if (item.mail === undefined) return { ...putOff(item, now()), dueAt: null };
     const outcome = await deps.receiveUnparsed(item.mail, item, signal).catch(unlessAway);
-    if (outcome === "stored" || outcome === "gone") return { ...putOff(item, now()), dueAt: null, isDone: true };
+    if (outcome === "stored" || outcome === "quarantined" || outcome === "gone")
+      return { ...putOff(item, now()), dueAt: null, isDone: true };
     // When this process stops, the mail is due at once, for another process.
     return putOff(item, signal.aborted ? now() : nextParseAttemptAt(item.attempt, now()));
   }

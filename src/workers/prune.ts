@@ -7,6 +7,7 @@ import type { Deps } from "../flows/deps.ts";
 import { removeDeletedDomains, removeKeysOfDeletedDomains, removeRetiredKeys } from "../store/account/domains.ts";
 import { removeUnusedClients } from "../store/account/oauth-clients.ts";
 import { foldUsageBefore } from "../store/account/usage.ts";
+import { listExpiredQuarantined, listSurplusQuarantined, removeQuarantined } from "../store/mail/quarantine.ts";
 import { releaseUploads, removeUploadsBefore } from "../store/mail/uploads.ts";
 import { removeExpiredSuppressions } from "../store/send/suppressions.ts";
 import { closeInboxes, findDeletedAccount, removeRowsOfAccount } from "../store/upkeep/deleted-accounts.ts";
@@ -32,6 +33,8 @@ export interface PruneDeps extends Deps {
 /** The most rows and uploads that one step removes. An upload may have megabytes. */
 const stepRows = 500;
 const stepUploads = 20;
+/** The most quarantined mails of an inbox. */
+const mostQuarantined = 10_000;
 /** The most steps of each kind in one run. The rest waits for the next run, a minute later. */
 const mostSteps = 100;
 /** How long usage is kept by inbox. */
@@ -59,6 +62,8 @@ export async function prune(deps: PruneDeps, isStopping: () => boolean = () => f
     (tx) => releaseUploads(tx, now, stepUploads),
     (tx) => removeUploadsBefore(tx, expiryOfKeys(now), stepRows),
     (tx) => removeExpiredSuppressions(tx, now, stepRows),
+    async (tx) => removeListed(tx, await listExpiredQuarantined(tx, now, stepRows)),
+    async (tx) => removeListed(tx, await listSurplusQuarantined(tx, mostQuarantined, stepRows)),
     (tx) => foldUsageBefore(tx, utcDay(new Date(now.getTime() - usageByInboxDays * dayMs)), stepRows),
     (tx) => endUnusedGrants(deps, tx, stepRows),
     (tx) => removeUnusedClients(tx, new Date(now.getTime() - dayMs), stepRows),
@@ -80,6 +85,10 @@ export async function prune(deps: PruneDeps, isStopping: () => boolean = () => f
     }
   }
   return removed + (await eraseInboxes(deps, isStopping));
+}
+
+async function removeListed(tx: Db, ids: readonly string[]): Promise<number> {
+  return ids.length === 0 ? 0 : (await removeQuarantined(tx, ids)).length;
 }
 
 /** Removes deleted accounts one by one: first their inboxes become deleted ones, then other rows go, then the account. */

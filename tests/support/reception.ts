@@ -2,10 +2,14 @@ import { join } from "node:path";
 import type { Database } from "../../src/database/db.ts";
 import { returnPaths } from "../../src/domain/reports/return-path.ts";
 import { unsubscribeNames } from "../../src/domain/reports/unsubscribing.ts";
+import { accountRules } from "../../src/flows/account-rules.ts";
 import { ownHosts } from "../../src/flows/own-hosts.ts";
 import { mailDoor } from "../../src/flows/receive/accept-mail.ts";
+import { inboxOwners } from "../../src/flows/receive/inbox-owners.ts";
+import { mailJudge } from "../../src/flows/receive/judge-mail.ts";
 import { mailReceiver } from "../../src/flows/receive/receive-email.ts";
 import { reportReception } from "../../src/flows/receive/receive-report.ts";
+import { mailReleaser } from "../../src/flows/receive/release-mail.ts";
 import { receiveUnparsed, type UnparsedDeps } from "../../src/flows/receive/unparsed-mail.ts";
 import { unsubscribing } from "../../src/flows/send/unsubscribe.ts";
 import { type MailParserOptions, mailParser } from "../../src/mail/read/parse.ts";
@@ -39,7 +43,9 @@ export async function reception(db: Database, options: ReceptionOptions = {}) {
   });
   const parse = options.parse?.(parser.parseQueued) ?? parser.parseQueued;
   const { authenticate = async () => undefined } = options;
-  const receiving = { ...deps, parse, authenticate, receive: mailReceiver(deps) };
+  const file = mailReceiver(deps);
+  const judging = { ...deps, rules: accountRules(deps), owners: inboxOwners(deps), quarantineDays: 30 };
+  const receiving = { ...deps, parse, authenticate, receive: mailJudge(judging, file) };
   deps.receiveUnparsed = (...asked) => receiveUnparsed(receiving, ...asked);
   const maxBytes = 25 << 20;
   const key = await returnPathKey("k".repeat(32));
@@ -73,6 +79,7 @@ export async function reception(db: Database, options: ReceptionOptions = {}) {
   return {
     ...outbox,
     port: smtp.port,
+    release: mailReleaser({ ...deps, parse: parser.parse, file }),
     /** Starts the workers, which parse the kept mail. */
     async parseKept(): Promise<void> {
       await outbox.start();

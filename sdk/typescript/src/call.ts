@@ -122,6 +122,7 @@ const files: { readonly [Path in FilePath]: true } = {
   "/v1/inboxes/{id}/export": true,
   "/v1/messages/{id}/raw": true,
   "/v1/messages/{id}/reports/{report_id}/raw": true,
+  "/v1/quarantine/{id}/raw": true,
 };
 
 const texts: { readonly [Path in TextPath]: true } = {

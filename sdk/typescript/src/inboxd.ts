@@ -22,6 +22,8 @@ import {
   messages,
   type Outbox,
   outbox,
+  type Quarantine,
+  quarantine,
   type Requester,
   requester,
   type Suppressions,
@@ -81,6 +83,7 @@ export class Inboxd {
   readonly webhooks: Webhooks;
   readonly outbox: Outbox;
   readonly suppressions: Suppressions;
+  readonly quarantine: Quarantine;
   readonly domains: Domains;
   readonly keys: Keys;
   readonly grants: Grants;
@@ -107,6 +110,7 @@ export class Inboxd {
     this.webhooks = webhooks(this.request);
     this.outbox = outbox(this.request);
     this.suppressions = suppressions(this.request);
+    this.quarantine = quarantine(this.request);
     this.domains = domains(this.request);
     this.keys = keys(this.request);
     this.grants = grants(this.request);

@@ -1024,6 +1024,90 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/quarantine": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List quarantine
+         * @description Mail that rules and policies have blocked, newest first.
+         */
+        get: operations["listQuarantine"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/quarantine/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get quarantined mail
+         * @description One quarantined mail. Its whole text is in the raw mail.
+         */
+        get: operations["getQuarantinedMail"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete quarantined mail
+         * @description Removes it with its bytes. A message that it became stays.
+         */
+        delete: operations["deleteQuarantinedMail"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/quarantine/{id}/raw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download raw quarantined mail
+         * @description The mail as it came, byte for byte. Treat it as hostile.
+         */
+        get: operations["downloadRawQuarantinedMail"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/quarantine/{id}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Release quarantined mail
+         * @description Makes it a message of its inbox, dated now, with the event `message.received`. If it was released before, the answer has the same ids. The quarantined mail stays until it expires.
+         */
+        post: operations["releaseQuarantinedMail"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/account": {
         parameters: {
             query?: never;
@@ -1806,6 +1890,26 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "message.blocked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receive message.blocked
+         * @description Mail was blocked by a rule or a policy, and went into the quarantine. Verify the signature, answer with any 2xx within 15 seconds, and do the work afterwards. `event_id` shows whether a delivery came twice.
+         */
+        post: operations["onMessageBlocked"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "suppression.added": {
         parameters: {
             query?: never;
@@ -2459,7 +2563,7 @@ export interface components {
              * @example inbox.created
              * @enum {string}
              */
-            action: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "retention.changed" | "suppression.added" | "suppression.removed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
+            action: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "suppression.added" | "suppression.removed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
             /** @description Who did it */
             actor: {
                 /**
@@ -2490,7 +2594,7 @@ export interface components {
                  * @example inbox
                  * @enum {string}
                  */
-                type: "account" | "domain" | "event" | "grant" | "inbox" | "key" | "message" | "operator" | "outbox_item" | "route" | "suppression" | "thread" | "token" | "webhook";
+                type: "account" | "domain" | "event" | "grant" | "inbox" | "key" | "message" | "operator" | "outbox_item" | "quarantined_mail" | "route" | "suppression" | "thread" | "token" | "webhook";
                 /**
                  * @description Its id
                  * @example inb_01km57j4m0eh7awf6pjemv292z
@@ -2726,6 +2830,43 @@ export interface components {
             kind: "delivery_report" | "disposition_report" | "complaint_report" | "auto_reply" | "list" | "bulk" | "notification";
             /** @description The signs: header fields, `report-type`, `from`, `subject`, `null-reverse-path`, `no-reply` */
             reasons: string[];
+        };
+        /** @description The quarantined mail, with the field names of events. It has no body, so that nobody acts on it */
+        BlockedMail: {
+            /**
+             * @description Id of the quarantined mail
+             * @example qua_01km7xnw70ejr8hy7ppemk3a2d
+             */
+            id: string;
+            /**
+             * @description `rule`: a rule blocks the sender; `dmarc`: it fails the check that its domain asks for; `unauthenticated`: its sender is not proven; `spam`: the filter calls it spam; `unlisted`: no rule allows the sender; `judge`: the operator's judge asked for it
+             * @example rule
+             * @enum {string}
+             */
+            reason: "rule" | "dmarc" | "unauthenticated" | "spam" | "unlisted" | "judge";
+            /** @description With `rule`: the rule, even if it is deleted by now */
+            rule_id: string | null;
+            /**
+             * @description Address in `From`; empty if there is none
+             * @example jane@example.com
+             */
+            from: string;
+            /**
+             * @description Address that it was sent to
+             * @example ada@inbox.localhost
+             */
+            to: string;
+            /**
+             * @description Empty if it has none
+             * @example Your order
+             */
+            subject: string;
+            /**
+             * Format: date-time
+             * @description When it was received
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            received_at: string;
         };
         /** @description The caller: a key, or a token or session of it */
         CallingKey: {
@@ -3683,7 +3824,7 @@ export interface components {
              * @description Its type
              * @enum {string}
              */
-            event: "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "suppression.added" | "domain.verified" | "domain.failing" | "domain.failed";
+            event: "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "message.blocked" | "suppression.added" | "domain.verified" | "domain.failing" | "domain.failed";
             /**
              * @description `pending`: queued; `delivered`: answered with 2xx; `failed`: given up; `none`: the endpoint subscribes to it, but it was never queued
              * @example delivered
@@ -3731,7 +3872,7 @@ export interface components {
             nextCursor: string | null;
         };
         /** @description An event of any type. `event` is its type */
-        Event: components["schemas"]["MessageReceived"] | components["schemas"]["MessageSent"] | components["schemas"]["MessageFailed"] | components["schemas"]["InboxCreated"] | components["schemas"]["InboxDeleted"] | components["schemas"]["WebhookDisabled"] | components["schemas"]["MessageDelayed"] | components["schemas"]["MessageDelivered"] | components["schemas"]["MessageBounced"] | components["schemas"]["MessageComplained"] | components["schemas"]["SuppressionAdded"] | components["schemas"]["DomainVerified"] | components["schemas"]["DomainFailing"] | components["schemas"]["DomainFailed"];
+        Event: components["schemas"]["MessageReceived"] | components["schemas"]["MessageSent"] | components["schemas"]["MessageFailed"] | components["schemas"]["InboxCreated"] | components["schemas"]["InboxDeleted"] | components["schemas"]["WebhookDisabled"] | components["schemas"]["MessageDelayed"] | components["schemas"]["MessageDelivered"] | components["schemas"]["MessageBounced"] | components["schemas"]["MessageComplained"] | components["schemas"]["MessageBlocked"] | components["schemas"]["SuppressionAdded"] | components["schemas"]["DomainVerified"] | components["schemas"]["DomainFailing"] | components["schemas"]["DomainFailed"];
         /** @description A page of events, and whether there are more after it */
         EventPage: {
             /** @description Events, oldest first; with `order=desc` newest first */
@@ -4268,7 +4409,7 @@ export interface components {
              * @example message.sent
              * @enum {string}
              */
-            event: "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "suppression.added" | "domain.verified" | "domain.failing" | "domain.failed";
+            event: "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "message.blocked" | "suppression.added" | "domain.verified" | "domain.failing" | "domain.failed";
             /** @description The endpoint; null for a default one that is deleted */
             webhookId: string | null;
             /**
@@ -5115,6 +5256,81 @@ export interface components {
             extractedText: string;
             /** @description `bodyHtml` without quotes and signature; null if `bodyHtml` is null. Not sanitised */
             extractedHtml: string | null;
+        };
+        /** @description Mail was blocked by a rule or a policy, and went into the quarantine */
+        MessageBlocked: {
+            /**
+             * @description The type of event (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "message.blocked";
+            /**
+             * @description The same at each attempt, so that you can recognise a repeated delivery
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * @description The inbox that the event is about
+             * @example inb_01km57j4m0eh7awf6pjemv292z
+             */
+            inbox_id: string;
+            /** @description Your own id for the inbox's owner, if it has one */
+            external_id: string | null;
+            /**
+             * @description Null: quarantined mail is in no thread
+             * @example null
+             */
+            thread_id: null;
+            quarantined: components["schemas"]["BlockedMail"];
+        };
+        /** @description Mail was blocked by a rule or a policy, and went into the quarantine */
+        MessageBlockedDelivery: {
+            /**
+             * @description The type of event
+             * @enum {string}
+             */
+            event: "message.blocked";
+            /**
+             * @description The same at each attempt, so that you can recognise a repeated delivery
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * Format: date-time
+             * @description When this attempt was made
+             * @example 2026-03-21T10:05:01.000Z
+             */
+            delivered_at: string;
+            /**
+             * @description The number of the attempt, from 1
+             * @example 1
+             */
+            attempt: number;
+            /**
+             * @description The inbox that the event is about
+             * @example inb_01km57j4m0eh7awf6pjemv292z
+             */
+            inbox_id: string;
+            /** @description Your own id for the inbox's owner, if it has one */
+            external_id: string | null;
+            /**
+             * @description Null: quarantined mail is in no thread
+             * @example null
+             */
+            thread_id: null;
+            quarantined: components["schemas"]["BlockedMail"];
         };
         /** @description A message of yours bounced after the next server had accepted it */
         MessageBounced: {
@@ -6172,7 +6388,7 @@ export interface components {
              *       "message.failed"
              *     ]
              */
-            eventTypes?: ("*" | "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "suppression.added" | "domain.verified" | "domain.failing" | "domain.failed")[];
+            eventTypes?: ("*" | "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "message.blocked" | "suppression.added" | "domain.verified" | "domain.failing" | "domain.failed")[];
             /**
              * @description Only events of these inboxes; null: all
              * @example [
@@ -6361,6 +6577,90 @@ export interface components {
             resets_at?: string;
             /** @description Each fault of a body or a query, all at once */
             errors?: components["schemas"]["Fault"][];
+        };
+        /** @description A page of the quarantine */
+        QuarantinePage: {
+            /** @description Quarantined mail, newest first */
+            data: components["schemas"]["QuarantinedMail"][];
+            /**
+             * @description `cursor` of the next page; null at the end
+             * @example null
+             */
+            nextCursor: string | null;
+        };
+        /** @description Mail that a rule or a policy blocked. It is no message, until it is released */
+        QuarantinedMail: {
+            /**
+             * @description Id of the quarantined mail
+             * @example qua_01km7xnw70ejr8hy7ppemk3a2d
+             */
+            id: string;
+            /**
+             * @description The inbox that it was sent to
+             * @example inb_01km57j4m0eh7awf6pjemv292z
+             */
+            inboxId: string;
+            /**
+             * @description `rule`: a rule blocks the sender; `dmarc`: it fails the check that its domain asks for; `unauthenticated`: its sender is not proven; `spam`: the filter calls it spam; `unlisted`: no rule allows the sender; `judge`: the operator's judge asked for it
+             * @example rule
+             * @enum {string}
+             */
+            reason: "rule" | "dmarc" | "unauthenticated" | "spam" | "unlisted" | "judge";
+            /** @description With `rule`: the rule, even if it is deleted by now */
+            ruleId: string | null;
+            /**
+             * @description Address in `From`; empty if there is none
+             * @example jane@example.com
+             */
+            fromAddr: string;
+            /** @description Name in `From` */
+            fromName: string | null;
+            /**
+             * @description The sender in `MAIL FROM` of the delivering server, `""` for a bounce
+             * @example jane@example.com
+             */
+            envelopeFrom: string;
+            /**
+             * @description Address that it was sent to
+             * @example ada@inbox.localhost
+             */
+            toAddr: string;
+            /**
+             * @description Empty if it has none
+             * @example Your order
+             */
+            subject: string;
+            /**
+             * @description The first words of its text
+             * @example Where is it?
+             */
+            preview: string;
+            /**
+             * @description Size of the raw mail
+             * @example 1234
+             */
+            sizeBytes: number;
+            /** @description What is known of its sender; null if it was not checked */
+            authentication: components["schemas"]["Authentication"] | null;
+            /** @description What the operator's spam filter says; null without one */
+            spam: components["schemas"]["Spam"] | null;
+            /**
+             * Format: date-time
+             * @description When it was received
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            receivedAt: string;
+            /**
+             * Format: date-time
+             * @description When it is removed
+             * @example 2026-04-20T10:05:00.000Z
+             */
+            expiresAt: string;
+            /**
+             * @description The message that it became; null unless it was released
+             * @example null
+             */
+            messageId: string | null;
         };
         /**
          * @description The relay's notification, in its own format
@@ -6593,6 +6893,19 @@ export interface components {
             provider_message_id?: string;
         } & {
             [key: string]: unknown;
+        };
+        /** @description The message that a quarantined mail became */
+        ReleasedMail: {
+            /**
+             * @description The message that it became
+             * @example msg_01km7xnw70ejr8hy7ppemk391e
+             */
+            messageId: string;
+            /**
+             * @description Thread of the message
+             * @example thr_01km7xnw70ejr8hy7ppemk390m
+             */
+            threadId: string;
         };
         /** @description A report about a message that was sent */
         Report: {
@@ -7733,7 +8046,7 @@ export interface components {
              *       "message.failed"
              *     ]
              */
-            eventTypes?: ("*" | "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "suppression.added" | "domain.verified" | "domain.failing" | "domain.failed")[];
+            eventTypes?: ("*" | "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "message.blocked" | "suppression.added" | "domain.verified" | "domain.failing" | "domain.failed")[];
             /**
              * @description Only events of these inboxes; null: all
              * @example [
@@ -18086,6 +18399,767 @@ export interface operations {
             };
         };
     };
+    listQuarantine: {
+        parameters: {
+            query?: {
+                /** @description Only mail to this inbox. Also accepted as `inboxId` */
+                inbox_id?: string;
+                /** @description Only mail that was blocked for this reason */
+                reason?: "rule" | "dmarc" | "unauthenticated" | "spam" | "unlisted" | "judge";
+                /** @description How many to return */
+                limit?: number;
+                /** @description `nextCursor` of the previous page: continues after it, also if items arrived meanwhile */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the quarantine */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "qua_01km7xnw70ejr8hy7ppemk3a2d",
+                     *           "inboxId": "inb_01km57j4m0eh7awf6pjemv292z",
+                     *           "reason": "rule",
+                     *           "ruleId": "rul_01km7xnw70ejr8hy7ppemk3a2e",
+                     *           "fromAddr": "jane@example.com",
+                     *           "fromName": "Jane Doe",
+                     *           "envelopeFrom": "jane@example.com",
+                     *           "toAddr": "ada@inbox.localhost",
+                     *           "subject": "Your order",
+                     *           "preview": "Where is it?",
+                     *           "sizeBytes": 1234,
+                     *           "authentication": {
+                     *             "verdict": "pass",
+                     *             "domain": "example.com",
+                     *             "internal": false,
+                     *             "spf": {
+                     *               "result": "pass",
+                     *               "domain": "bounce.example.com",
+                     *               "aligned": true
+                     *             },
+                     *             "dkim": [
+                     *               {
+                     *                 "result": "pass",
+                     *                 "domain": "example.com",
+                     *                 "selector": "s1",
+                     *                 "aligned": true
+                     *               }
+                     *             ],
+                     *             "dmarc": {
+                     *               "result": "pass",
+                     *               "policy": "reject"
+                     *             },
+                     *             "arc": {
+                     *               "result": "none",
+                     *               "sealers": []
+                     *             },
+                     *             "source": "checked",
+                     *             "clientAddress": "192.0.2.9",
+                     *             "tls": true
+                     *           },
+                     *           "spam": {
+                     *             "score": 2.4,
+                     *             "required": 15,
+                     *             "isSpam": false
+                     *           },
+                     *           "receivedAt": "2026-03-21T10:05:00.000Z",
+                     *           "expiresAt": "2026-04-20T10:05:00.000Z",
+                     *           "messageId": null
+                     *         }
+                     *       ],
+                     *       "nextCursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["QuarantinePage"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getQuarantinedMail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the quarantined mail
+                 * @example qua_01km7xnw70ejr8hy7ppemk3a2d
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Mail that a rule or a policy blocked. It is no message, until it is released */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "qua_01km7xnw70ejr8hy7ppemk3a2d",
+                     *       "inboxId": "inb_01km57j4m0eh7awf6pjemv292z",
+                     *       "reason": "rule",
+                     *       "ruleId": "rul_01km7xnw70ejr8hy7ppemk3a2e",
+                     *       "fromAddr": "jane@example.com",
+                     *       "fromName": "Jane Doe",
+                     *       "envelopeFrom": "jane@example.com",
+                     *       "toAddr": "ada@inbox.localhost",
+                     *       "subject": "Your order",
+                     *       "preview": "Where is it?",
+                     *       "sizeBytes": 1234,
+                     *       "authentication": {
+                     *         "verdict": "pass",
+                     *         "domain": "example.com",
+                     *         "internal": false,
+                     *         "spf": {
+                     *           "result": "pass",
+                     *           "domain": "bounce.example.com",
+                     *           "aligned": true
+                     *         },
+                     *         "dkim": [
+                     *           {
+                     *             "result": "pass",
+                     *             "domain": "example.com",
+                     *             "selector": "s1",
+                     *             "aligned": true
+                     *           }
+                     *         ],
+                     *         "dmarc": {
+                     *           "result": "pass",
+                     *           "policy": "reject"
+                     *         },
+                     *         "arc": {
+                     *           "result": "none",
+                     *           "sealers": []
+                     *         },
+                     *         "source": "checked",
+                     *         "clientAddress": "192.0.2.9",
+                     *         "tls": true
+                     *       },
+                     *       "spam": {
+                     *         "score": 2.4,
+                     *         "required": 15,
+                     *         "isSpam": false
+                     *       },
+                     *       "receivedAt": "2026-03-21T10:05:00.000Z",
+                     *       "expiresAt": "2026-04-20T10:05:00.000Z",
+                     *       "messageId": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["QuarantinedMail"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteQuarantinedMail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the quarantined mail
+                 * @example qua_01km7xnw70ejr8hy7ppemk3a2d
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    downloadRawQuarantinedMail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the quarantined mail
+                 * @example qua_01km7xnw70ejr8hy7ppemk3a2d
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The mail */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example Subject: Your order
+                     *
+                     *     Where is it?
+                     */
+                    "message/rfc822": string;
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    releaseQuarantinedMail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the quarantined mail
+                 * @example qua_01km7xnw70ejr8hy7ppemk3a2d
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The message that a quarantined mail became */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "messageId": "msg_01km7xnw70ejr8hy7ppemk391e",
+                     *       "threadId": "thr_01km7xnw70ejr8hy7ppemk390m"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ReleasedMail"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getAccount: {
         parameters: {
             query?: never;
@@ -20463,7 +21537,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only this action */
-                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "retention.changed" | "suppression.added" | "suppression.removed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
+                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "suppression.added" | "suppression.removed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
                 /** @description Only what this key did, by its id, or this type of actor */
                 actor?: string;
                 /** @description Only what was done to this thing, by its id */
@@ -21648,7 +22722,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only this action */
-                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "retention.changed" | "suppression.added" | "suppression.removed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
+                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "suppression.added" | "suppression.removed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
                 /** @description Only what this key did, by its id, or this type of actor */
                 actor?: string;
                 /** @description Only what was done to this thing, by its id */
@@ -24316,6 +25390,94 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["MessageComplainedDelivery"];
+            };
+        };
+        responses: {
+            /** @description Disables the webhook: it gets no more events */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received: any 2xx within 15 seconds. The body does not matter */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received, also if there is a redirect or no answer. The event is delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is respected */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onMessageBlocked: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The `event_id`: the same at each attempt
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                "X-Event-Id": string;
+                /**
+                 * @description Unix seconds of this attempt. Refuse what is older than 300 seconds
+                 * @example 1774087501
+                 */
+                "X-Timestamp": string;
+                /**
+                 * @description Lower-case hex HMAC-SHA-256 of `<X-Timestamp>.<body>` under the whole secret
+                 * @example 9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3
+                 */
+                "X-Signature": string;
+                /**
+                 * @description The `event_id`, as Standard Webhooks has it
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                "webhook-id": string;
+                /**
+                 * @description The same as `X-Timestamp`
+                 * @example 1774087501
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description Signatures as Standard Webhooks has them, one for each secret while a rotation overlaps
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "message.blocked",
+                 *       "event_id": "evt_01km7xnw70ejr8hy7ppemk397f",
+                 *       "occurred_at": "2026-03-21T10:05:00.000Z",
+                 *       "delivered_at": "2026-03-21T10:05:01.000Z",
+                 *       "attempt": 1,
+                 *       "inbox_id": "inb_01km57j4m0eh7awf6pjemv292z",
+                 *       "external_id": "user-7",
+                 *       "thread_id": null,
+                 *       "quarantined": {
+                 *         "id": "qua_01km7xnw70ejr8hy7ppemk3a2d",
+                 *         "reason": "rule",
+                 *         "rule_id": "rul_01km7xnw70ejr8hy7ppemk3a2e",
+                 *         "from": "jane@example.com",
+                 *         "to": "ada@inbox.localhost",
+                 *         "subject": "Your order",
+                 *         "received_at": "2026-03-21T10:05:00.000Z"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["MessageBlockedDelivery"];
             };
         };
         responses: {

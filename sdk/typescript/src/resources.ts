@@ -345,6 +345,30 @@ export const suppressions = (request: Requester): Suppressions => ({
   delete: (id, options) => request("DELETE", "/v1/suppressions/{id}", { path: { id }, ...options }),
 });
 
+/** Mail that rules and policies have blocked. */
+export interface Quarantine {
+  /** Newest first. */
+  list(
+    query?: QueryAt<"/v1/quarantine">,
+    options?: CallOptions,
+  ): List<Schemas["QuarantinedMail"], Schemas["QuarantinePage"]>;
+  get(id: string, options?: CallOptions): Promise<Schemas["QuarantinedMail"]>;
+  /** The mail as it came, byte for byte. */
+  raw(id: string, options?: CallOptions): Promise<Uint8Array<ArrayBuffer>>;
+  /** Makes it a message of its inbox. */
+  release(id: string, options?: CallOptions): Promise<Schemas["ReleasedMail"]>;
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+export const quarantine = (request: Requester): Quarantine => ({
+  list: (query = {}, options) =>
+    listByCursor((position) => request("GET", "/v1/quarantine", { query: { ...query, ...position }, ...options })),
+  get: (id, options) => request("GET", "/v1/quarantine/{id}", { path: { id }, ...options }),
+  raw: (id, options) => request("GET", "/v1/quarantine/{id}/raw", { path: { id }, ...options }),
+  release: (id, options) => request("POST", "/v1/quarantine/{id}/release", { path: { id }, ...options }),
+  delete: (id, options) => request("DELETE", "/v1/quarantine/{id}", { path: { id }, ...options }),
+});
+
 /** The account of the key: its plan, its limits and the key itself. */
 export interface Account {
   get(options?: CallOptions): Promise<Schemas["Account"]>;

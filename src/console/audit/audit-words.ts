@@ -38,6 +38,8 @@ export const actions: Readonly<Record<Entry["action"], string>> = {
   "outbox.canceled": "Canceled an item of the outbox",
   "outbox.retried": "Retried an item of the outbox",
   "retention.changed": "Changed how long mail is kept",
+  "quarantine.deleted": "Deleted a quarantined mail",
+  "quarantine.released": "Released a quarantined mail",
   "suppression.added": "Suppressed an address",
   "suppression.removed": "Removed a suppression",
   "thread.marked": "Marked a thread",

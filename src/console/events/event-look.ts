@@ -17,6 +17,7 @@ export const looks: Readonly<Record<InboxdEvent["event"], Look>> = {
   "message.delayed": { icon: "outbox", tone: "warm", name: "Delayed" },
   "message.bounced": { icon: "close", tone: "bad", name: "Bounced" },
   "message.complained": { icon: "suppressions", tone: "bad", name: "Complaint" },
+  "message.blocked": { icon: "quarantine", tone: "warm", name: "Blocked" },
   "suppression.added": { icon: "suppressions", tone: "warm", name: "Suppressed" },
   "inbox.created": { icon: "inboxes", tone: "plain", name: "Inbox created" },
   "inbox.deleted": { icon: "remove", tone: "plain", name: "Inbox deleted" },
@@ -35,6 +36,10 @@ export function subjectOf(event: InboxdEvent): string {
     const { message } = event;
     const correspondent = "from" in message ? (message.from_name ?? message.from) : `to ${message.to}`;
     return `${message.subject || "(no subject)"} · ${correspondent}`;
+  }
+  if ("quarantined" in event) {
+    const { subject, from } = event.quarantined;
+    return `${subject || "(no subject)"} · ${from}`;
   }
   if ("domain" in event) return event.domain.domain;
   return "inbox" in event ? event.inbox.address : event.webhook.url;

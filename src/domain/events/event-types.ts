@@ -3,6 +3,7 @@ import type { DomainStatus } from "../domains/readiness.ts";
 import type { recordTypes } from "../domains/records.ts";
 import type { SeenRecord } from "../domains/seen-record.ts";
 import type { StoredFailure } from "../outcome.ts";
+import type { QuarantineReason } from "../policy.ts";
 import type { BounceType, ReportKind } from "../reports/report.ts";
 import type { ReportProof, ReportSource } from "../reports/reported-message.ts";
 import type { RecipientOutcome } from "../send/recipients/recipient-outcome.ts";
@@ -19,6 +20,7 @@ export const eventTypes = [
   "message.delivered",
   "message.bounced",
   "message.complained",
+  "message.blocked",
   "suppression.added",
   "domain.verified",
   "domain.failing",
@@ -39,6 +41,7 @@ export interface EventData {
   "message.delivered": ReportData;
   "message.bounced": ReportData;
   "message.complained": ReportData;
+  "message.blocked": BlockedMail;
   "suppression.added": AddedSuppression;
   "domain.verified": ChangedDomain;
   "domain.failing": ChangedDomain;
@@ -107,6 +110,17 @@ export interface ReportData {
   };
 }
 
+/** A mail that went into the quarantine. */
+export interface BlockedMail {
+  id: string;
+  reason: QuarantineReason;
+  /** Only for the reason `rule`. */
+  ruleId: string | null;
+  from: string;
+  to: string;
+  subject: string;
+}
+
 /** A domain with its new status, and its records as the last check found them. */
 export interface ChangedDomain {
   domain: {
@@ -141,7 +155,12 @@ export interface AddedSuppression {
 
 /** Whether an event is about a message. Such an event leaves the log when its inbox is deleted. */
 export function isOfMessage(type: string): boolean {
-  return type.startsWith("message.") || type === "suppression.added";
+  return (type.startsWith("message.") && !isOfQuarantine(type)) || type === "suppression.added";
+}
+
+/** Whether an event is about a quarantined mail, which is no message. It too leaves the log when its inbox is deleted. */
+export function isOfQuarantine(type: string): boolean {
+  return type === "message.blocked";
 }
 
 /** The type in a subscription that stands for all types. */

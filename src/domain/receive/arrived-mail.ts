@@ -3,6 +3,7 @@ import type { ParsedMail } from "../message.ts";
 import type { Authentication } from "./authentication.ts";
 import type { Chunk } from "./filed-mails.ts";
 import type { Envelope } from "./inbound-mail.ts";
+import type { Blocking } from "./judge-mail.ts";
 
 /** A mail that is ready to be filed: parsed, and with the ids, instants, digests and bytes of its rows. */
 export interface ArrivedMail {
@@ -24,6 +25,8 @@ export interface ArrivedMail {
   /** One entry for each inbox of the mail. */
   deliveries: readonly ArrivedCopy[];
   receivedAt: Date;
+  /** Whether the mail comes out of the quarantine. It is then filed although the quarantine has a copy of it. */
+  isReleased?: boolean;
 }
 
 export interface ArrivedCopy {
@@ -33,4 +36,12 @@ export interface ArrivedCopy {
   answeredHash?: string;
   messageId: string;
   newThreadId: string;
+  /** Only for an inbox that does not take the mail: what its row in the quarantine tells. */
+  quarantined?: Quarantining | undefined;
+}
+
+/** Why a mail goes into the quarantine, the id of its row there, and how long it stays. */
+export interface Quarantining extends Omit<Blocking, "kind"> {
+  id: string;
+  expiresAt: Date;
 }

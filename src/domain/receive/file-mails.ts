@@ -1,17 +1,26 @@
 import { arrivalEventId, type MessageFacts, type Recorded, recordMessage, type ThreadState } from "../conversation.ts";
 import type { Mailbox } from "../message.ts";
 import { previewOf } from "../preview.ts";
-import { foreignAncestors, namedParent, resolveThread } from "../threading.ts";
-import type { ArrivedCopy, ArrivedMail } from "./arrived-mail.ts";
-import type { Answered, AwaitedParent, FiledAttachment, FiledMails, InboundMessage } from "./filed-mails.ts";
+import { foreignAncestors, namedParent } from "../threading.ts";
+import type { ArrivedCopy, ArrivedMail, Quarantining } from "./arrived-mail.ts";
+import type {
+  Answered,
+  AwaitedParent,
+  FiledAttachment,
+  FiledMails,
+  InboundMessage,
+  QuarantinedMail,
+  Source,
+} from "./filed-mails.ts";
 import {
   awaits,
   type FilingState,
   filingState,
   hadSentTo,
   noteFiled,
+  noteQuarantined,
   takesMail,
-  threadsOfInbox,
+  threadJoined,
 } from "./filing-state.ts";
 import type { MailOutcome } from "./inbound-mail.ts";
 import type { KnownOfMails, ReadInbox } from "./known-of-mails.ts";
@@ -21,10 +30,11 @@ export interface Filing extends FiledMails {
   outcomes: MailOutcome[];
 }
 
-/** The outcome of one mail, with a copy of the mail for each inbox that does not have it yet. */
+/** The outcome of one mail, with a copy of the mail for each inbox that does not have it yet, or has to quarantine it. */
 export interface FiledMail {
   outcome: MailOutcome;
   copies: FiledCopy[];
+  quarantined: QuarantinedMail[];
 }
 
 export interface FiledCopy {
@@ -50,25 +60,58 @@ export function fileMails(arrivals: readonly ArrivedMail[], facts: KnownOfMails)
 /** Decides in which inboxes and threads one mail goes, and adds the result to the state for the next mails of the batch. */
 export function fileMail(state: FilingState, arrival: ArrivedMail): FiledMail {
   const copies: FiledCopy[] = [];
-  let outcome: MailOutcome = "gone";
+  const quarantined: QuarantinedMail[] = [];
+  let outcome = "gone" as MailOutcome;
   for (const copy of arrival.deliveries) {
     const inbox = state.inboxes.get(copy.inboxId);
     if (inbox === undefined) continue;
-    outcome = "stored";
-    if (takesMail(state, inbox.id, arrival)) copies.push(fileCopy(state, arrival, copy, inbox));
+    outcome = copy.quarantined !== undefined && outcome !== "stored" ? "quarantined" : "stored";
+    if (!takesMail(state, inbox.id, arrival)) continue;
+    if (copy.quarantined === undefined) copies.push(fileCopy(state, arrival, copy, inbox));
+    else quarantined.push(quarantineCopy(state, arrival, copy, copy.quarantined, inbox));
   }
-  return { outcome, copies };
+  return { outcome, copies, quarantined };
+}
+
+function quarantineCopy(
+  state: FilingState,
+  arrival: ArrivedMail,
+  { inboxId, toAddr }: ArrivedCopy,
+  { id, reason, ruleId, expiresAt }: Quarantining,
+  inbox: ReadInbox,
+): QuarantinedMail {
+  const { mail, envelope, receivedAt, messageIdHash, contentHash, sourceId, sizeBytes, authentication } = arrival;
+  noteQuarantined(state, inbox, sizeBytes);
+  return {
+    id,
+    eventId: arrivalEventId(id, receivedAt),
+    accountId: inbox.accountId,
+    inboxId,
+    reason,
+    ruleId,
+    messageIdHash,
+    contentHash,
+    sourceId,
+    envelopeFrom: envelope.from,
+    client: envelope.client,
+    toAddr,
+    fromAddr: mail.from?.address ?? "",
+    fromName: mail.from?.name,
+    subject: mail.subject,
+    preview: previewOf(mail.bodyText),
+    sizeBytes,
+    authentication,
+    receivedAt,
+    expiresAt,
+  };
 }
 
 function fileCopy(state: FilingState, arrival: ArrivedMail, copy: ArrivedCopy, inbox: ReadInbox): FiledCopy {
-  const { messageIdHash, ancestorHashes } = arrival;
-  const known = threadsOfInbox(state, inbox.id);
-  const resolved = resolveThread(messageIdHash, ancestorHashes, known);
-  const joined = state.threads.get(resolved.threadId ?? known.of(copy.answeredHash ?? "") ?? "");
+  const { thread: joined, missing: named } = threadJoined(state, arrival, copy);
   const recorded = recordMessage(inbox, joined, copy.newThreadId, factsOfCopy(arrival, copy));
   const { thread } = recorded;
-  noteFiled(state, recorded.inbox, thread, messageIdHash);
-  const missing = resolved.missing.map((hash) => ({ inboxId: inbox.id, messageIdHash: hash, threadId: thread.id }));
+  noteFiled(state, recorded.inbox, thread, arrival.messageIdHash);
+  const missing = named.map((hash) => ({ inboxId: inbox.id, messageIdHash: hash, threadId: thread.id }));
   return {
     message: {
       ...inboundMessage(arrival, copy, recorded),
@@ -118,18 +161,30 @@ function addBehindParents(
 /** The rows to write. A mail without copies has none. Each changed thread and inbox has one row, with its state after the whole batch. */
 function rowsOf(filed: ReadonlyMap<ArrivedMail, FiledMail>, { inboxes }: FilingState): FiledMails {
   const stored = [...filed].filter(([, { copies }]) => copies.length > 0);
+  const blocked = [...filed].filter(([, { quarantined }]) => quarantined.length > 0);
+  const quarantined = blocked.flatMap(([, mail]) => mail.quarantined);
   const copies = stored.flatMap(([, mail]) => mail.copies);
   const answers = copies.flatMap(({ answered }) => answered ?? []);
-  const changed = new Set(copies.map(({ message }) => message.inboxId));
+  const changed = new Set([...copies.map(({ message }) => message), ...quarantined].map(({ inboxId }) => inboxId));
   return {
     threads: [...new Map(copies.map(({ thread }) => [thread.id, thread])).values()],
     messages: stored.flatMap(([, mail], index) => mail.copies.map(({ message }) => ({ ...message, body: index + 1 }))),
     bodies: stored.map(([{ mail }]) => ({ text: mail.bodyText, html: mail.bodyHtml })),
     attachments: stored.flatMap(([arrival]) => attachmentRows(arrival)),
-    sources: stored.map(([{ sourceId, chunks }, mail]) => ({ id: sourceId, shares: mail.copies.length, chunks })),
+    sources: [...new Map([...stored, ...blocked])].map(([arrival, mail]) => sourceOf(arrival, mail)),
     correspondents: [...new Map(answers.map((each) => [`${each.inboxId} ${each.address}`, each])).values()],
     awaitedParents: copies.flatMap(({ awaitedParents }) => awaitedParents),
+    quarantined,
     inboxes: [...changed].flatMap((id) => inboxes.get(id) ?? []),
+  };
+}
+
+/** The source of a mail. Without a message it is the raw mail alone: a release reads that again, and stores the attachments then. */
+function sourceOf({ sourceId, chunks }: ArrivedMail, { copies, quarantined }: FiledMail): Source {
+  return {
+    id: sourceId,
+    shares: copies.length + quarantined.length,
+    chunks: copies.length > 0 ? chunks : chunks.filter(({ part }) => part === 0),
   };
 }
 

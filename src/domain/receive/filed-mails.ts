@@ -1,6 +1,8 @@
 import type { Automated } from "../automated.ts";
 import type { ThreadState } from "../conversation.ts";
+import type { QuarantineReason } from "../policy.ts";
 import type { Authentication } from "./authentication.ts";
+import type { MailClient } from "./inbound-mail.ts";
 import type { NamedMessage, ReadInbox } from "./known-of-mails.ts";
 
 /** The columns of a received message and of its event. Columns that are the same for all received messages are left out. */
@@ -40,6 +42,28 @@ export interface InboundMessage {
   authentication: Authentication | undefined;
 }
 
+/** A row of the quarantine, and the id of its event. */
+export interface QuarantinedMail extends NamedMessage {
+  id: string;
+  eventId: string;
+  accountId: string;
+  reason: QuarantineReason;
+  ruleId: string | null;
+  contentHash: string | undefined;
+  sourceId: string;
+  envelopeFrom: string;
+  client: MailClient | undefined;
+  toAddr: string;
+  fromAddr: string;
+  fromName: string | undefined;
+  subject: string;
+  preview: string;
+  sizeBytes: number;
+  authentication: Authentication | undefined;
+  receivedAt: Date;
+  expiresAt: Date;
+}
+
 /** The text and the HTML of a mail. They are written once for all its inboxes. */
 export interface Body {
   text: string;
@@ -71,7 +95,7 @@ export interface Chunk {
 
 export interface Source {
   id: string;
-  /** The number of messages that have this source. */
+  /** The number of messages and quarantined mails that have this source. */
   shares: number;
   chunks: readonly Chunk[];
 }
@@ -97,5 +121,6 @@ export interface FiledMails {
   /** Senders who answered our mail, each once. Mail to them is not cold any more. */
   correspondents: readonly Answered[];
   awaitedParents: readonly AwaitedParent[];
+  quarantined: readonly QuarantinedMail[];
   inboxes: readonly ReadInbox[];
 }

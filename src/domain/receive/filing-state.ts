@@ -1,6 +1,6 @@
 import type { ThreadState } from "../conversation.ts";
-import type { KnownThreads } from "../threading.ts";
-import type { ArrivedMail } from "./arrived-mail.ts";
+import { type KnownThreads, resolveThread } from "../threading.ts";
+import type { ArrivedCopy, ArrivedMail } from "./arrived-mail.ts";
 import type { KnownOfMails, NamedMessage, ReadInbox } from "./known-of-mails.ts";
 
 /**
@@ -38,22 +38,33 @@ export function filingState({ inboxes, copies, parents, awaiting }: KnownOfMails
 }
 
 /** The threads of one inbox, as functions that find a thread by the hash of a Message-ID. */
-export function threadsOfInbox({ threadOfMessage, awaitingThread }: FilingState, inboxId: string): KnownThreads {
+function threadsOfInbox({ threadOfMessage, awaitingThread }: FilingState, inboxId: string): KnownThreads {
   return {
     of: (messageIdHash) => threadOfMessage.get(nameOf({ inboxId, messageIdHash })),
     awaiting: (messageIdHash) => awaitingThread.get(nameOf({ inboxId, messageIdHash })),
   };
 }
 
+/** Finds the thread of an inbox that a mail joins, and the messages that it refers to and that are missing there. */
+export function threadJoined(
+  state: FilingState,
+  { messageIdHash, ancestorHashes }: Pick<ArrivedMail, "messageIdHash" | "ancestorHashes">,
+  { inboxId, answeredHash = "" }: Pick<ArrivedCopy, "inboxId" | "answeredHash">,
+): { thread: ThreadState | undefined; missing: string[] } {
+  const known = threadsOfInbox(state, inboxId);
+  const { threadId, missing } = resolveThread(messageIdHash, ancestorHashes, known);
+  return { thread: state.threads.get(threadId ?? known.of(answeredHash) ?? ""), missing };
+}
+
 /**
- * Records that an inbox gets a mail. Returns false if the inbox already has a mail with the same Message-ID and content. True for every
- * mail without a content hash, which is never treated as a copy.
+ * Records that an inbox gets a mail. Returns false if the inbox, or its quarantine, already has a mail with the same Message-ID and content.
+ * True for every mail without a content hash, which is never treated as a copy, and for a mail that the quarantine releases.
  */
 export function takesMail({ copies }: FilingState, inboxId: string, arrival: ArrivedMail): boolean {
-  const { messageIdHash, contentHash } = arrival;
+  const { messageIdHash, contentHash, isReleased } = arrival;
   if (contentHash === undefined) return true;
   const copy = `${nameOf({ inboxId, messageIdHash })} ${contentHash}`;
-  if (copies.has(copy)) return false;
+  if (copies.has(copy)) return isReleased === true;
   copies.add(copy);
   return true;
 }
@@ -71,6 +82,11 @@ export function noteFiled(state: FilingState, inbox: ReadInbox, thread: ThreadSt
   state.inboxes.set(inbox.id, inbox);
   state.threads.set(thread.id, thread);
   state.threadOfMessage.set(nameOf({ inboxId: inbox.id, messageIdHash }), thread.id);
+}
+
+/** Records the inbox after a mail went into its quarantine. */
+export function noteQuarantined({ inboxes }: FilingState, inbox: ReadInbox, sizeBytes: number): void {
+  inboxes.set(inbox.id, { ...inbox, storageBytes: inbox.storageBytes + sizeBytes });
 }
 
 /** Whether one of these hashed Message-IDs is that of a message that the inbox sent to this address. */

@@ -49,10 +49,12 @@ export interface MailClient {
 }
 
 /**
- * The outcome of an inbound mail. `stored`: every inbox of the mail that still exists has the mail, from now or from before. `gone`: none
- * of its inboxes exists any more. `unavailable`: the mail was not stored, and the sender or a later attempt has to deliver it again.
+ * The outcome of an inbound mail. `stored`: every inbox of the mail that still exists has the mail or has it in its quarantine, from now or
+ * from before. `quarantined`: the same, and none of them has it but in its quarantine. `gone`: none of its inboxes exists any more.
+ * `refused`: each of its inboxes refuses it. `undecided`: the sender was not checked in time, and that decides whether an inbox takes the
+ * mail. `unavailable`: the mail was not stored. After the last two the sender or a later attempt has to deliver it again.
  */
-export type MailOutcome = "stored" | "gone" | "unavailable";
+export type MailOutcome = "stored" | "quarantined" | "gone" | "refused" | "undecided" | "unavailable";
 
 /** The name of the parser's queue for a mail: the network of its client, or `local` for mail that this service sends to itself. */
 export function senderInLine({ client }: Envelope): string {

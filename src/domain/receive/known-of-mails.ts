@@ -28,7 +28,7 @@ export interface ReadInbox extends InboxTotals {
 export interface KnownOfMails {
   /** The inboxes that are not deleted. */
   inboxes: readonly ReadInbox[];
-  /** Mails of the batch that an inbox already has, by Message-ID and content. */
+  /** Mails of the batch that an inbox or its quarantine already has, by Message-ID and content. */
   copies: readonly Copy[];
   /** The threads of the messages that the mails refer to, or that have the Message-ID of one of the mails. */
   parents: readonly Parent[];

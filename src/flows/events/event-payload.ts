@@ -107,6 +107,11 @@ const bodies = {
   "message.delivered": reportBody,
   "message.bounced": reportBody,
   "message.complained": reportBody,
+  "message.blocked": ({ id, reason, ruleId, from, to, subject }, event) => ({
+    ...inboxFields(event),
+    thread_id: null,
+    quarantined: { id, reason, rule_id: ruleId, from, to, subject, received_at: event.occurredAt.toISOString() },
+  }),
   "suppression.added": ({ providerMessageId, suppression }, event, message) =>
     message && {
       ...threadFields(event),

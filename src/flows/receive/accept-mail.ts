@@ -19,6 +19,7 @@ import { sizeGate } from "../size-gate.ts";
 import { type Addressee, acceptReturned, type ReturnedOutcome } from "./accept-returned.ts";
 import { aboutMail, largeBytes, type ReceivedMail } from "./arrival.ts";
 import type { Authenticate } from "./authenticate-sender.ts";
+import type { InboxOwners } from "./inbox-owners.ts";
 import type { ReportReception } from "./receive-report.ts";
 import { keepUnparsed } from "./unparsed-mail.ts";
 
@@ -31,6 +32,8 @@ export interface AcceptDeps extends Deps {
   operatorInbox: string | undefined;
   reports: ReportReception;
   unsubscribing: Pick<Unsubscribing, "messageOf" | "byMail">;
+  /** Remembers the owners of the inboxes that it reads. */
+  owners?: Pick<InboxOwners, "remember"> | undefined;
   /** The suspension of an account by the operator, or its deletion. */
   closureOf?: (accountId: string) => Closure | undefined;
   hosts: Pick<OwnHosts, "find">;
@@ -93,6 +96,7 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
     const known = remembered.get(username, nowMs);
     if (known?.domainId === domainId && !isFull(known)) return known;
     const read = await findInboxByUsername(deps.db.mail, username);
+    if (read !== undefined) deps.owners?.remember(read);
     const inbox = read && withRoom(read);
     if (inbox === undefined || isFull(inbox)) remembered.delete(username);
     else {

@@ -1,6 +1,7 @@
+import type { Db } from "../../database/db.ts";
 import { automatedOf } from "../../domain/automated.ts";
 import type { ParsedMail } from "../../domain/message.ts";
-import type { ArrivedMail } from "../../domain/receive/arrived-mail.ts";
+import type { ArrivedMail, Quarantining } from "../../domain/receive/arrived-mail.ts";
 import type { Authentication } from "../../domain/receive/authentication.ts";
 import type { Envelope, FoundRecipient, InboundMail } from "../../domain/receive/inbound-mail.ts";
 import { namedAncestors } from "../../domain/threading.ts";
@@ -20,6 +21,20 @@ export interface ReceivedMail extends InboundMail {
    * Filing the mail removes the promise.
    */
   promise?: ClaimKey;
+  /** Only for a mail that was kept unparsed: when its sender was told that it is stored. Such a mail cannot be refused any more. */
+  acknowledgedAt?: Date;
+  /** The inboxes that do not take the mail, each with the reason. The mail goes into their quarantine. */
+  blocked?: ReadonlyMap<string, Omit<Quarantining, "id">> | undefined;
+  /** Only for a mail that comes out of the quarantine. */
+  release?: Release | undefined;
+}
+
+/** What the transaction that files a released mail does besides. */
+export interface Release {
+  /** Runs when the inbox is locked. It throws if the mail must not be released. */
+  begin(tx: Db): Promise<void>;
+  /** Runs when the mail is filed as this message. */
+  end(tx: Db, message: { id: string; threadId: string }): Promise<void>;
 }
 
 /** A mail that waits to be filed. */
@@ -27,6 +42,7 @@ export interface Arrival extends ArrivedMail {
   /** An estimate of the bytes that the mail takes in the database, in all its inboxes. */
   weightBytes: number;
   promise: ClaimKey | undefined;
+  release: Release | undefined;
 }
 
 /** A larger mail is stored by itself, because parsing and storing it take several times its size in memory. */
@@ -37,7 +53,7 @@ const rowBytes = 256;
 
 export async function arrivalOf(
   deps: Deps,
-  { envelope, raw, mail, authentication, promise }: ReceivedMail,
+  { envelope, raw, mail, authentication, promise, blocked, release }: ReceivedMail,
 ): Promise<Arrival> {
   const receivedAt = deps.now();
   const sourceId = promise?.subjectId ?? deps.newId("src", receivedAt);
@@ -45,8 +61,9 @@ export async function arrivalOf(
     ...recipient,
     messageId: deps.newId("msg", receivedAt),
     newThreadId: deps.newId("thr", receivedAt),
+    quarantined: quarantining(recipient),
   }));
-  const ancestorHashes = namedAncestors(mail).map(shortDigest);
+  const { messageIdHash, ancestorHashes } = namesOf(mail);
   const attachments = [];
   const chunks = promise === undefined ? await chunksOf(0, raw) : [];
   for (const [index, { bytes }] of mail.attachments.entries()) {
@@ -61,15 +78,30 @@ export async function arrivalOf(
     sizeBytes: raw.length,
     weightBytes: deliveries.length * (raw.length + (attachments.length + ancestorHashes.length) * rowBytes),
     contentHash: isMarked(raw) ? shortDigest(contentOf(raw)) : undefined,
-    messageIdHash: shortDigest(canonicalMessageId(mail.messageId) ?? mail.messageId),
+    messageIdHash,
     ancestorHashes,
     automated: automatedOf(mail, envelope.from),
     authentication,
     attachments,
     chunks,
     promise,
+    release,
+    isReleased: release !== undefined,
     deliveries,
     receivedAt,
+  };
+
+  function quarantining({ inboxId }: FoundRecipient): Quarantining | undefined {
+    const why = blocked?.get(inboxId);
+    return why && { ...why, id: deps.newId("qua", receivedAt) };
+  }
+}
+
+/** The hashes by which a mail is known, and those of the mails that it refers to. */
+export function namesOf(mail: ParsedMail): Pick<ArrivedMail, "messageIdHash" | "ancestorHashes"> {
+  return {
+    messageIdHash: shortDigest(canonicalMessageId(mail.messageId) ?? mail.messageId),
+    ancestorHashes: namedAncestors(mail).map(shortDigest),
   };
 }
 

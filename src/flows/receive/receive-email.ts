@@ -60,7 +60,7 @@ export function mailReceiver(deps: Deps): (mail: ReceivedMail) => Promise<MailOu
   });
   return async (received) => {
     const arrival = await arrivalOf(deps, received);
-    const isAlone = arrival.weightBytes > largeBytes || arrival.promise !== undefined;
+    const isAlone = arrival.weightBytes > largeBytes || arrival.promise !== undefined || arrival.isReleased;
     return isAlone ? untilUnlocked(arrival, fileLarge, fileLarge) : untilUnlocked(arrival, file, fileAgain);
   };
 }
@@ -109,7 +109,7 @@ async function fileBatch(deps: Deps, memory: InboxMemory, arrivals: readonly Arr
  * them by the inboxes as they are in memory, without a read. Undefined, with nothing written, if that is not possible.
  */
 async function tryFromMemory(db: Db, memory: InboxMemory, arrivals: readonly Arrival[]): Promise<Filed | undefined> {
-  if (arrivals.some(namesOthers)) return undefined;
+  if (arrivals.some((arrival) => namesOthers(arrival) || isBlocked(arrival))) return undefined;
   const ids = idsOf(arrivals);
   const inboxes = memory.recall(ids);
   if (inboxes === undefined) return undefined;
@@ -123,13 +123,18 @@ function namesOthers({ ancestorHashes, deliveries }: Arrival): boolean {
   return ancestorHashes.length > 0 || deliveries.some(({ answeredHash }) => answeredHash !== undefined);
 }
 
+function isBlocked({ deliveries }: Arrival): boolean {
+  return deliveries.some(({ quarantined }) => quarantined !== undefined);
+}
+
 /**
  * Second road: reads the inboxes and the mails that these mails refer to, decides and writes. Undefined, with nothing written, if an inbox
  * has changed between the read and the write.
  */
 async function tryFromRead(db: Db, arrivals: readonly Arrival[], writing?: MailsWriting): Promise<Filed | undefined> {
   const filing = fileMails(arrivals, await findKnownOfMails(db, askedOf(arrivals)));
-  return filing.messages.length === 0 ? { ...filing, hasDeliveries: false } : write(db, filing, writing);
+  const isNothing = filing.messages.length === 0 && filing.quarantined.length === 0;
+  return isNothing ? { ...filing, hasDeliveries: false } : write(db, filing, writing);
 }
 
 async function write(db: Db, filing: Filing, writing?: MailsWriting): Promise<Filed | undefined> {
@@ -178,7 +183,10 @@ async function fromLockedRead(tx: Db, arrivals: readonly Arrival[], writing?: Ma
  * the mail, so the mail is filed exactly once.
  */
 async function fileLargeMail(deps: Deps, arrival: Arrival): Promise<Try> {
-  const { sourceId: id, chunks, deliveries, promise } = arrival;
+  const { sourceId: id, deliveries, promise, release } = arrival;
+  // A mail that no inbox takes is kept without its attachments, which a release reads from the raw mail.
+  const isTaken = deliveries.some(({ quarantined }) => quarantined === undefined);
+  const chunks = isTaken ? arrival.chunks : arrival.chunks.filter(({ part }) => part === 0);
   const inboxIds = inboxIdsOf(arrival);
   const locked = await lockFreeInboxes(deps.db.mail, inboxIds);
   if (locked.length > 0) return undefined;
@@ -186,23 +194,27 @@ async function fileLargeMail(deps: Deps, arrival: Arrival): Promise<Try> {
     if (promise !== undefined && !(await removeUnparsedMail(tx, promise))) throw new PromiseTaken();
     await insertSources(tx, [{ id, shares: deliveries.length, chunks }]);
     await lockInboxes(tx, inboxIds);
+    await release?.begin(tx);
     const filed: Filed[] = [];
     for (const slice of slicesOf({ ...arrival, chunks: [] })) {
       const bodiesOf = filed.flatMap(({ messages }) => messages)[0]?.id;
       filed.push(await fromLockedRead(tx, [slice], { bodiesOf }));
     }
-    const shares = filed.reduce((sum, { messages }) => sum + messages.length, 0);
+    const shares = filed.reduce((sum, { messages, quarantined }) => sum + messages.length + quarantined.length, 0);
     if (shares < deliveries.length) await markSourceShares(tx, id, shares);
+    for (const message of filed.flatMap(({ messages }) => messages)) await release?.end(tx, message);
     return filed;
   });
   for (const filed of slices) announce(deps, filed);
-  return slices.some(({ outcomes }) => outcomes.includes("stored")) ? "stored" : "gone";
+  const outcomes = slices.flatMap((slice) => slice.outcomes);
+  return outcomes.find((outcome) => outcome === "stored") ?? outcomes.find((outcome) => outcome !== "gone") ?? "gone";
 }
 
-/** Wakes the workers and the requests that wait for these mails. */
-function announce(deps: Deps, { messages, hasDeliveries }: Filed): void {
+/** Wakes the workers and the requests that wait for these mails or their events. */
+function announce(deps: Deps, { messages, quarantined, hasDeliveries }: Filed): void {
   if (hasDeliveries) deps.nudge("webhook");
   deps.changes.notify(messages);
+  if (quarantined.length > 0) deps.changes.notify(quarantined);
 }
 
 function askedOf(arrivals: readonly Arrival[]): AskedOfMails {

@@ -59,7 +59,8 @@ export async function receiveUnparsed(
   const mail = attempt > mostAttempts ? await parseHead(raw, deps) : await deps.parse(raw, { sender: lane, signal });
   if (mail === undefined) return "unavailable";
   const authentication = await deps.authenticate({ envelope, raw });
-  const received = { envelope, raw, mail, authentication, promise: { subjectId, attempt } };
+  const acknowledgedAt = unparsed.receivedAt;
+  const received = { envelope, raw, mail, authentication, promise: { subjectId, attempt }, acknowledgedAt };
   try {
     const outcome = await deps.receive(received);
     deps.log.info({ ...aboutMail(received), source_id: subjectId, outcome }, "mail received");

@@ -61,6 +61,7 @@ const tags = [
   { name: "Domains", description: "Your own domains for addresses: their DNS records, and whether they are proven" },
   { name: "Outbox", description: "Mail and events that are still to be sent, and how to cancel them" },
   { name: "Suppressions", description: "Addresses that get no mail, and the reasons" },
+  { name: "Quarantine", description: "Mail that rules and policies have blocked" },
   { name: "Account", description: "The account of your key, with its limits" },
   { name: "Keys", description: "Keys of the account, each with an access and a reach" },
   { name: "Tokens", description: "Short-lived tokens of your key, for browsers and for one task" },

@@ -171,6 +171,7 @@ function firstField(schema: TSchema | undefined): string {
 /** The kind of the first resource in a path. The example of `not_found` names it. */
 function resourceOf(path: string): Resource {
   if (path.startsWith("/v1/outbox")) return "outbox_item";
+  if (path.startsWith("/v1/quarantine/")) return "quarantined_mail";
   if (path.includes("/attachments/")) return "attachment";
   if (path.startsWith("/v1/admin/accounts/")) return "account";
   if (path.startsWith("/v1/admin/domains/")) return "domain";

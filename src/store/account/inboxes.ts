@@ -64,6 +64,17 @@ const inboundBehind = statement<Selected<typeof receivedFields>>(
       where i.id = ${sql.placeholder("inboxId")}`,
 );
 
+/** Lists the accounts and `externalId`s of inboxes. */
+export function listInboxOwners(
+  db: Db,
+  ids: readonly string[],
+): Promise<Pick<InboxIdentity, "id" | "accountId" | "externalId">[]> {
+  return query(
+    db,
+    sql`select id, account_id as "accountId", external_id as "externalId" from inboxes where id = any(${arrayOf("text", ids)})`,
+  );
+}
+
 /** Lists the ids among these that belong to inboxes within the reach. */
 export async function listOwnInboxIds(db: Db, reach: Reach, ids: readonly string[]): Promise<Set<string>> {
   const own = await query<{ id: string }>(

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { eventTypes, isOfMessage as tellsOfMessage } from "../../domain/events/event-types.ts";
+import { eventTypes, isOfQuarantine, isOfMessage as tellsOfMessage } from "../../domain/events/event-types.ts";
 import { type Selected, selected } from "../columns.ts";
 import { eventBody } from "../mail/bodies.ts";
 import { events, type inboxes, messages } from "../schema.ts";
@@ -44,7 +44,13 @@ export type EventContent = Selected<typeof ofEvent> &
 
 export type Nullable<Fields> = { [Name in keyof Fields]: Fields[Name] | null };
 
-const typesOfMessages = eventTypes.filter(tellsOfMessage);
+/** Whether an event `e` is about a message. */
+export const isOfMessage = isOneOf(tellsOfMessage);
 
-/** Whether an event `e` is about a message. Such an event is hidden once its inbox is deleted. */
-export const isOfMessage = sql.raw(`e.type in (${typesOfMessages.map((type) => `'${type}'`).join(", ")})`);
+/** Whether an event `e` is about a message or a quarantined mail. Such an event is hidden once its inbox is deleted. */
+export const isOfMail = isOneOf((type) => tellsOfMessage(type) || isOfQuarantine(type));
+
+function isOneOf(isWanted: (type: string) => boolean) {
+  const types = eventTypes.filter(isWanted).map((type) => `'${type}'`);
+  return sql.raw(`e.type in (${types.join(", ")})`);
+}

@@ -10,6 +10,7 @@ import {
   contentJoins,
   type EventContent,
   externalIdOfEvent,
+  isOfMail,
   isOfMessage,
   type Nullable,
 } from "./event-content.ts";
@@ -139,4 +140,4 @@ function isWanted({ types, externalIds, automated }: Subscription): SQL {
 }
 
 /** Whether the log shows an event `e`: events about messages are hidden once their inbox is deleted. */
-const isShown = sql`(not ${isOfMessage} or exists (select from inboxes i where i.id = e.inbox_id and i.deleted_at is null))`;
+const isShown = sql`(not ${isOfMail} or exists (select from inboxes i where i.id = e.inbox_id and i.deleted_at is null))`;

@@ -7,7 +7,16 @@ import { mailTotals } from "../account/inbox-totals.ts";
 import { assigned, columnNames, columnsOf, fieldsOf, replaced, selected } from "../columns.ts";
 import { eventsAndDeliveries, hasDeliveries } from "../events/fan-out.ts";
 import { insertion, recordSet, recordsOf, recordsWith } from "../rows.ts";
-import { attachments, awaitedParents, correspondents, events, inboxes, messages, threads } from "../schema.ts";
+import {
+  attachments,
+  awaitedParents,
+  correspondents,
+  events,
+  inboxes,
+  messages,
+  quarantine,
+  threads,
+} from "../schema.ts";
 import { addressesOf } from "../send/recipients.ts";
 import { sourcesInserted } from "./sources.ts";
 import { threadChanges, threadFields } from "./threads.ts";
@@ -17,7 +26,7 @@ export interface AskedOfMails {
   copies: readonly Copy[];
   /** The Message-IDs of the mails, and those to which the mails refer. */
   named: readonly NamedMessage[];
-  /** Messages before this instant do not count as copies. */
+  /** Mails before this instant do not count as copies. */
   notBefore: Date;
 }
 
@@ -47,6 +56,11 @@ export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<Kno
           cross join lateral (select from messages where inbox_id = row."inboxId" and message_id_hash = row."messageIdHash"
             and content_hash = row."contentHash" and created_at > ${asked.notBefore} limit 1) copy
           union all
+          select 'copy', row."inboxId", row."messageIdHash", row."contentHash", null, null
+          from ${recordSet(messages, asked.copies, ["inboxId", "messageIdHash", "contentHash"])}
+          cross join lateral (${quarantinedUnder(sql.raw("row"))} and content_hash = row."contentHash"
+            and received_at > ${asked.notBefore} limit 1) copy
+          union all
           select 'parent', named."inboxId", named."messageIdHash", null, parent.thread_id, ours.sent_to from named
           cross join lateral (${messageUnder(sql.raw("named"))}) parent
           left join lateral (select ${addressesOf("messages.id")} as sent_to from messages where inbox_id = named."inboxId"
@@ -74,12 +88,27 @@ export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<Kno
   };
 }
 
+/** Lists those of these threads in which the inbox has written. */
+export async function listWrittenThreads(db: Db, threadIds: readonly string[]): Promise<Set<string>> {
+  const written = await query<{ id: string }>(
+    db,
+    sql`select asked.id from unnest(${arrayOf("text", threadIds)}) as asked (id)
+        where exists (select from messages where thread_id = asked.id and direction = 'outbound')`,
+  );
+  return new Set(written.map(({ id }) => id));
+}
+
 const nothing = sql``;
 
 /** Selects the thread of a message that has the Message-ID of the row `named`. */
 function messageUnder(named: SQL): SQL {
   return sql`select thread_id from messages
     where inbox_id = ${named}."inboxId" and message_id_hash = ${named}."messageIdHash" limit 1`;
+}
+
+/** Selects a quarantined mail that has the Message-ID of the row `named`. */
+function quarantinedUnder(named: SQL): SQL {
+  return sql`select from quarantine where inbox_id = ${named}."inboxId" and message_id_hash = ${named}."messageIdHash"`;
 }
 
 /** Selects one of our messages to which a relay gave the Message-ID of the row `named`. */
@@ -137,12 +166,20 @@ export async function insertMails(
   mails: FiledMails,
   { isGuess = false, bodiesOf }: MailsWriting = {},
 ): Promise<WrittenMails | undefined> {
-  const parts = [
-    sql`thread as (${insertion(threads, mails.threads, threadChanged)})`,
-    sql`message as (${messageInto}${bodiesOf === undefined ? bodiesGiven(mails.bodies) : bodiesOfTwin(bodiesOf)} from mail${ifUnchanged})`,
-    sql`new_event as materialized (${eventOfMail}${ifUnchanged})`,
-    eventsAndDeliveries,
-  ];
+  const parts: SQL[] = [];
+  if (mails.quarantined.length > 0)
+    parts.push(
+      sql`blocked as materialized (select * from ${recordsOf(blockedMails, mails.quarantined)}${ifUnchanged})`,
+      sql`quarantined as (${quarantineInto})`,
+      sql`new_event as materialized (${eventOfMail}${ifUnchanged} union all ${eventOfBlocked})`,
+    );
+  else parts.push(sql`new_event as materialized (${eventOfMail}${ifUnchanged})`);
+  parts.push(eventsAndDeliveries);
+  if (mails.messages.length > 0)
+    parts.push(
+      sql`thread as (${insertion(threads, mails.threads, threadChanged)})`,
+      sql`message as (${messageInto}${bodiesOf === undefined ? bodiesGiven(mails.bodies) : bodiesOfTwin(bodiesOf)} from mail${ifUnchanged})`,
+    );
   if (mails.sources.length > 0) parts.push(sql`source as (${sourcesInserted(mails.sources, ifUnchanged)})`);
   if (mails.attachments.length > 0)
     parts.push(
@@ -223,6 +260,18 @@ const eventOfMail = sql.raw(
      'message.received' as type, "createdAt" as occurred_at, null::jsonb as data, automated is not null as is_automated from mail`,
 );
 
+const { messageId: _released, threadId: _joined, spam: _unasked, ...ofBlocked } = getTableColumns(quarantine);
+const blockedFields = Object.keys(ofBlocked) as (keyof typeof ofBlocked)[];
+const blockedMails = recordsWith({ ...ofBlocked, eventId: events.id });
+const quarantineInto = sql`insert into quarantine (${columnNames(quarantine, blockedFields)})
+  select ${fieldsOf("blocked", blockedFields)} from blocked`;
+
+const eventOfBlocked = sql.raw(
+  `select "eventId", "accountId", "inboxId", null, null, 'message.blocked', "receivedAt",
+     jsonb_build_object('id', id, 'reason', reason, 'ruleId', "ruleId", 'from', "fromAddr", 'to', "toAddr", 'subject', subject),
+     false from blocked`,
+);
+
 const { messageId, ...ofAttachment } = getTableColumns(attachments);
 const attachmentFields = Object.keys(ofAttachment) as (keyof typeof ofAttachment)[];
 const attachmentInto = sql`insert into attachments (message_id, ${columnNames(attachments, attachmentFields)})
@@ -231,7 +280,8 @@ const attachmentInto = sql`insert into attachments (message_id, ${columnNames(at
 const ofMail = sql.raw("mail");
 const noneKnown = sql`and not exists (select from mail cross join lateral (${messageUnder(ofMail)}) known)
     and not exists (select from mail cross join lateral (${messageOtherwiseNamed(ofMail)}) known)
-    and not exists (select from mail cross join lateral (${threadAwaiting(ofMail)}) waiting)`;
+    and not exists (select from mail cross join lateral (${threadAwaiting(ofMail)}) waiting)
+    and not exists (select from mail cross join lateral (${quarantinedUnder(ofMail)} limit 1) blocked)`;
 
 const ifUnchanged = sql` where (select are_all from unchanged)`;
 

@@ -1,6 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { type Db, query, transaction } from "../../database/db.ts";
 import { lockNumber } from "../locks.ts";
+import { listQuarantinedOf, removeQuarantined } from "../mail/quarantine.ts";
 
 /**
  * Runs one step of pruning. Returns how many rows were deleted, or undefined if another process is pruning: it does not wait for the lock,
@@ -131,8 +132,10 @@ export async function findInboxToEmpty(
 export async function removeInboxRows(tx: Db, inboxId: string, limit: number): Promise<number> {
   // Found by account and inbox, because these tables have no index that begins with the inbox.
   const ofAccount = sql`account_id = (select account_id from inboxes where id = ${inboxId}) and inbox_id = ${inboxId}`;
+  const quarantined = await listQuarantinedOf(tx, inboxId, limit);
+  let removed = quarantined.length === 0 ? 0 : (await removeQuarantined(tx, quarantined)).length;
   const suppressed = sql`select id from suppressions where ${ofAccount} limit ${limit}`;
-  let removed = await count(tx, sql`delete from suppressions where id = any(array(${suppressed})) returning 1`);
+  removed += await count(tx, sql`delete from suppressions where id = any(array(${suppressed})) returning 1`);
   const ruled = sql`select id from rules where ${ofAccount} limit ${limit}`;
   removed += await count(tx, sql`delete from rules where id = any(array(${ruled})) returning 1`);
   removed += await count(tx, sql`delete from policies where ${ofAccount} returning 1`);

@@ -164,6 +164,7 @@ describe("copies", () => {
       sources: [],
       correspondents: [],
       awaitedParents: [],
+      quarantined: [],
       inboxes: [],
     });
   });

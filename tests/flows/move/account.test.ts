@@ -15,6 +15,7 @@ import { enginesHere } from "../../support/engines.ts";
 import { failureOf } from "../../support/failure.ts";
 import { mailOf } from "../../support/mail.ts";
 import { insertOwnDomain } from "../../support/own-domain.ts";
+import { quarantinedMail } from "../../support/ruled.ts";
 import { newAccount, newInbox, send } from "../../support/sends.ts";
 import { untilAnswered } from "../../support/until.ts";
 import { startWorld, type World } from "../../support/world.ts";
@@ -74,6 +75,10 @@ describe("The export of one account", () => {
     await from.deliver(withFile, both);
     await from.deliver(mailOf({ messageId: "bob@x.example", subject: "For Bob alone" }), both[1] ?? "");
     await from.deliver(mailOf({ messageId: "own@x.example", subject: "Own" }), "own@ada.example");
+    for (const [number, { inboxId, key }] of [ada, bob].entries()) {
+      const inbox = { id: inboxId, address: both[number] ?? "" };
+      await quarantinedMail(from, inbox, { apiKey: key });
+    }
     for (const { inboxId, key } of [ada, bob])
       await send(from, inboxId, { body: "From us" }, { apiKey: key, waits: true });
     lines = await exported(from, ada.id);
@@ -120,6 +125,10 @@ describe("The export of one account", () => {
       });
       return { threads, messages: await Promise.all(whole) };
     });
+    const withRaw = async (mail: { id: string }) => {
+      const raw = await world.fetch(`/v1/quarantine/${mail.id}/raw`, { apiKey: key });
+      return { ...mail, raw: await raw.text() };
+    };
     const { data: events } = await ask("/v1/events?types=*&after=start&limit=100");
     const { data: entries } = await ask("/v1/audit?limit=100");
     return {
@@ -131,6 +140,7 @@ describe("The export of one account", () => {
       domains: (await ask("/v1/domains")).data,
       webhooks: (await ask("/v1/webhooks")).data,
       suppressions: (await ask("/v1/suppressions")).data,
+      quarantine: await Promise.all((await ask("/v1/quarantine")).data.map(withRaw)),
       audit: entries.filter(({ action }: { action: string }) => action !== "account.imported"),
     };
   }
@@ -182,7 +192,7 @@ describe("The export of one account", () => {
       to.service.deps.db.api,
       sql`select shares from source_chunks where shares is not null`,
     );
-    expect(shares.map((each) => each.shares)).toEqual([1, 1, 1, 1]);
+    expect(shares.map((each) => each.shares)).toEqual([1, 1, 1, 1, 1, 1]);
     expect((await shownBy(to, bob)).mail).toHaveLength(1);
   });
 

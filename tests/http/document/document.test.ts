@@ -10,6 +10,7 @@ import { mailOf } from "../../support/mail.ts";
 import { dereferenced, expectWholeDocument } from "../../support/openapi.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { report, sent, signingKey } from "../../support/reported.ts";
+import { quarantinedMail } from "../../support/ruled.ts";
 import { mismatches } from "../../support/schema-check.ts";
 import { startWorld, type World } from "../../support/world.ts";
 
@@ -99,6 +100,11 @@ describe("The document of the service", () => {
       "Suppressions: addSuppressions",
       "Suppressions: getSuppression",
       "Suppressions: deleteSuppression",
+      "Quarantine: listQuarantine",
+      "Quarantine: getQuarantinedMail",
+      "Quarantine: deleteQuarantinedMail",
+      "Quarantine: downloadRawQuarantinedMail",
+      "Quarantine: releaseQuarantinedMail",
       "Account: getAccount",
       "Account: changeAccount",
       "Account: getStats",
@@ -148,6 +154,7 @@ describe("The document of the service", () => {
       "Domains",
       "Outbox",
       "Suppressions",
+      "Quarantine",
       "Account",
       "Keys",
       "Tokens",
@@ -247,8 +254,10 @@ describe("The document of the service", () => {
     await report(world, refused("smtp; 550 5.1.1 User unknown", "5.1.1"), returnPath);
     await report(world, feedback("Feedback-Type: abuse"), returnPath);
     await hear(10);
-    await world.api(`/v1/inboxes/${inbox.id}`, { method: "DELETE" });
+    await quarantinedMail(world, inbox);
     await hear(11);
+    await world.api(`/v1/inboxes/${inbox.id}`, { method: "DELETE" });
+    await hear(12);
     const data = { webhookId: examples.webhookId, url: examples.webhookUrl, reason: "failing" as const };
     const disabled = { id: examples.eventId, inboxId: null, threadId: null, messageId: null, data };
     const [account] = await query<{ id: string }>(db, sql`select id from accounts`);
@@ -256,7 +265,7 @@ describe("The document of the service", () => {
       { ...disabled, accountId: account?.id ?? "", type: "webhook.disabled", occurredAt: new Date() },
       ...domainEvents(account?.id ?? ""),
     ]);
-    await hear(15);
+    await hear(16);
     await receiver.close();
     const told = [...heard.values()];
     expect(told.map(({ event }) => event.event).sort()).toEqual(Object.keys(document.webhooks).sort());

@@ -3,6 +3,7 @@ import { sql } from "drizzle-orm";
 import { query } from "../../../src/database/db.ts";
 import { newGrant } from "../../support/connecting.ts";
 import { readDocument } from "../../support/fuzz/document.ts";
+import { quarantinedMail } from "../../support/ruled.ts";
 import { startWorld, type World } from "../../support/world.ts";
 
 /*
@@ -18,6 +19,7 @@ type Thing =
   | "event"
   | "upload"
   | "suppression"
+  | "quarantined mail"
   | "item"
   | "key"
   | "grant"
@@ -86,6 +88,11 @@ const operations: Record<string, [Who, Thing?]> = {
   addSuppressions: ["full"],
   getSuppression: ["read", "suppression"],
   deleteSuppression: ["full", "suppression"],
+  listQuarantine: ["full"],
+  getQuarantinedMail: ["full", "quarantined mail"],
+  downloadRawQuarantinedMail: ["full", "quarantined mail"],
+  releaseQuarantinedMail: ["full", "quarantined mail"],
+  deleteQuarantinedMail: ["full", "quarantined mail"],
   getAccount: ["any"],
   changeAccount: ["account"],
   getStats: ["read"],
@@ -141,7 +148,7 @@ async function post(path: string, body: unknown) {
   return answer.body;
 }
 
-/** An inbox of a tenant with a mail, an item in the outbox and a suppression. */
+/** An inbox of a tenant with a mail, a quarantined mail, an item in the outbox and a suppression. */
 async function filledInbox(username: string, externalId: string) {
   const inbox = await post("/v1/inboxes", { username, externalId });
   expect(await world.deliver(mail(inbox.address), inbox.address)).toStartWith("250");
@@ -162,6 +169,7 @@ async function filledInbox(username: string, externalId: string) {
     event: event.event_id,
     item: message.id,
     suppression: suppression.id,
+    "quarantined mail": await quarantinedMail(world, inbox),
     address: inbox.address,
     file: new URL(message.attachments[0].url).pathname,
   };
@@ -286,7 +294,7 @@ test("no answer to a key has an id of what is beyond its reach, and each total c
     expect((await get("/v1/inboxes")).total).toBe(1);
     expect((await get("/v1/messages?q=hello")).total).toBe(1);
     expect((await get("/v1/messages?q=is:unread")).total).toBe(1);
-    expect((await get("/v1/events?types=*")).data).toHaveLength(2);
+    expect((await get("/v1/events?types=*")).data).toHaveLength(3);
     const { perMinute, outbox } = await get("/v1/stats");
     expect(perMinute.reduce((sum: number, { received }: { received: number }) => sum + received, 0)).toBe(1);
     expect(outbox.count).toBe(1);

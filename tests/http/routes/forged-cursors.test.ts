@@ -3,6 +3,7 @@ import { newGrant } from "../../support/connecting.ts";
 import { enginesHere } from "../../support/engines.ts";
 import { mailOf } from "../../support/mail.ts";
 import { answer, startReceiver } from "../../support/receiver.ts";
+import { quarantinedMail } from "../../support/ruled.ts";
 import type { World } from "../../support/world.ts";
 import { worldsOn } from "../../support/world-on.ts";
 
@@ -33,6 +34,7 @@ test("A cursor with another number goes on there, or is refused, in every list",
     ],
     ["/v1/messages", ["limit=1", "limit=1&q=order"], BigInt(Date.UTC(2200, 0) - 1)],
     ["/v1/outbox", ["limit=1", "limit=1&kind=webhook"], BigInt(Date.UTC(2200, 0) - 1)],
+    ["/v1/quarantine", ["limit=1"], 0n],
     ["/v1/suppressions", ["limit=1"], 0n],
     [`/v1/webhooks/${webhookId}/deliveries`, ["limit=1"], 2n ** 64n - 1n],
   ];
@@ -63,6 +65,7 @@ async function fill(world: World, url: string) {
     await world.api("/v1/suppressions", { method: "POST", body: { address } });
   }
   for (const _ of [1, 2]) await newGrant(world);
+  for (const _ of [1, 2]) await quarantinedMail(world, inbox);
   await world.deliver(mailOf({ subject: "Your order", messageId: "first@example.com" }), inbox.address);
   await world.deliver(mailOf({ subject: "Your order", headers: ["In-Reply-To: <first@example.com>"] }), inbox.address);
   const eventId = (await world.api("/v1/events")).body.data[0].event_id;

@@ -4,6 +4,7 @@ import { createOperator } from "../../../src/flows/account/operators.ts";
 import { newGrant } from "../../support/connecting.ts";
 import { enginesHere } from "../../support/engines.ts";
 import { mailOf } from "../../support/mail.ts";
+import { quarantinedMail } from "../../support/ruled.ts";
 import { send } from "../../support/sends.ts";
 import { oneWorldOn } from "../../support/world-on.ts";
 
@@ -18,6 +19,7 @@ for (const engine of enginesHere()) {
     let upload: { id: string };
     let waiting: { id: string };
     let suppression: { id: string };
+    let quarantined: string;
     let operatorKey: string;
     let accountId: string;
     let keyId: string;
@@ -32,6 +34,7 @@ for (const engine of enginesHere()) {
       ({ body: upload } = await world().api("/v1/uploads?filename=a.txt", { method: "POST", body: "words" }));
       const suppressed = { method: "POST", body: { address: "eve@example.net" } };
       ({ body: suppression } = await world().api("/v1/suppressions", suppressed));
+      quarantined = await quarantinedMail(world(), inbox);
       const headers = ["Content-Type: text/plain", "Content-Disposition: attachment; filename=a.txt"];
       await world().deliver(mailOf({ subject: "Hello", headers }), inbox.address);
       [thread] = (await world().api(`/v1/inboxes/${inbox.id}/threads`)).body.data;
@@ -63,6 +66,7 @@ for (const engine of enginesHere()) {
           ["/v1/webhooks", webhook.id],
           ["/v1/outbox", waiting.id],
           ["/v1/suppressions", suppression.id],
+          ["/v1/quarantine", quarantined],
           ["/v1/keys", keyId],
           ["/v1/grants", grantId],
           ["/v1/admin/accounts", accountId],

@@ -6,6 +6,7 @@ import { enginesHere } from "../../support/engines.ts";
 import { mailOf } from "../../support/mail.ts";
 import { dereferenced } from "../../support/openapi.ts";
 import { answer, startReceiver } from "../../support/receiver.ts";
+import { quarantinedMail } from "../../support/ruled.ts";
 import { type DocumentedSchema, mismatches } from "../../support/schema-check.ts";
 import { send } from "../../support/sends.ts";
 import { worldsOn } from "../../support/world-on.ts";
@@ -36,6 +37,7 @@ test("Every list has what is documented of it, field by field, and nothing else"
   await world.api("/v1/domains", { method: "POST", body: { domain: "shop.test" } });
   await world.api(`/v1/inboxes/${inbox.id}/api-keys`, { method: "POST", body: {} });
   await newGrant(world);
+  await quarantinedMail(world, inbox);
 
   const operator = await createOperator(world.service.deps, commandLine, { name: "ops", expiresAt: undefined });
   const shared = { method: "POST", body: { domain: "shared.test" }, apiKey: operator.key };
@@ -71,6 +73,7 @@ test("Every list has what is documented of it, field by field, and nothing else"
     "/v1/keys",
     "/v1/messages",
     "/v1/outbox",
+    "/v1/quarantine",
     "/v1/suppressions",
     "/v1/threads/{id}/messages",
     "/v1/webhooks/{id}/deliveries",

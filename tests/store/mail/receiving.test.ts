@@ -87,7 +87,7 @@ for (const engine of enginesHere()) {
     async function file(inbox: ReadInbox): Promise<ReadInbox[] | undefined> {
       const seq = inbox.messageCount + 1;
       const inboxes = [{ ...inbox, messageCount: seq, storageBytes: inbox.storageBytes + message.sizeBytes }];
-      const none = { attachments: [], sources: [], correspondents: [], awaitedParents: [] };
+      const none = { attachments: [], sources: [], correspondents: [], awaitedParents: [], quarantined: [] };
       const rows = {
         threads: [thread],
         messages: [{ ...message, id: `msg_${++filed}`, eventId: `evt_${filed}`, seq }],

@@ -12,6 +12,7 @@ import { domainFields, recordFields } from "../account/domain-shape.ts";
 import { AuthenticationOfEvent, SpamOfEvent } from "../mail/authentication-shape.ts";
 import { Code, Link } from "../mail/extracted-shape.ts";
 import { Attachment, Automated } from "../mail/message-shape.ts";
+import { quarantineFields } from "../mail/quarantine-shape.ts";
 import { addressee } from "../mail/recipient-shape.ts";
 import { reportFields } from "../mail/report-shapes.ts";
 
@@ -245,6 +246,22 @@ const AddedSuppression = named(
   ),
 );
 
+const BlockedMail = named(
+  "BlockedMail",
+  Type.Object(
+    {
+      id: Type.String({ description: "Id of the quarantined mail", examples: [examples.quarantinedId] }),
+      reason: quarantineFields.reason,
+      rule_id: quarantineFields.ruleId,
+      from: quarantineFields.fromAddr,
+      to: quarantineFields.toAddr,
+      subject: quarantineFields.subject,
+      received_at: quarantineFields.receivedAt,
+    },
+    { description: "The quarantined mail, with the field names of events. It has no body, so that nobody acts on it" },
+  ),
+);
+
 const reportEvent = { ...ofThread, message: MessageInShort, report: ToldReport };
 
 /** All events of the log, in the order of the documentation. The payloads are made in flows/events/event-payload.ts. */
@@ -373,6 +390,15 @@ const logged = [
     name: "MessageComplained",
     description: "The recipient of a message of yours reported it as spam",
     fields: reportEvent,
+  }),
+  eventOf("message.blocked", {
+    name: "MessageBlocked",
+    description: "Mail was blocked by a rule or a policy, and went into the quarantine",
+    fields: {
+      ...ofInbox,
+      thread_id: Type.Null({ description: "Null: quarantined mail is in no thread", examples: [null] }),
+      quarantined: BlockedMail,
+    },
   }),
   eventOf("suppression.added", {
     name: "SuppressionAdded",

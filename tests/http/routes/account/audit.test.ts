@@ -3,6 +3,7 @@ import { createAccount } from "../../../../src/flows/account/manage-accounts.ts"
 import { newGrant } from "../../../support/connecting.ts";
 import { mailOf } from "../../../support/mail.ts";
 import type { OpenApiDocument } from "../../../support/openapi.ts";
+import { quarantinedMail } from "../../../support/ruled.ts";
 import { newAccount, newInbox, send } from "../../../support/sends.ts";
 import { untilAnswered } from "../../../support/until.ts";
 import type { Answer } from "../../../support/world.ts";
@@ -57,6 +58,7 @@ describe("the audit", () => {
     const { body: mail } = await send(world(), inbox.id);
     const { body: upload } = await ask("POST", "/v1/uploads?filename=a.txt", "words");
     const { body: suppression } = await ask("POST", "/v1/suppressions", { address: "eve@example.net" });
+    const quarantined = await quarantinedMail(world(), inbox);
     const { body: key } = await ask("POST", "/v1/keys", { access: "agent" });
     const { body: domain } = await ask("POST", "/v1/domains", { domain: "own.example.org" });
     const grantId = await newGrant(world());
@@ -124,6 +126,18 @@ describe("the audit", () => {
         ["suppression.removed"],
         suppression.id,
         () => ask("DELETE", `/v1/suppressions/${suppression.id}`),
+      ],
+      [
+        "releaseQuarantinedMail",
+        ["quarantine.released"],
+        quarantined,
+        () => ask("POST", `/v1/quarantine/${quarantined}/release`),
+      ],
+      [
+        "deleteQuarantinedMail",
+        ["quarantine.deleted"],
+        quarantined,
+        () => ask("DELETE", `/v1/quarantine/${quarantined}`),
       ],
       ["createKey", ["key.created"], undefined, () => ask("POST", "/v1/keys", { access: "read" })],
       ["changeKey", ["key.changed"], key.id, () => ask("PATCH", `/v1/keys/${key.id}`, { name: "mine" })],

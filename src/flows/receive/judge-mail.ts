@@ -1,0 +1,187 @@
+import { filingState, threadJoined } from "../../domain/receive/filing-state.ts";
+import type { FoundRecipient, MailOutcome } from "../../domain/receive/inbound-mail.ts";
+import {
+  type Blocking,
+  type JudgedMail,
+  type Judgment,
+  judgeAsProven,
+  judgeMail,
+} from "../../domain/receive/judge-mail.ts";
+import { allowingRule, blockingRule, inboundPolicyOf, type RuleBook } from "../../domain/rules.ts";
+import { findKnownOfMails, listWrittenThreads } from "../../store/mail/receiving.ts";
+import type { AccountRules } from "../account-rules.ts";
+import type { Deps } from "../deps.ts";
+import { namesOf, oncePerInbox, type ReceivedMail } from "./arrival.ts";
+import type { InboxOwner, InboxOwners } from "./inbox-owners.ts";
+
+export interface JudgingDeps extends Deps {
+  rules: Pick<AccountRules, "find" | "recall">;
+  owners: Pick<InboxOwners, "find" | "recall">;
+  /** How long blocked mail is kept. */
+  quarantineDays: number;
+  /** Called for each inbox that blocks a mail. */
+  blocked?: ((reason: Blocking["reason"], answer: BlockedAnswer) => void) | undefined;
+}
+
+/** What happens to a blocked mail. */
+export type BlockedAnswer = "quarantined" | "refused";
+
+type Receive = (mail: ReceivedMail) => Promise<MailOutcome>;
+
+/** How long a mail that was acknowledged waits for a verdict that decides about it. Then it is judged without. */
+const longestUndecidedMs = 3_600_000;
+const dayMs = 24 * 3_600_000;
+
+/**
+ * Judges each mail by the rules and policies of its inboxes, and then files it. Inboxes that block it get it into their quarantine. If all of
+ * them refuse it, it is filed nowhere, unless it was acknowledged before. For an account without rules and policies it reads nothing.
+ */
+export function mailJudge(deps: JudgingDeps, receive: Receive): Receive {
+  return async (received) => {
+    if (isUnruled(deps, received)) return receive(received);
+    const recipients = oncePerInbox(received.envelope);
+    const ruled = await ruledInboxes(deps, recipients);
+    if (ruled.length === 0) return receive(received);
+    const judged = await judgeFor(deps, received, ruled);
+    if (judged === "undecided") return "undecided";
+    if (judged.length === 0) return receive(received);
+    const isRefused =
+      received.acknowledgedAt === undefined &&
+      judged.length === recipients.length &&
+      judged.every(({ facts }) => facts.policy.blocked === "refuse");
+    if (isRefused) {
+      note(deps, judged, "refused");
+      return "refused";
+    }
+    const outcome = await receive({ ...received, blocked: quarantined(deps, judged) });
+    if (outcome !== "gone") note(deps, judged, "quarantined");
+    return outcome;
+  };
+}
+
+/** Whether it is known without a read that no rule or policy concerns the mail. */
+function isUnruled({ owners, rules }: JudgingDeps, { envelope }: ReceivedMail): boolean {
+  return envelope.recipients.every(({ inboxId }) => {
+    const owner = owners.recall(inboxId);
+    return owner !== undefined && rules.recall(owner.accountId)?.size === 0;
+  });
+}
+
+/** A recipient whose account has rules or policies. */
+interface Ruled {
+  recipient: FoundRecipient;
+  owner: InboxOwner;
+  book: RuleBook;
+}
+
+async function ruledInboxes({ db, owners, rules }: JudgingDeps, recipients: readonly FoundRecipient[]) {
+  const found = await owners.find(
+    db.mail,
+    recipients.map(({ inboxId }) => inboxId),
+  );
+  const ofInbox = new Map(found.map((owner) => [owner.id, owner]));
+  const books = await rules.find(db.mail, [...new Set(found.map(({ accountId }) => accountId))]);
+  return recipients.flatMap((recipient): Ruled[] => {
+    const owner = ofInbox.get(recipient.inboxId);
+    const book = owner && books.get(owner.accountId);
+    return owner === undefined || book === undefined || book.size === 0 ? [] : [{ recipient, owner, book }];
+  });
+}
+
+/** An inbox that blocks a mail, and why. */
+interface Blocked {
+  owner: InboxOwner;
+  facts: JudgedMail;
+  judgment: Blocking;
+}
+
+/** The inboxes that block a mail. `undecided` if that depends on a verdict for which the mail can still wait. */
+async function judgeFor(
+  deps: JudgingDeps,
+  received: ReceivedMail,
+  ruled: readonly Ruled[],
+): Promise<Blocked[] | "undecided"> {
+  const facts = ruled.map((each) => ({ ...each, facts: factsFor(received, each) }));
+  const replies = await repliesAmong(
+    deps,
+    received,
+    facts.filter((each) => dependsOnReply(each.facts)).map(({ recipient }) => recipient),
+  );
+  const mayWait = canWait(deps, received);
+  const blocked: Blocked[] = [];
+  for (const { owner, facts: known } of facts) {
+    const all = { ...known, isReply: replies.has(owner.id) };
+    const judgment = mayWait ? judgeMail(all) : judgeAsProven(all);
+    if (judgment.kind === "undecided") return "undecided";
+    if (judgment.kind === "blocked") blocked.push({ owner, facts: all, judgment });
+  }
+  return blocked;
+}
+
+function factsFor({ mail, envelope, authentication }: ReceivedMail, { owner, book }: Ruled): JudgedMail {
+  const from = mail.from?.address ?? "";
+  return {
+    policy: inboundPolicyOf(book, owner).inbound,
+    blockedBy: blockingRule(book, owner, "inbound", [from, envelope.from])?.id,
+    allowedBy: allowingRule(book, owner, "inbound", from),
+    authentication: authentication ?? (envelope.client === undefined ? internal : undefined),
+    isReply: false,
+    isSpam: false,
+  };
+}
+
+/** Mail of another inbox of this service, which never left the house. */
+const internal = { verdict: "pass", dmarc: { result: "none", policy: null } } as const;
+
+function dependsOnReply(facts: JudgedMail): boolean {
+  const kindOf = (isReply: boolean): Judgment["kind"] => judgeMail({ ...facts, isReply }).kind;
+  return facts.policy.unlisted === "replies" && kindOf(true) !== kindOf(false);
+}
+
+/** The inboxes among these for which the mail joins a thread in which they have written (contract §7.1). */
+async function repliesAmong(
+  { db }: Deps,
+  { mail }: ReceivedMail,
+  recipients: readonly FoundRecipient[],
+): Promise<Set<string>> {
+  if (recipients.length === 0) return new Set();
+  const names = namesOf(mail);
+  const named = recipients.flatMap(({ inboxId, answeredHash }) =>
+    Array.from(
+      new Set([names.messageIdHash, ...names.ancestorHashes, ...(answeredHash === undefined ? [] : [answeredHash])]),
+      (messageIdHash) => ({ inboxId, messageIdHash }),
+    ),
+  );
+  const known = await findKnownOfMails(db.mail, { inboxIds: [], copies: [], named, notBefore: new Date(0) });
+  const state = filingState(known);
+  const joined = recipients.flatMap((recipient) => {
+    const { thread } = threadJoined(state, names, recipient);
+    return thread === undefined ? [] : [{ inboxId: recipient.inboxId, threadId: thread.id }];
+  });
+  const written = await listWrittenThreads(
+    db.mail,
+    joined.map(({ threadId }) => threadId),
+  );
+  return new Set(joined.flatMap(({ inboxId, threadId }) => (written.has(threadId) ? inboxId : [])));
+}
+
+/** Whether the sender can repeat the mail, or a mail that was acknowledged is young enough to be judged again. */
+function canWait({ now }: Deps, { acknowledgedAt }: ReceivedMail): boolean {
+  return acknowledgedAt === undefined || now().getTime() - acknowledgedAt.getTime() < longestUndecidedMs;
+}
+
+function quarantined({ now, quarantineDays }: JudgingDeps, judged: readonly Blocked[]): ReceivedMail["blocked"] {
+  const expiresAt = new Date(now().getTime() + quarantineDays * dayMs);
+  return new Map(
+    judged.map(({ owner, judgment: { reason, ruleId } }) => [owner.id, { reason, ruleId, expiresAt }] as const),
+  );
+}
+
+/** Logs and counts. The log has no addresses, because they are personal data. */
+function note({ log, blocked }: JudgingDeps, judged: readonly Blocked[], answer: BlockedAnswer): void {
+  for (const { owner, judgment } of judged) {
+    const { reason, ruleId } = judgment;
+    blocked?.(reason, answer);
+    log.info({ account_id: owner.accountId, inbox_id: owner.id, reason, rule_id: ruleId, answer }, "mail blocked");
+  }
+}
