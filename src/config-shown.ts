@@ -34,6 +34,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
     RELAY_MESSAGE_ID:
       typeof config.relayMessageId === "string" ? config.relayMessageId : `@${config.relayMessageId.domain}`,
     RELAY_NOTICES: config.relayNotices === undefined ? "" : `${config.relayNotices.provider}:***`,
+    INGEST_TOKEN: masked(config.ingestToken),
     DKIM_SELECTOR: config.dkim?.selector ?? "",
     DKIM_KEY: masked(config.dkim?.privateKeyPem),
     API_KEY: masked(config.apiKey),

@@ -76,6 +76,8 @@ export interface Config {
   relayMessageId: NamingSetting;
   /** The relay that reports bounces and complaints by its webhook (RELAY_NOTICES); `undefined`: none. */
   relayNotices: NoticeSource | undefined;
+  /** The token for mail by HTTP to any inbox (INGEST_TOKEN). */
+  ingestToken: string | undefined;
   dkim: { selector: string; privateKeyPem: string } | undefined;
   apiKey: string | undefined;
   webhookUrl: string | undefined;
@@ -173,6 +175,10 @@ export function readConfig(env: Environment, isTerminal = false): Config {
   const limit = (name: string, fallback: number, mostDigits?: number) =>
     checked(name, text(name), (value) => parsePlanLimit(value, fallback, mostDigits)) ?? perPlan(() => fallback);
 
+  const longToken = (name: string) =>
+    checked(name, secret(name), (value) =>
+      /^[\x21-\x7e]{32,512}$/.test(value) ? { value } : "must be 32 to 512 visible ASCII characters",
+    );
   const longSecret = (name: string) =>
     checked(name, secret(name), (value) => (value.length >= 32 ? { value } : "must have at least 32 characters"));
 
@@ -208,6 +214,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     dnsServers: checked("DNS_SERVERS", text("DNS_SERVERS"), parseNameServers),
     relayMessageId: checked("RELAY_MESSAGE_ID", text("RELAY_MESSAGE_ID"), parseNaming) ?? "auto",
     relayNotices: checked("RELAY_NOTICES", secret("RELAY_NOTICES"), parsedNoticeSource),
+    ingestToken: longToken("INGEST_TOKEN"),
     dkim: together(
       faults,
       "DKIM_SELECTOR",

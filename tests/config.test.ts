@@ -70,6 +70,7 @@ const wrong: readonly [name: string, value: string, end: string][] = [
   ["WEBHOOK_URL", "ftp://hooks.example", ""],
   ["WEBHOOK_SECRET", "short", ""],
   ["PLAN", "gold", "must be one of free, developer, enterprise"],
+  ["INGEST_TOKEN", "too short", "must be 32 to 512 visible ASCII characters"],
   ["SIGNING_KEY", "short", "must have at least 32 characters"],
   ["ENCRYPTION_KEY", "short", "must have at least 32 characters"],
   ["SENDS_PER_MINUTE", "many", "must be a whole number, or one for a plan such as enterprise=100"],

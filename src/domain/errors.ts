@@ -29,6 +29,7 @@ export const statusOf = {
   forbidden: 403,
   account_suspended: 403,
   feature_requires_paid_plan: 403,
+  sender_refused: 403,
   invalid_signature: 403,
   link_expired: 403,
   not_found: 404,
@@ -46,6 +47,7 @@ export const statusOf = {
   answered_meanwhile: 409,
   upgrade_required: 426,
   idempotency_key_reused: 422,
+  mail_loop: 422,
   domain_not_verified: 422,
   invalid_webhook_url: 422,
   invalid_domain: 422,
@@ -66,6 +68,7 @@ export const statusOf = {
   too_many_listeners: 429,
   internal_error: 500,
   service_unavailable: 503,
+  storage_full: 507,
 } as const;
 
 export type Reason = keyof typeof statusOf;

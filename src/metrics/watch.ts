@@ -38,8 +38,8 @@ export type Receive = (mail: ReceivedMail) => Promise<MailOutcome>;
  * Wrappers and observers that measure the parts of the service. A wrapper returns a function or object that does the same and is measured.
  */
 export interface Watch {
-  /** Counts and times accepted mail. Mail from outside comes by `smtp`, mail of our own inboxes to our own domain by `internal`. */
-  accept(way: "smtp" | "internal", accept: Accept): Accept;
+  /** Counts and times accepted mail. Mail from outside comes by `smtp` or `http`, mail of our own inboxes to our own domain by `internal`. */
+  accept(way: "smtp" | "http" | "internal", accept: Accept): Accept;
   /** Counts automated mails. It gets each mail that was parsed, at once or later. */
   receive(receive: Receive): Receive;
   /** Counts and times checks of senders. */
@@ -56,6 +56,8 @@ export interface Watch {
   reports: ReportObserver;
   /** Counts the mails that inboxes block. */
   blocked: JudgingDeps["blocked"];
+  /** Counts mails that come by HTTP. Undefined if metrics are off. */
+  posted: ((outcome: string) => void) | undefined;
   /** Counts the checks of domains by what they say about the proof. */
   domainChecked: ((proof: Proof) => void) | undefined;
   /** Counts DNS questions. Undefined if metrics are off. */
@@ -103,6 +105,7 @@ export const unwatched: Watch = {
   wait: (wait) => wait,
   reports: {},
   blocked: undefined,
+  posted: undefined,
   domainChecked: undefined,
   dns: undefined,
   toolCall: undefined,
@@ -126,6 +129,7 @@ export function watch(metrics: Registry): Watch {
     wait: watchedWait(metrics),
     reports: reportObserver(metrics),
     blocked: blockedObserver(metrics),
+    posted: postObserver(metrics),
     domainChecked: domainObserver(metrics),
     dns: dnsObserver(metrics),
     toolCall: toolCallObserver(metrics),
@@ -175,6 +179,16 @@ function watchedAccept(metrics: Registry): Watch["accept"] {
       }
     };
   };
+}
+
+function postObserver(metrics: Registry): Watch["posted"] {
+  const posts = metrics.counter(
+    "inboxd_inbound_posts_total",
+    "Mails by POST /v1/inbound from a caller that may do so, by outcome: taken, or the code of the refusal",
+    ["outcome"],
+  );
+  for (const outcome of ["taken", "not_found", "service_unavailable"]) posts({ outcome });
+  return (outcome) => posts({ outcome }).add();
 }
 
 function domainObserver(metrics: Registry): Watch["domainChecked"] {

@@ -55,6 +55,7 @@ import { type WaitingDeps, waiting } from "../http/routes/mail/wait.ts";
 import { mcp } from "../http/routes/mcp.ts";
 import { type MetricsDeps, metrics, metricsPort } from "../http/routes/metrics.ts";
 import { cancel, outbox } from "../http/routes/outbox/outbox.ts";
+import { type InboundDeps, inbound } from "../http/routes/receive/inbound.ts";
 import { markdown } from "../http/routes/send/markdown.ts";
 import { type RelayNoticesDeps, relayNotices } from "../http/routes/send/relay-notices.ts";
 import { send } from "../http/routes/send/send.ts";
@@ -67,6 +68,7 @@ import { type HttpServer, serveHttp } from "../http/shell/server.ts";
 import { socketDoor } from "../http/shell/sockets.ts";
 import { type Routed, timedApp } from "../http/shell/timed-app.ts";
 import { documentReader } from "../mail/documents/document-reader.ts";
+import { isSameSecret } from "../standards/signature.ts";
 import { answerFiles } from "../store/mail/answer-files.ts";
 import { version } from "../version.ts";
 import { type WebhookClient, webhookClient } from "../webhook/client.ts";
@@ -83,6 +85,7 @@ interface ApiParts {
   links: AttachmentLinks;
   notices: Omit<RelayNoticesDeps, "isDraining">;
   receiving: Pick<Receiving, "htmlOfMarkdown" | "unsubscribing" | "unsubscribeNames">;
+  inbound: InboundDeps;
   streaming: StreamingDeps;
   calls: OpenCalls;
   streams: OpenStreams;
@@ -151,7 +154,9 @@ export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenAp
 
 /** The dependencies that HTTP requests and WebSockets share. */
 function doorOf({ config, deps, closed }: Opening, { keys, doors }: ApiParts) {
+  const { ingestToken } = config;
   return {
+    isIngestToken: ingestToken === undefined ? undefined : (given: string) => isSameSecret(given, ingestToken),
     authenticate: keys.authenticate,
     authenticateAddress: keys.authenticateAddress,
     isDraining: () => doors.areClosing,
@@ -175,6 +180,7 @@ async function appOf(
     links,
     notices,
     receiving: { htmlOfMarkdown, unsubscribing, unsubscribeNames: names },
+    inbound: receivesMail,
     streaming,
     streams,
     webhooks,
@@ -237,6 +243,7 @@ async function appOf(
         send({ ...filing, sendEmail, settled: workers.settled, sendWaitMs: config.sendWaitMs }),
         markdown({ htmlOfMarkdown }),
         uploads(filing),
+        inbound(receivesMail),
         messages(reading),
         messagePage(reading),
         attachmentText({ ...deps, texts: attachmentTexts({ ...deps, documents }) }),

@@ -11,16 +11,21 @@ import { mailReceiver } from "../flows/receive/receive-email.ts";
 import { reportReception, withReports } from "../flows/receive/receive-report.ts";
 import { mailReleaser, type ReleaseMail } from "../flows/receive/release-mail.ts";
 import { noticeTaker } from "../flows/receive/take-notices.ts";
+import { postedMailTaker } from "../flows/receive/take-posted-mail.ts";
 import { receiveUnparsed } from "../flows/receive/unparsed-mail.ts";
 import { type Unsubscribing, unsubscribing } from "../flows/send/unsubscribe.ts";
+import type { InboundDeps } from "../http/routes/receive/inbound.ts";
 import type { RelayNoticesDeps } from "../http/routes/send/relay-notices.ts";
 import { authenticateMail } from "../mail/authenticate/authenticate.ts";
 import { type MailParser, mailParser } from "../mail/read/parse.ts";
 import { loadCertificate, selfSigned } from "../smtp/certificate.ts";
 import { type CertificateWatch, watchCertificate } from "../smtp/certificate-watch.ts";
 import type { SmtpDoor } from "../smtp/door.ts";
-import { type SmtpListener, startSmtp } from "../smtp/listener.ts";
+import { mailMemory, type SmtpListener, startSmtp } from "../smtp/listener.ts";
+import type { MemoryBudget } from "../smtp/memory-budget.ts";
+import { type PostedMails, postedMails } from "../smtp/posted-mail.ts";
 import type { Certificate } from "../smtp/self-signed.ts";
+import { defaultLimits } from "../smtp/smtp-limits.ts";
 import { isInBlocks, originOf } from "../standards/ip.ts";
 import { returnPathKey } from "../standards/signature.ts";
 import { version } from "../version.ts";
@@ -31,6 +36,9 @@ import type { Opening } from "./opening.ts";
 /** The parts that receive mail, from the listener and from our own sends to our own domain. */
 export interface Receiving {
   door: MailDoor;
+  /** The memory for mails that are being received, by SMTP and by HTTP. */
+  memory: MemoryBudget;
+  posted: PostedMails;
   receiveUnparsed: WorkerDeps["receiveUnparsed"];
   /** Converts Markdown in the processes of the parser, which are killed if they take too long. */
   htmlOfMarkdown: MailParser["htmlOfMarkdown"];
@@ -64,7 +72,12 @@ export async function openReceiving(opening: Opening, signingKey: string): Promi
   const receive = watch.receive(withReports(reports, mailJudge(judging, file)));
   const receiving = { ...deps, parse: parser.parseQueued, authenticate: authenticatorOf(opening, parser), receive };
   const hosts = ownHosts(deps, config.outbound.kind === "sandbox");
+  const memory = mailMemory(defaultLimits(config.smtpMaxBytes), config.smtpMaxBytes);
+  const posted = postedMails({ maxBytes: config.smtpMaxBytes, memory });
+  opened.push(posted.stop);
   return {
+    memory,
+    posted,
     door: mailDoor({
       ...receiving,
       hosts,
@@ -118,7 +131,7 @@ const certificateReadMs = 30_000;
 /** Listens for mail, with a certificate that is renewed while sessions go on. */
 export async function openSmtp(
   opening: Opening,
-  { door }: Receiving,
+  { door, memory }: Receiving,
 ): Promise<{ smtp: SmtpListener; certificate: CertificateWatch }> {
   const { config, deps, watch, opened } = opening;
   const certificate = await certificateOf(opening);
@@ -135,6 +148,7 @@ export async function openSmtp(
     },
     proxyProtocol: config.smtpProxyProtocol,
     certificate,
+    memory,
     originOf,
     isRelay: (address) => isInBlocks(address, config.trustedRelays),
     observe: {
@@ -158,6 +172,17 @@ export async function openSmtp(
   });
   opened.push(watching.stop);
   return { smtp, certificate: watching };
+}
+
+/** Makes what the route for mail by HTTP needs. */
+export function openInbound({ config, deps, watch }: Opening, { door, posted }: Receiving): InboundDeps {
+  const watched = { ...door, accept: watch.accept("http", door.accept) };
+  return {
+    take: postedMailTaker({ ...deps, door: watched }),
+    readMail: posted.read,
+    maxBytes: config.smtpMaxBytes,
+    observe: watch.posted,
+  };
 }
 
 /** Adapts the mail door to the interface that the SMTP listener expects. */

@@ -34,7 +34,7 @@ import { openDomains } from "./domains.ts";
 import { hearForgetSignals, openKeepers, openStreaming } from "./listening.ts";
 import { type Closers, closers, type Opening } from "./opening.ts";
 import { withOwnKey } from "./own-key.ts";
-import { openNotices, openReceiving, openSmtp } from "./receiving.ts";
+import { openInbound, openNotices, openReceiving, openSmtp } from "./receiving.ts";
 import { openWebhooks } from "./sending.ts";
 import { realWorld, type TimeAndChance } from "./time-and-chance.ts";
 import { openWorkers } from "./working.ts";
@@ -157,6 +157,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   const api = await openApi(opening, {
     notices: await openNotices(opening, { signingKey, applyReports: receiving.applyReports }),
     receiving,
+    inbound: openInbound(opening, receiving),
     keys,
     tokens,
     links,

@@ -106,6 +106,31 @@ export function dataReader(maxBytes: number): DataReader {
   };
 }
 
+/** Makes a reader of a mail that comes without SMTP: every octet is kept as it came, and the mail ends where its connection says so. */
+export function plainReader(maxBytes: number): DataReader {
+  let sizeBytes = 0;
+  let store: ByteStore | undefined = byteStore();
+  return {
+    read(chunk) {
+      sizeBytes += chunk.length;
+      if (sizeBytes > maxBytes) store = undefined;
+      else store?.add(chunk, 0, chunk.length);
+      return -1;
+    },
+    discard() {
+      store = undefined;
+    },
+    bytes: () => store?.bytes() ?? new Uint8Array(0),
+    get sizeBytes() {
+      return sizeBytes;
+    },
+    get heldBytes() {
+      return store === undefined ? 0 : sizeBytes;
+    },
+    loneDot: false,
+  };
+}
+
 /** The position of the reader in a line. In the states from DOT on, the next octet decides what the last dot means. */
 type State =
   | typeof LINE_START

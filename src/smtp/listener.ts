@@ -29,6 +29,8 @@ export interface SmtpOptions {
   limits?: Partial<SmtpLimits>;
   /** Whether the proxies in `uncountedAddresses` must begin each connection with a PROXY header. */
   proxyProtocol?: boolean;
+  /** The memory for mails, if the listener shares it with another reader of mails. */
+  memory?: MemoryBudget;
   observe?: SmtpObserver;
 }
 
@@ -59,7 +61,7 @@ export async function startSmtp(door: SmtpDoor, options: SmtpOptions): Promise<S
   const uncounted = new Set(limits.uncountedAddresses.map((address) => originOf(address).host));
   const admitted = admission(limits.maxConnections, limits.maxConnectionsPerAddress, uncounted);
   const pace = mailPace(limits.maxMailsPerMinute);
-  const memory = memoryWithin(limits, maxBytes);
+  const memory = options.memory ?? mailMemory(limits, maxBytes);
   const live = new Set<MailConnection>();
   /** Connections of proxies whose header has not come yet. */
   const unnamed = new Set<Socket>();
@@ -217,7 +219,8 @@ function expiryOf({ cert }: Pick<Certificate, "cert">): Date {
   return new Date(new X509Certificate(cert).validTo);
 }
 
-function memoryWithin(limits: SmtpLimits, largestBytes: number): MemoryBudget {
+/** Makes the memory for the mails of one listener. */
+export function mailMemory(limits: SmtpLimits, largestBytes: number): MemoryBudget {
   return memoryBudget({
     largestBytes,
     limitBytes: limits.memoryBytes,

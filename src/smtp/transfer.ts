@@ -1,4 +1,4 @@
-import { dataReader } from "./data-reader.ts";
+import { type DataReader, dataReader } from "./data-reader.ts";
 import type { MemoryBudget } from "./memory-budget.ts";
 import { type Reply, reply, tooBig } from "./replies.ts";
 import type { SmtpLimits } from "./smtp-limits.ts";
@@ -7,8 +7,10 @@ import type { SmtpLimits } from "./smtp-limits.ts";
 export interface Transfer {
   /** Reads the next octets. Returns the index after the final dot's CRLF, or -1 if the mail goes on. */
   take(chunk: Buffer): number;
-  /** The complete mail, or the reply that refuses it. */
+  /** The complete mail, or the reply that refuses it. Must be called when the mail has ended. */
   result(): { raw: Uint8Array } | { fault: Reply };
+  /** Whether the mail will be refused, however it goes on. */
+  readonly isRefused: boolean;
   /** Whether the mail is so much too large that it is not read further. */
   readonly isEndless: boolean;
   /** Calls back when more may be read: at once, or when there is memory for it. */
@@ -27,9 +29,11 @@ export interface TransferBounds {
   readonly network: string | undefined;
 }
 
-export function startTransfer({ limits, maxBytes, memory, network }: TransferBounds): Transfer {
+export function startTransfer(
+  { limits, maxBytes, memory, network }: TransferBounds,
+  reader: DataReader = dataReader(maxBytes),
+): Transfer {
   const { rateWindowMs } = limits;
-  const reader = dataReader(maxBytes);
   const share = memory.join(network, stopKeeping);
   let windowEndsAtMs = performance.now() + limits.dataGraceMs + rateWindowMs;
   let windowBytes = 0;
@@ -58,16 +62,19 @@ export function startTransfer({ limits, maxBytes, memory, network }: TransferBou
       const end = reader.read(chunk);
       windowBytes += chunk.length;
       if (!outOfMemory) mayReadOn = share.hold(reader.heldBytes);
-      if (end !== -1) share.cameWhole();
       return end;
     },
     result() {
+      share.cameWhole();
       if (reader.sizeBytes > maxBytes) return { fault: tooBig(maxBytes) };
       if (outOfMemory) return { fault: tooManyLarge };
       if (reader.loneDot) return { fault: loneDot };
       const raw = reader.bytes();
       const isLoop = hopCount(raw, limits.maxReceivedHeaders + 1) > limits.maxReceivedHeaders;
       return isLoop ? { fault: mailLoop } : { raw };
+    },
+    get isRefused() {
+      return outOfMemory || reader.sizeBytes > maxBytes;
     },
     get isEndless() {
       return reader.sizeBytes > maxBytes + limits.overrunBytes;

@@ -77,6 +77,17 @@ export function splitAddress(address: string): AddressParts | undefined {
   return { local: address.slice(0, at), domain: address.slice(at + 1) };
 }
 
+/** Whether a text can be an address of an envelope (RFC 5321 §4.1.2), without `<>`. Only `postmaster` needs no domain. */
+export function isEnvelopeAddress(text: string): boolean {
+  if (text.toLowerCase() === "postmaster") return true;
+  return Buffer.byteLength(text) <= longestAddress && !invisible.test(text) && mailbox.test(text);
+}
+
+const mailbox = /^(?:"(?:[^"\\]|\\.)*"|[^\s@"\\<>()[\]:;,]+)@(?:\[[^[\]\s]+\]|[^\s@"\\<>()[\]:;,]+)$/;
+
+/** Control characters, invisible characters that make one address look like another, and the replacement for invalid UTF-8. */
+const invisible = /[\x00-\x1f\x7f-\x9f\u200b\u2060\ufeff\ufffd]/;
+
 /** The tag after the first `+` of the local part, or null if it has no `+`. */
 export function tagOf(address: string): string | null {
   const { local = "" } = splitAddress(address) ?? {};

@@ -88,7 +88,7 @@ for (const engine of enginesHere()) {
       const { world, id } = await sent(large, "bot@inbox.localhost", {
         deps: {
           door: {
-            recipient: async () => ({ kind: "accept", inboxId: "inb_1" }),
+            recipient: async () => ({ kind: "accept", accountId: "acc_1", inboxId: "inb_1" }),
             accept: async ({ raw }) => {
               raws.push(raw);
               return "stored";

@@ -127,7 +127,9 @@ for (const engine of enginesHere()) {
       const taken: string[] = [];
       const door: WorkerDeps["door"] = {
         recipient: async (address) =>
-          address.startsWith("nobody") ? { kind: "unknown" } : { kind: "accept", inboxId: `inbox of ${address}` },
+          address.startsWith("nobody")
+            ? { kind: "unknown" }
+            : { kind: "accept", accountId: "acc_1", inboxId: `inbox of ${address}` },
         async accept({ envelope, raw }) {
           const [first = { toAddr: "", inboxId: "" }] = envelope.recipients;
           const { toAddr, inboxId } = { inboxId: "", ...first };

@@ -67,6 +67,8 @@ export function caller(options: InboxdOptions, { random, pause }: Machine): Call
           ...call.headers,
         },
         ...(body !== undefined && { body: isJson ? JSON.stringify(body) : (body as BodyInit) }),
+        // `fetch` takes a stream only if the response may not come before its end.
+        ...(body instanceof ReadableStream && { duplex: "half" }),
         signal: timed.signal,
       });
       call.onResponse?.(response);
@@ -165,7 +167,9 @@ function encodedQuery(query: object): string {
 }
 
 function isRaw(body: unknown): boolean {
-  return body instanceof FormData || body instanceof Blob || body instanceof Uint8Array;
+  return (
+    body instanceof ReadableStream || body instanceof FormData || body instanceof Blob || body instanceof Uint8Array
+  );
 }
 
 /** Aborts with the signal of the caller, or after `ms`. `done` clears the timer and the listener. */

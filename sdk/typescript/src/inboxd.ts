@@ -14,7 +14,9 @@ import {
   events,
   type Grants,
   grants,
+  type Inbound,
   type Inboxes,
+  inbound,
   inboxes,
   type Keys,
   keys,
@@ -45,7 +47,7 @@ export { InboxdError, type InboxdFault, type InboxdProblem } from "./errors.ts";
 export type { OutgoingFile } from "./files.ts";
 export type { InboxdOptions } from "./options.ts";
 export type { List } from "./pages.ts";
-export type { OutgoingEmail, Sent } from "./resources.ts";
+export type { Envelope, OutgoingEmail, Sent } from "./resources.ts";
 export type { StreamOptions } from "./stream.ts";
 export type {
   Attachment,
@@ -78,6 +80,7 @@ export class Inboxd {
   readonly threads: Threads;
   readonly attachments: Attachments;
   readonly uploads: Uploads;
+  readonly inbound: Inbound;
   readonly events: Events;
   readonly webhook: Webhook;
   readonly webhooks: Webhooks;
@@ -105,6 +108,7 @@ export class Inboxd {
     this.threads = threads(this.request);
     this.attachments = attachments(this.request);
     this.uploads = uploads(this.request);
+    this.inbound = inbound(this.request);
     this.events = events(this.request, calling);
     this.webhook = webhook(this.request);
     this.webhooks = webhooks(this.request);

@@ -480,6 +480,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/inbound": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take mail
+         * @description Takes one mail for inboxes of this service, as its SMTP listener does: for hosts without port 25, for a worker at the edge, for a pipe of another mail server. The body is the mail as it is, byte for byte. With a key, the inboxes within its reach get it; with `INGEST_TOKEN` all inboxes, and return paths too. Repeat the request until it answers 200: a mail with the same Message-ID and content is stored once in 7 days.
+         */
+        post: operations["takeMail"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/webhook": {
         parameters: {
             query?: never;
@@ -6493,6 +6513,23 @@ export interface components {
             address: string;
             /** @description The newest name that a mail of the thread gave to the address; null for none */
             name: string | null;
+        };
+        /** @description The mail is on disk for at least one recipient */
+        PostedMail: {
+            /** @description What became of the mail for each recipient */
+            recipients: {
+                /**
+                 * @description The address as given
+                 * @example ada@inbox.localhost
+                 */
+                address: string;
+                /**
+                 * @description `stored` and `quarantined`: the mail is on disk. `unknown`: no such inbox here, or out of reach of the key. `refused`: by a rule or policy of the inbox. `full`: the inbox or its account has used its quota
+                 * @example stored
+                 * @enum {string}
+                 */
+                status: "stored" | "quarantined" | "unknown" | "refused" | "full";
+            }[];
         };
         /**
          * @description Why a request was refused, as problem details (RFC 9457)
@@ -12839,6 +12876,194 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    takeMail: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description 1 to 100 addresses, percent-encoded UTF-8, separated by commas
+                 * @example ada@inbox.localhost
+                 */
+                "Envelope-To": string;
+                /**
+                 * @description The envelope sender, percent-encoded UTF-8; empty for the null sender of a bounce
+                 * @example jane@example.com
+                 */
+                "Envelope-From"?: string;
+                /**
+                 * @description The IP address of the server that sent the mail, for SPF. Believed with `INGEST_TOKEN` alone
+                 * @example 192.0.2.9
+                 */
+                "Client-Address"?: string;
+                /**
+                 * @description The name that it gave with EHLO. Believed with `INGEST_TOKEN` alone
+                 * @example mail.example.com
+                 */
+                "Client-Helo"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example From: jane@example.com
+                 *     To: ada@inbox.localhost
+                 *     Subject: Hi
+                 *
+                 *     Hello
+                 */
+                "message/rfc822": unknown;
+            };
+        };
+        responses: {
+            /** @description The mail is on disk for at least one recipient */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "recipients": [
+                     *         {
+                     *           "address": "ada@inbox.localhost",
+                     *           "status": "stored"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PostedMail"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`); `sender_refused`: a rule or a policy of the inbox refuses the mail */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `mail_loop`: the mail has more than 100 Received headers */
+            422: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage_full`: the inbox, or its account, has used its quota of bytes */
+            507: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {

@@ -230,6 +230,47 @@ export const uploads = (request: Requester): Uploads => ({
 /** The longest time that the service allows for one upload. */
 const longestUploadMs = 600_000;
 
+export interface Inbound {
+  /**
+   * Hands in one mail, as a mail server does by SMTP. It may be repeated: the same mail is stored once. The client itself repeats it, except
+   * a stream, which has no second beginning.
+   */
+  take(
+    mail: Blob | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>,
+    envelope: Envelope,
+    options?: CallOptions,
+  ): Promise<Schemas["PostedMail"]>;
+}
+
+export interface Envelope {
+  /** One recipient, or up to 100. */
+  to: string | readonly string[];
+  /** Empty or undefined for the null sender of a bounce. */
+  from?: string | undefined;
+  /** The IP address of the server that sent the mail. The service believes it with `INGEST_TOKEN` alone, as `clientHelo`. */
+  clientAddress?: string | undefined;
+  /** The name that this server gave with EHLO. */
+  clientHelo?: string | undefined;
+}
+
+export const inbound = (request: Requester): Inbound => ({
+  take: (body, { to, from = "", clientAddress, clientHelo }, options) =>
+    request("POST", "/v1/inbound", {
+      body,
+      timeoutMs: longestUploadMs,
+      ...options,
+      headers: {
+        "content-type": "message/rfc822",
+        "envelope-to": [to].flat().map(encodeURIComponent).join(","),
+        ...(from !== "" && { "envelope-from": encodeURIComponent(from) }),
+        ...(clientAddress !== undefined && { "client-address": clientAddress }),
+        ...(clientHelo !== undefined && { "client-helo": clientHelo }),
+        ...options?.headers,
+      },
+      isRepeatable: !(body instanceof ReadableStream),
+    } as never),
+});
+
 export interface Events {
   /** Oldest first; with `order: "desc"` newest first. */
   list(query?: QueryAt<"/v1/events">, options?: CallOptions): List<InboxdEvent, Schemas["EventPage"]>;

@@ -36,8 +36,8 @@ export interface FoundReturnPath {
 }
 
 export interface MailClient {
-  /** IP address. */
-  address: string;
+  /** IP address; undefined if it is unknown, as for mail that an account hands in by HTTP. */
+  address?: string | undefined;
   /** The network that counts as one sender: the IPv4 address, or the /64 of an IPv6 address. */
   network: string;
   /** The name that the client gave with EHLO or HELO, in lower case; "" if it gave none. */

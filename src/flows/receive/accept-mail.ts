@@ -52,13 +52,18 @@ export interface MailDoor {
 }
 
 export type RecipientFound =
-  | { kind: "accept"; inboxId: string }
+  | ({ kind: "accept" } & FoundInbox)
   | { kind: "return_path"; messageId: string; unsubscribes?: boolean }
   | { kind: "unknown" }
-  | { kind: "suspended" }
-  | { kind: "full" }
-  | { kind: "busy" }
+  | ({ kind: "suspended" } & FoundInbox)
+  | ({ kind: "full" } & FoundInbox)
+  | ({ kind: "busy" } & FoundInbox)
   | { kind: "other_domain" };
+
+export interface FoundInbox {
+  inboxId: string;
+  accountId: string;
+}
 
 /** How long the inbox of a username is remembered. A deleted inbox does no harm: mail is stored only in inboxes that exist. */
 const rememberedMs = 30_000;
@@ -158,9 +163,10 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
   async function found(inbox: Remembered | undefined): Promise<RecipientFound> {
     const closure = inbox && deps.closureOf?.(inbox.accountId);
     if (inbox === undefined || closure === "deleted") return { kind: "unknown" };
-    if (refusesMail(closure)) return { kind: "suspended" };
-    if (isFull(inbox)) return { kind: "full" };
-    return (await isBusy(inbox)) ? { kind: "busy" } : { kind: "accept", inboxId: inbox.id };
+    const owner = { inboxId: inbox.id, accountId: inbox.accountId };
+    if (refusesMail(closure)) return { kind: "suspended", ...owner };
+    if (isFull(inbox)) return { kind: "full", ...owner };
+    return { kind: (await isBusy(inbox)) ? "busy" : "accept", ...owner };
   }
 
   // A mail to a return path is authenticated only if it turns out to be no report.

@@ -37,9 +37,9 @@ export function senderAuthenticator({ choice, isSandbox, check, log }: Authentic
   };
 }
 
-/** Whether a client is on the internet. Behind a proxy it is, although the proxy may have a private address. */
+/** Whether a client is on the internet. Its own address may be unknown, and a proxy before it may have a private one. */
 function isFromOutside({ address, isProxy }: MailClient): boolean {
-  return isProxy || isPublicAddress(address);
+  return isProxy || address === undefined || isPublicAddress(address);
 }
 
 const nothingFound = {

@@ -31,6 +31,7 @@ const ownBodies: Readonly<Record<string, readonly { label: string; body: object 
 export function tryBodies({ operationId, requestBody }: ReferenceOperation): readonly TryBody[] {
   const [type, content] = Object.entries(requestBody?.content ?? {})[0] ?? [];
   if (content?.schema === undefined) return [];
+  if (type === "message/rfc822") return [{ label: "Mail", text: "Subject: Hello\n\nDoes it work? It does.\n" }];
   if (type !== "application/json") return [{ label: "Text", text: "Hello, this is a file." }];
   const bodies = ownBodies[operationId] ?? [{ label: "Example", body: requiredOf(content.schema) }];
   return bodies.map(({ label, body }) => ({ label, text: JSON.stringify(body, null, 2) }));
@@ -38,8 +39,8 @@ export function tryBodies({ operationId, requestBody }: ReferenceOperation): rea
 
 /** The `Content-Type` of the example bodies. */
 export function tryType({ requestBody }: ReferenceOperation): string {
-  const [type] = Object.keys(requestBody?.content ?? {});
-  return type === "*/*" ? "text/plain" : "application/json";
+  const [type = "application/json"] = Object.keys(requestBody?.content ?? {});
+  return type === "*/*" ? "text/plain" : type;
 }
 
 /** The example value of a required query parameter. */

@@ -56,6 +56,7 @@ const tags = [
   { name: "Messages", description: "Mail of an inbox, by page or by search" },
   { name: "Threads", description: "Conversations, and their read flags" },
   { name: "Attachments", description: "Files of messages, by signed URLs that need no key" },
+  { name: "Inbound", description: "Mail that comes by HTTP instead of SMTP" },
   { name: "Webhooks", description: "URLs that receive your events, and the secrets that sign them" },
   { name: "Events", description: "Events: the log, its deliveries, and the payloads of webhooks" },
   { name: "Domains", description: "Your own domains for addresses: their DNS records, and whether they are proven" },

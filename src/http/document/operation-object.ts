@@ -9,7 +9,7 @@ export function operationObject(of: AnyOperation, name: OperationName, tags: rea
     tags,
     summary: of.summary,
     description: of.description,
-    ...(of.access === "open" && { security: securityOf(of) }),
+    ...((of.access === "open" || of.security) && { security: securityOf(of) }),
     parameters: [...pathParameters(of), ...queryParameters(of, writer), ...headerParameters(of)],
     ...((of.body ?? of.ownBody ?? of.otherBodies) && {
       requestBody: {

@@ -207,6 +207,7 @@ const meanings: Record<Reason, string> = {
   unauthorized: "the API key is missing, malformed, unknown or revoked",
   forbidden: "the access or the reach of the key or token does not suffice",
   feature_requires_paid_plan: "the account's plan does not include it",
+  sender_refused: "a rule or a policy of the inbox refuses the mail",
   invalid_signature: "the signature of the URL is wrong",
   link_expired: "the URL has expired",
   not_found: "the account has no such resource",
@@ -222,6 +223,7 @@ const meanings: Record<Reason, string> = {
   answered_meanwhile: "this inbox has answered in the thread after readUpToMessageId",
   upgrade_required: "this path is a WebSocket",
   idempotency_key_reused: "the key was used for another request",
+  mail_loop: "the mail has more than 100 Received headers",
   domain_not_verified: "the domain is not verified, or has failed",
   invalid_webhook_url: "events may not be sent to this URL",
   invalid_domain: "mail cannot have this domain",
@@ -244,4 +246,5 @@ const meanings: Record<Reason, string> = {
   too_many_listeners: "the account or the process has too many waits and streams",
   internal_error: "something went wrong on our side",
   service_unavailable: "the database is not available or too busy, or the service is shutting down",
+  storage_full: "the inbox, or its account, has used its quota of bytes",
 };

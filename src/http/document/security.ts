@@ -1,6 +1,7 @@
 /** The ways to authenticate a request, as the document lists them. */
 export const securitySchemes = {
   apiKey: { type: "http", scheme: "bearer", description: "The API key, as `Authorization: Bearer ibx_…`" },
+  ingestToken: { type: "http", scheme: "bearer", description: "The token of `INGEST_TOKEN`" },
   relaySignature: {
     type: "apiKey",
     in: "header",

@@ -10,11 +10,12 @@ import {
   type AuthenticateStream,
   authenticatedCaller,
   authenticatedStream,
+  bearerKey,
   eventStreamPath,
   operatorOf,
   socketPath,
 } from "./auth.ts";
-import { type BodyLimits, defaultBodyLimits, refuseDeclaredTooLarge } from "./body.ts";
+import { type BodyLimits, defaultBodyLimits, inboundPath, refuseDeclaredTooLarge } from "./body.ts";
 import { type Described, docs, docsRedirects } from "./docs.ts";
 import { problemOf, refusalOf, unavailable } from "./errors.ts";
 import { favicon } from "./favicon.ts";
@@ -28,6 +29,8 @@ export interface HttpDeps extends HealthDeps, Described, AuthenticateStream {
   noteActed?: (actor: Actor, accountId: string, route: string) => Promise<void>;
   /** The suspension of an account by the operator, or its deletion. */
   closureOf?: (accountId: string) => Closure | undefined;
+  /** Whether a credential is INGEST_TOKEN, which needs no account. */
+  isIngestToken?: ((credential: string) => boolean) | undefined;
   newRequestId(): string;
   log: Logger;
   bodyLimits?: BodyLimits;
@@ -106,6 +109,9 @@ function guard(deps: HttpDeps) {
     const isOfOperators = path === adminPath || path.startsWith(`${adminPath}/`);
     const operator = isOfOperators ? await operatorOf(request, deps) : undefined;
     if (operator !== undefined) return guardedOperator(operator, { request, set }, deps);
+    if (path === inboundPath && deps.isIngestToken?.(bearerKey(request.headers.get("authorization")))) {
+      return guardedIngest({ request, set }, deps);
+    }
     const account = await (path === eventStreamPath || path === socketPath
       ? authenticatedStream(request, deps)
       : authenticatedCaller(request, deps));
@@ -123,7 +129,13 @@ function guardedOperator({ id }: Operator, asked: Asked, { trustedProxies }: Htt
   return { ...none, actor, requestId: String(asked.set.headers[requestIdHeader]) };
 }
 
-/** The operations of operators have no account, and read none. */
+/** The context of a request with INGEST_TOKEN, which is in no account. */
+function guardedIngest(asked: Asked, { trustedProxies }: HttpDeps): Guarded {
+  const actor = actorOf({ keyId: "ingest", kind: "key" }, asked, trustedProxies);
+  return { ...none, actor, requestId: String(asked.set.headers[requestIdHeader]) };
+}
+
+/** Such a request has no account, and its operation reads none. */
 const none = { account: undefined as unknown as Account, closure: undefined };
 
 /** Logs one line for each request at level debug. At other levels it installs no hook. */

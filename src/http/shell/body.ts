@@ -9,6 +9,8 @@ export interface BodyLimits {
 
 export const defaultBodyLimits: BodyLimits = { maxBytes: 2_000_000, timeoutMs: 60_000 };
 
+export const inboundPath = "/v1/inbound";
+
 export const relayNoticesPath = "/v1/relay-notices";
 export const relayNoticesLimits: BodyLimits = { maxBytes: 2 << 20, timeoutMs: 60_000 };
 

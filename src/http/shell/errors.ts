@@ -122,4 +122,5 @@ export const titles: Record<(typeof statusOf)[keyof typeof statusOf], string> = 
   429: "Too Many Requests",
   500: "Internal Server Error",
   503: "Service Unavailable",
+  507: "Insufficient Storage",
 };

@@ -1,6 +1,6 @@
 import { Refusal } from "../../domain/errors.ts";
 import { within } from "../../primitives/within.ts";
-import { isForm, isSend, refuseDeclaredTooLarge, refuseEncoded, tooLarge } from "./body.ts";
+import { inboundPath, isForm, isSend, refuseDeclaredTooLarge, refuseEncoded, tooLarge } from "./body.ts";
 
 /**
  * The chunks of a body of any type. Each chunk is read when the caller wants it, so a slow caller slows the connection
@@ -17,7 +17,7 @@ export async function* streamedBody(request: Request, maxBytes: number): AsyncGe
     for (;;) {
       const leftMs = startMs + mayTakeMs(sizeBytes) - performance.now();
       const { done, value } = await within(leftMs, reader.read(), () => {
-        throw broken("it came too slowly");
+        throw brokenBody("it came too slowly");
       });
       if (done) return;
       sizeBytes += value.length;
@@ -25,7 +25,7 @@ export async function* streamedBody(request: Request, maxBytes: number): AsyncGe
       yield value;
     }
   } catch (error) {
-    throw error instanceof Refusal ? error : broken("it ended too early");
+    throw error instanceof Refusal ? error : brokenBody("it ended too early");
   } finally {
     void reader.cancel().catch(() => undefined);
   }
@@ -38,7 +38,8 @@ function mayTakeMs(sizeBytes: number): number {
 
 const slowestBytesAMs = 16;
 
-function broken(why: string): Refusal {
+/** The refusal of a body that did not come whole. It closes the connection. */
+export function brokenBody(why: string): Refusal {
   return new Refusal("validation_error", `Cannot read body: ${why}`, {
     faults: [{ pointer: "#", detail: "must come whole" }],
     headers: { connection: "close" },
@@ -55,5 +56,5 @@ export function declaredBytes(request: Request): number | undefined {
 export function isStreamed(request: Request): boolean {
   if (isSend(request)) return isForm(request);
   const [path = ""] = request.url.split("?", 1);
-  return request.method === "POST" && path.endsWith("/v1/uploads");
+  return request.method === "POST" && (path.endsWith("/v1/uploads") || path.endsWith(inboundPath));
 }

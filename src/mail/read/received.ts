@@ -23,7 +23,7 @@ export function senderHost(
   trustedRelays: readonly string[],
 ): SenderHost {
   const isRelay = (host: string) => isInBlocks(host, trustedRelays);
-  const isTrusted = !isProxy && trustedRelays.length > 0 && isRelay(address);
+  const isTrusted = !isProxy && trustedRelays.length > 0 && address !== undefined && isRelay(address);
   if (!isTrusted) return { address: isProxy ? undefined : address, heloName, isTls: secure, isTrusted };
   for (const field of receivedFields(raw)) {
     const host = hostIn(field);

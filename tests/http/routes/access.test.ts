@@ -10,7 +10,7 @@ import { startWorld, type World } from "../../support/world.ts";
  * Every operation of the document with a key of each access and each reach. An operation without an entry in `operations` fails.
  */
 
-type Who = "any" | "read" | "send" | "read or send" | "agent" | "full" | "account";
+type Who = "any" | "read" | "send" | "read or send" | "agent" | "full" | "account" | "ingest";
 type Thing =
   | "inbox"
   | "thread"
@@ -51,6 +51,7 @@ const operations: Record<string, [Who, Thing?]> = {
   listThreads: ["read", "inbox"],
   markThread: ["agent", "thread"],
   listMessagesOfThread: ["read", "thread"],
+  takeMail: ["ingest"],
   uploadFile: ["send"],
   getUpload: ["send", "upload"],
   deleteUpload: ["send", "upload"],
@@ -121,6 +122,7 @@ const enough: Record<Who, readonly string[]> = {
   agent: ["full", "agent"],
   full: ["full"],
   account: ["full"],
+  ingest: ["full", "ingest"],
 };
 const required: Partial<Record<Who, string>> = { "read or send": "read", account: "full" };
 

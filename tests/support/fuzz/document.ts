@@ -53,7 +53,7 @@ export function readDocument({ paths }: Raw): ShownDocument {
       path,
       operationId: of.operationId,
       parameters: of.parameters,
-      isOpen: of.security !== undefined,
+      isOpen: of.security !== undefined && !Object.hasOwn(Object(of.security[0]), "apiKey"),
       takesKey: of.security?.length !== 0,
       body: of.requestBody?.content["application/json"]?.schema,
       bodyIsRequired: of.requestBody?.required ?? false,

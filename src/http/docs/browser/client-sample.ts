@@ -4,8 +4,8 @@ import { type Draft, isJson } from "./draft.ts";
 interface ClientCall {
   /** The function, such as `messages.send`. Its first arguments are the parameters of the path. */
   name: string;
-  /** The argument after those. An upload has its file's name there, and its content behind it. */
-  takes?: "query" | "body" | "upload";
+  /** The argument after those. An upload has its file's name there, and its content behind it; a mail has its envelope behind it. */
+  takes?: "query" | "body" | "upload" | "mail";
   /** Whether the result is a list or a stream, which `for await` reads. */
   isEach?: true;
 }
@@ -37,6 +37,7 @@ const calls: Readonly<Record<string, ClientCall>> = {
   uploadFile: { name: "uploads.create", takes: "upload" },
   getUpload: { name: "uploads.get" },
   deleteUpload: { name: "uploads.delete" },
+  takeMail: { name: "inbound.take", takes: "mail" },
   listEvents: { name: "events.list", takes: "query", isEach: true },
   getEvent: { name: "events.get", takes: "query" },
   streamEvents: { name: "events.stream", takes: "query", isEach: true },
@@ -145,6 +146,7 @@ function argumentsOf(draft: Draft, { name, takes, isEach }: ClientCall): string[
   const given = {
     query: query.length > 0 ? fieldsOf(query) : undefined,
     body: body === undefined ? undefined : bodyOf(draft),
+    mail: `${bodyOf(draft)}, ${envelopeOf(draft)}`,
     upload: `${JSON.stringify(query.find((parameter) => parameter.name === "filename")?.value ?? "")}, ${bodyOf(draft)}`,
   };
   const argument = takes === undefined ? undefined : given[takes];
@@ -153,8 +155,27 @@ function argumentsOf(draft: Draft, { name, takes, isEach }: ClientCall): string[
   return [...values, ...(takes === undefined ? [] : [argument ?? "{}"]), braced(options)];
 }
 
+/** The headers with the envelope of a mail that is handed in, and their names in the client. */
+const envelopeNames: ReadonlyMap<string, string> = new Map([
+  ["Envelope-To", "to"],
+  ["Envelope-From", "from"],
+  ["Client-Address", "clientAddress"],
+  ["Client-Helo", "clientHelo"],
+]);
+
+function envelopeOf({ headers }: Draft): string {
+  return braced(
+    headers.flatMap(([header, value]) => {
+      const name = envelopeNames.get(header);
+      return name === undefined ? [] : `${name}: ${JSON.stringify(value)}`;
+    }),
+  );
+}
+
 function optionsOf({ headers }: Draft): string[] {
-  const others = headers.filter(([name]) => name !== "Content-Type" && name !== "Idempotency-Key");
+  const others = headers.filter(
+    ([name]) => name !== "Content-Type" && name !== "Idempotency-Key" && !envelopeNames.has(name),
+  );
   const [, key] = headers.find(([name]) => name === "Idempotency-Key") ?? [];
   return [
     ...(key === undefined ? [] : [`idempotencyKey: ${JSON.stringify(key)}`]),

@@ -12,6 +12,7 @@ import { oneWorldOn } from "../../../support/world-on.ts";
 /** Operations that change something and leave no entry. */
 const unaudited: Readonly<Record<string, string>> = {
   sendEmail: "sending mail leaves none",
+  takeMail: "received mail leaves none",
   uploadFile: "an upload is part of a send",
   deleteUpload: "an upload is part of a send",
   convertMarkdown: "it changes nothing",
