@@ -138,7 +138,10 @@ function envelopeOf(account: Account | undefined, request: Request, maxBytes: nu
   else if (!to.every(isAddress))
     fault("Envelope-To", "must be addresses in percent-encoded UTF-8, separated by commas");
   if (from !== "" && !isAddress(from)) fault("Envelope-From", "must be one address in percent-encoded UTF-8, or empty");
-  const client = account === undefined ? clientOf(headers, fault) : { network: account.id, heloName: "", secure: true, isProxy: false };
+  const client =
+    account === undefined
+      ? clientOf(headers, fault)
+      : { network: account.id, heloName: "", secure: true, isProxy: false };
   if (faults.length > 0 || from === undefined) {
     throw new Refusal("validation_error", "Cannot take mail: its envelope is wrong", { faults });
   }
