@@ -12,6 +12,7 @@ import { addExamples } from "./commands/examples.ts";
 import { isWrongRequest, messageOf, UsageError } from "./commands/failure.ts";
 import { healthcheckCommand } from "./commands/healthcheck.ts";
 import { addHelpCommands } from "./commands/help.ts";
+import { ingestCommand } from "./commands/ingest.ts";
 import { listenCommand } from "./commands/listen.ts";
 import { mcpCommand, skillCommand } from "./commands/mcp/mcp.ts";
 import { auditCommand, operatorCommands } from "./commands/operators.ts";
@@ -46,7 +47,19 @@ const groups: readonly [heading: string, commands: readonly Register[]][] = [
     "Accounts, keys and domains:",
     [accountCommands, tokenCommand, consoleCommand, operatorCommands, auditCommand, domainCommands],
   ],
-  ["Mail:", [inboxCommands, sendCommand, messageCommands, waitCommand, threadCommands, usageCommand, triggerCommand]],
+  [
+    "Mail:",
+    [
+      inboxCommands,
+      sendCommand,
+      ingestCommand,
+      messageCommands,
+      waitCommand,
+      threadCommands,
+      usageCommand,
+      triggerCommand,
+    ],
+  ],
   ["Events:", [eventCommands, tailCommand, listenCommand, webhookCommands]],
   ["Outgoing mail:", [outboxCommands, suppressionCommands]],
   ["Data:", [portableCommands]],
@@ -72,7 +85,9 @@ async function run(): Promise<number> {
     return Number(process.exitCode ?? exitCodes.done);
   } catch (error) {
     // Commander has already printed the error. Help and version also end here, with exit code 0.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    if (error instanceof CommanderError) {
+      return error.exitCode === 0 ? exitCodes.done : Number(process.exitCode ?? exitCodes.usage);
+    }
     print(`${messageOf(error)}\n`, process.stderr);
     if (error instanceof DataDirectoryInUse) return exitCodes.inUse;
     // A command may have set the exit code.

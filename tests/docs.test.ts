@@ -41,6 +41,7 @@ const followed = [
   ...[
     "quickstart",
     "receiving",
+    "inbound-http",
     "sending",
     "threads",
     "agents",

@@ -49,18 +49,27 @@ export async function load(of: Load): Promise<LoadResult> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     let answer = newAnswer();
     let askedMs = 0;
-    const ask = (socket: { write(data: Buffer): unknown; end(): unknown }) => {
+    let unsent: Buffer = Buffer.alloc(0);
+    /** Bun writes as much as the kernel has room for, and does not keep the rest. */
+    const flush = (socket: { write(data: Buffer): number }) => {
+      unsent = unsent.subarray(Math.max(0, socket.write(unsent)));
+    };
+    const ask = (socket: { write(data: Buffer): number; end(): unknown }) => {
       askedMs = performance.now();
       if (askedMs >= endMs || sent >= most) {
         socket.end();
         resolve();
-      } else socket.write(nextRequest());
+        return;
+      }
+      unsent = nextRequest();
+      flush(socket);
     };
     await Bun.connect({
       hostname: url.hostname,
       port: Number(url.port),
       socket: {
         open: ask,
+        drain: (socket) => (unsent.length > 0 ? flush(socket) : undefined),
         data(socket, chunk) {
           const status = answer.take(chunk);
           if (status === undefined) return;

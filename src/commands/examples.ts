@@ -109,6 +109,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "inboxd send --from ada --to jane@example.com --subject Hello --body 'Hello Jane'",
     "inboxd send --from ada --reply-to-message msg_01jpw7z1x2e9a8r5k3m0t6vqhd --reply-all --markdown --body '**Thank you**, all'",
   ],
+  ingest: ["inboxd ingest --to ada@inbox.localhost --from jane@example.com < mail.eml"],
   listen: ["inboxd listen --forward-to http://127.0.0.1:8080/hook"],
   tail: [
     "inboxd tail --types '*'",

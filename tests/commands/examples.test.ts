@@ -65,6 +65,7 @@ beforeAll(async () => {
   mkdirSync(join(directory, "bin"));
   const quoted = inboxdHere.map((word) => `'${word}'`).join(" ");
   writeFileSync(join(directory, "bin/inboxd"), `#!/bin/sh\nexec ${quoted} "$@"\n`, { mode: 0o755 });
+  writeFileSync(join(directory, "mail.eml"), "From: jane@example.com\nSubject: Hello\n\nHello\n");
   receiver = await startReceiver();
   inboxd = await startInboxd({ cwd: directory, env: { DATABASE_URL: database?.url } });
   await inboxd.request("POST", "/v1/inboxes", { username: "ada" });

@@ -8,6 +8,7 @@ import domains from "../../../docs/domains.md" with { type: "text" };
 import errors from "../../../docs/errors.md" with { type: "text" };
 import events from "../../../docs/events.md" with { type: "text" };
 import frameworks from "../../../docs/frameworks.md" with { type: "text" };
+import inboundHttp from "../../../docs/inbound-http.md" with { type: "text" };
 import keys from "../../../docs/keys.md" with { type: "text" };
 import mcp from "../../../docs/mcp.md" with { type: "text" };
 import migrating from "../../../docs/migrating.md" with { type: "text" };
@@ -47,6 +48,10 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
   }),
   ...inGroup("Mail", {
     receiving: { about: "what the SMTP listener answers, reading messages, the event log", text: receiving },
+    "inbound-http": {
+      about: "hand in mail without SMTP: an edge worker, a pipe of Postfix or Exim",
+      text: inboundHttp,
+    },
     sending: { about: "send and reply, idempotency keys, the status of a mail", text: sending },
     threads: { about: "how mails join a thread, the read flag, the loop of an agent", text: threads },
     deliverability: {
