@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { InboxdError } from "../sdk/typescript/src/errors.ts";
 import { accountCommands, consoleCommand } from "./commands/accounts.ts";
+import { authenticateCommand } from "./commands/authenticate/command.ts";
 import type { Register } from "./commands/cli.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { demoCommand } from "./commands/demo.ts";
@@ -58,6 +59,7 @@ const groups: readonly [heading: string, commands: readonly Register[]][] = [
       threadCommands,
       usageCommand,
       triggerCommand,
+      authenticateCommand,
     ],
   ],
   ["Events:", [eventCommands, tailCommand, listenCommand, webhookCommands]],

@@ -44,6 +44,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "operator revoke": ["inboxd operator revoke ops"],
   audit: ["inboxd audit", "inboxd audit --action inbox.created --limit 10"],
   console: ["inboxd console", "inboxd console --account acme"],
+  authenticate: ["inboxd authenticate mail.eml --ip 192.0.2.9 --from jane@example.com --helo mail.example.com"],
   webhook: ["inboxd webhook set https://example.com/hooks/inboxd", "inboxd webhook list"],
   "webhook list": ["inboxd webhook list"],
   "webhook add": [

@@ -8,6 +8,7 @@ import { drawn, pdfOf } from "../support/documents/pdf.ts";
 import { inboxdHere, type RunningInboxd, runInboxd, startInboxd } from "../support/inboxd.ts";
 import { inData } from "../support/raw-smtp.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { type ScriptedDns, scriptedDns } from "../support/scripted-dns.ts";
 import { untilAnswered } from "../support/until.ts";
 
 /** What the help of each command ends with is tried as its readers will try it: by pasting it into a shell. */
@@ -58,6 +59,8 @@ const server = process.env.TEST_DATABASE_URL;
 const database = server ? await makeDatabase(server) : undefined;
 let inboxd: RunningInboxd;
 let receiver: Receiver;
+/** The DNS of the mails that are authenticated. It knows no name. */
+let dns: ScriptedDns;
 /** What stands in an example, and what a reader would put there. */
 let ones: Record<string, string>;
 
@@ -66,6 +69,7 @@ beforeAll(async () => {
   const quoted = inboxdHere.map((word) => `'${word}'`).join(" ");
   writeFileSync(join(directory, "bin/inboxd"), `#!/bin/sh\nexec ${quoted} "$@"\n`, { mode: 0o755 });
   writeFileSync(join(directory, "mail.eml"), "From: jane@example.com\nSubject: Hello\n\nHello\n");
+  dns = await scriptedDns(() => ({ code: 3 }));
   receiver = await startReceiver();
   inboxd = await startInboxd({ cwd: directory, env: { DATABASE_URL: database?.url } });
   await inboxd.request("POST", "/v1/inboxes", { username: "ada" });
@@ -114,6 +118,7 @@ afterAll(async () => {
   inboxd.signal("SIGKILL");
   await inboxd.exited;
   await receiver.close();
+  await dns.close();
   await database?.drop();
   rmSync(directory, { recursive: true });
 });
@@ -166,10 +171,11 @@ describe("Pasted into a shell", () => {
   test.each(inOrder)("%s", async (line) => {
     const name = /\binboxd ([a-z]+)/.exec(line)?.[1] ?? "";
     const { cwd, env } = alone.has(name) || line.includes("--embedded") ? elsewhere() : service();
+    const servers = name === "authenticate" ? { DNS_SERVERS: `${dns.address}:${dns.port}` } : {};
     const command = Object.entries(ones).reduce((text, [said, real]) => text.replaceAll(said, real), line);
     const child = Bun.spawn(["bash", "-c", command], {
       cwd,
-      env: { ...env, HOME: directory, PATH: `${join(directory, "bin")}:${process.env.PATH}` },
+      env: { ...env, ...servers, HOME: directory, PATH: `${join(directory, "bin")}:${process.env.PATH}` },
       stdout: "pipe",
       stderr: "pipe",
       // A group of its own, so that what the shell starts is ended with it.

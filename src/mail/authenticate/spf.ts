@@ -35,7 +35,8 @@ export async function checkSpf(
     resolver: questions.ask,
   });
   const result = spfResults.find((each) => each === status.result) ?? "temperror";
-  return { result, domain, comment: [status.comment, explanation].filter(Boolean).join("; ") };
+  const comment = (status.comment ?? "").replace(`${hostname}: `, "");
+  return { result, domain, comment: explanation === undefined ? comment : `${comment}; it explains: ${explanation}` };
 }
 
 /** The domain whose SPF record is asked for. */
