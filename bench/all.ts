@@ -103,6 +103,12 @@ const benchmarks: readonly Benchmark[] = [
     environment: embedded,
     quick: exportQuick,
   },
+  {
+    name: "authenticating",
+    title: "Who really wrote a mail",
+    command: ["authenticating.ts"],
+    quick: { SECONDS: "0.1" },
+  },
   { name: "documents", title: "Texts of documents", command: ["documents.ts"], quick: {} },
   { name: "extraction", title: "What is extracted from mail", command: ["extraction.ts"], quick: { SECONDS: "0.2" } },
   { name: "waits", title: "Waiting for mail, Postgres", command: ["waits.ts"], quick: waitsQuick },

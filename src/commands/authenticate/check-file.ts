@@ -28,7 +28,12 @@ export async function checkFile(path: string, { ip, from = "", helo = "" }: Sent
       {
         resolve: dns.ask,
         now: realWorld.now(),
-        settings: { timeoutMs: mostMs, hostname: config.smtpHostname, trustedSealers: [], trustedAuthservIds: [] },
+        settings: {
+          timeoutMs: mostMs,
+          hostname: config.smtpHostname,
+          trustedSealers: config.trustedArcSealers,
+          trustedAuthservIds: config.trustedAuthservIds,
+        },
         onStep: (step) => steps.push(step),
       },
     );

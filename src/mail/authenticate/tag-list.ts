@@ -19,7 +19,7 @@ const tagName = /^[A-Za-z][A-Za-z0-9_]*$/;
 
 /** The entries of a value that is a list with colons, in lower case. */
 export function listedIn(value: string): string[] {
-  return value.split(":").map((entry) => trimFolds(entry).toLowerCase());
+  return withoutFolds(value).toLowerCase().split(":");
 }
 
 /** The value without any white space, as base64 is read. */

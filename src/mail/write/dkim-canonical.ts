@@ -32,13 +32,13 @@ export function fieldsOf(header: Uint8Array): HeaderField[] {
 /** The relaxed form of a field: its name in lower case, its value on one line, trimmed and with single spaces, and CRLF at the end. */
 export function relaxedField(text: string): string {
   const colon = text.indexOf(":");
-  const words = text
+  const value = text
     .slice(colon + 1)
     .replaceAll("\r\n", "")
-    .split(/[ \t]+/)
-    .filter((word) => word !== "");
+    .replace(/[ \t]+/g, " ");
   // trim() would remove 0xA0, the last octet of `à` in UTF-8.
-  return `${text.slice(0, colon).trim().toLowerCase()}:${words.join(" ")}\r\n`;
+  const trimmed = value.slice(value.startsWith(" ") ? 1 : 0, value.endsWith(" ") ? -1 : undefined);
+  return `${text.slice(0, colon).trim().toLowerCase()}:${trimmed}\r\n`;
 }
 
 /** The relaxed form of a body: no white space at the ends of lines, single spaces within lines, no empty lines at the end of the body. */
