@@ -1,6 +1,7 @@
 import type { PDFDocumentProxy, PDFPageProxy } from "unpdf/pdfjs";
 import { NoText } from "./no-text.ts";
 import { CMaps } from "./pdf-cmaps.ts";
+import { withNamedGlyphs } from "./pdf-glyph-names.ts";
 import { type Glyphs, textOfPage } from "./pdf-layout.ts";
 import type { TextSheet } from "./text-sheet.ts";
 
@@ -59,6 +60,7 @@ async function opened(bytes: Buffer): Promise<PDFDocumentProxy> {
     useWorkerFetch: false,
     cMapUrl: "cmaps/",
     cMapPacked: true,
+    fontExtraProperties: true,
     BinaryDataFactory: CMaps,
   });
   try {
@@ -82,7 +84,11 @@ async function glyphsOf(document: PDFDocumentProxy, number: number): Promise<Gly
 
 async function drawnText(page: PDFPageProxy): Promise<Glyphs[]> {
   const { items } = await page.getTextContent();
-  return items.flatMap((item) => ("str" in item ? [glyphs(item.str, item.transform, item.width, item.dir)] : []));
+  const pieces = await withNamedGlyphs(
+    page,
+    items.filter((item) => "str" in item),
+  );
+  return pieces.map(({ str, transform, width, dir }) => glyphs(str, transform, width, dir));
 }
 
 /** A piece with its place in the direction in which it runs, from its matrix (ISO 32000-1 §9.4.4). */

@@ -71,6 +71,13 @@ test.each<[about: string, pdf: Uint8Array, text: string, pages?: number[]]>([
     }),
     "سلا",
   ],
+  [
+    "old figures and small capitals are known by the names of their glyphs",
+    pdfOf([hex("8180822E83")], {
+      font: "<< /Type /Font /Subtype /Type1 /BaseFont /Any /Encoding << /Type /Encoding /Differences [128 /zero.os /one.oldstyle /a.sc /unknown.os] >> >>",
+    }),
+    "10a.",
+  ],
   ["fonts of Japan that are not embedded have their letters", japaneseBill(), "請求書"],
   [
     "values of forms are at their place",
