@@ -1,6 +1,7 @@
 import { DatabaseUnavailable } from "../database/db.ts";
 import { type DnsObserver, dnsOutcomes } from "../dns/client.ts";
 import { automatedKinds, automatedOf } from "../domain/automated.ts";
+import { noTextReasons } from "../domain/document.ts";
 import { type Proof, proofs } from "../domain/domains/domain-states.ts";
 import { quarantineReasons } from "../domain/policy.ts";
 import { type Verdict, verdicts } from "../domain/receive/authentication.ts";
@@ -19,6 +20,7 @@ import type { JudgingDeps } from "../flows/receive/judge-mail.ts";
 import { type NoticeObserver, noticeOutcomes } from "../flows/receive/take-notices.ts";
 import type { FileObserver } from "../flows/send/write-files.ts";
 import type { RequestObserver } from "../http/shell/timed-app.ts";
+import type { DocumentReader } from "../mail/documents/document-reader.ts";
 import { tools } from "../mcp/tools.ts";
 import type { Relay } from "../relay/relay.ts";
 import type { RefusedReason, SmtpObserver } from "../smtp/door.ts";
@@ -28,6 +30,7 @@ import type { Counter, Histogram, Registry } from "./registry.ts";
 import { type SuppressedSends, suppressedSends, workerObserver } from "./workers.ts";
 
 type Accept = MailDoor["accept"];
+type ReadsDocuments = Pick<DocumentReader, "read">;
 type SendEmail = (request: SendRequest) => Promise<SendResult>;
 
 type CheckSender = AuthenticateDeps["check"];
@@ -46,6 +49,8 @@ export interface Watch {
   authenticate(check: CheckSender): CheckSender;
   send(send: SendEmail): SendEmail;
   relay(relay: Relay): Relay;
+  /** Counts and times the documents that are read. */
+  documents(reader: ReadsDocuments): ReadsDocuments;
   webhooks(client: WebhookClient): WebhookClient;
   smtp: SmtpObserver;
   workers: WorkerObserver;
@@ -96,6 +101,7 @@ export const unwatched: Watch = {
   authenticate: (check) => check,
   send: (send) => send,
   relay: (relay) => relay,
+  documents: (reader) => reader,
   webhooks: (client) => client,
   smtp: {},
   workers: {},
@@ -120,6 +126,7 @@ export function watch(metrics: Registry): Watch {
     authenticate: watchedAuthenticate(metrics),
     send: watchedSend(metrics, suppressed),
     relay: watchedRelay(metrics),
+    documents: watchedDocuments(metrics),
     webhooks: watchedWebhooks(metrics),
     smtp: smtpObserver(metrics),
     workers: workerObserver(metrics, suppressed),
@@ -360,6 +367,35 @@ function watchedReceive(metrics: Registry): (receive: Receive) => Receive {
     if (automated !== undefined) mails({ kind: automated.kind }).add();
     return outcome;
   };
+}
+
+function watchedDocuments(metrics: Registry): Watch["documents"] {
+  const documents = metrics.counter(
+    "inboxd_documents_total",
+    "Documents whose text was wanted, by outcome: read, the reason for which there is none, or unserved (no process was free). Kept texts are not counted again",
+    ["outcome"],
+  );
+  const seconds = metrics.histogram(
+    "inboxd_document_seconds",
+    "Seconds from the load of a document to its text",
+    quickBounds,
+    [],
+  )({});
+  for (const outcome of ["read", ...noTextReasons, "unserved"]) documents({ outcome });
+  return ({ read }) => ({
+    async read(load, owner) {
+      let startMs = 0;
+      const document = await read(() => {
+        startMs = performance.now();
+        return load();
+      }, owner);
+      if (document !== undefined) observeSince(seconds, startMs);
+      documents({
+        outcome: document === undefined ? "unserved" : "reason" in document ? document.reason : "read",
+      }).add();
+      return document;
+    },
+  });
 }
 
 function watchedAuthenticate(metrics: Registry): Watch["authenticate"] {

@@ -246,7 +246,7 @@ async function appOf(
         inbound(receivesMail),
         messages(reading),
         messagePage(reading),
-        attachmentText({ ...deps, texts: attachmentTexts({ ...deps, documents }) }),
+        attachmentText({ ...deps, texts: attachmentTexts({ ...deps, documents: watch.documents(documents) }) }),
         inboxExport({ ...deps, mayTakeLong: long.mayTakeLong }),
         cancel(reading),
         outbox(deps),

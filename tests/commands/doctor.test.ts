@@ -421,6 +421,7 @@ describe("inboxd doctor", () => {
       expect(seen.get("port of the API")).toEndWith("in use by a running inboxd");
       expect(seen.get("port of SMTP")).toEndWith("in use by a running inboxd");
       expect(seen.get("port of metrics")).toEndWith("in use by a running inboxd");
+      expect(seen.get("documents")).toStartWith("ok ");
       expect(seen.get("webhook")).toBe(`ok http://127.0.0.1:${receiver.port} accepts connections`);
       expect({ ok, code, stderr }).toEqual({ ok: true, code: 0, stderr: "" });
 

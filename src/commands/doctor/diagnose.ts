@@ -10,6 +10,7 @@ import { checkDataDir } from "./data-dir.ts";
 import { checkDatabase } from "./database.ts";
 import { checkDns } from "./dns.ts";
 import type { DnsFacts } from "./dns-lookup.ts";
+import { checkDocuments } from "./documents.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 import { checkPorts } from "./ports.ts";
 import { checkRelay } from "./relay.ts";
@@ -49,6 +50,7 @@ export async function diagnose(env: Environment, consultation: Consultation): Pr
     ["dns", "wrong" in dkim ? Promise.resolve([dkim.wrong]) : checkDns({ ...config, ...dkim }, dns.ask)],
     ["relay", checkRelay({ ...config, ca })],
     ["webhook", webhooks()],
+    ["documents", checkDocuments()],
   ];
   const answers = await Promise.all(checks.map(([check, found]) => found.catch((error) => [failed(check, error)])));
   await dns.close();

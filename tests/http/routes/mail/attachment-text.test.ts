@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { takeIn } from "../../../support/arrivals.ts";
 import { enginesHere } from "../../../support/engines.ts";
+import { mailOf } from "../../../support/mail.ts";
+import { readMetrics } from "../../../support/metrics.ts";
 import { newAccount } from "../../../support/sends.ts";
 import { oneWorldOn } from "../../../support/world-on.ts";
 
@@ -8,7 +10,7 @@ const bytesOf = (text: string) => new TextEncoder().encode(text);
 
 for (const engine of enginesHere()) {
   describe(`The text of attachments on ${engine}`, () => {
-    const world = oneWorldOn(engine);
+    const world = oneWorldOn(engine, { env: { METRICS_PORT: "0" } });
 
     /** A message with these files in an inbox of its own. */
     async function arrived(files: Record<string, { bytes: Uint8Array; contentType?: string }>) {
@@ -80,6 +82,30 @@ for (const engine of enginesHere()) {
         expect([filename, status, body.code, body.reason]).toEqual([filename, 422, "text_unavailable", reason]);
         expect(body.detail).toStartWith("Cannot read attachment: ");
       }
+    });
+
+    test("is counted by its outcome", async () => {
+      const counted = async (outcome: string) =>
+        (await readMetrics(world())).get(`inboxd_documents_total{outcome="${outcome}"}`) ?? 0;
+      const before = [await counted("read"), await counted("damaged")];
+      const id = await arrived({ "b.txt": { bytes: bytesOf("words") }, "b.docx": { bytes: bytesOf("no zip") } });
+      await read(id, "b.txt");
+      await read(id, "b.docx");
+      expect([await counted("read"), await counted("damaged")]).toEqual(before.map((count) => count + 1));
+    });
+
+    test("takes no time from mail: while a hostile document is read, mail arrives whole", async () => {
+      const slow = `{\\rtf1 ${"{a}".repeat(2_000_000)}`;
+      const id = await arrived({ "slow.rtf": { bytes: bytesOf(slow) } });
+      const inbox = await world().inbox();
+      const answer = read(id, "slow.rtf");
+      for (let number = 0; number < 5; number++)
+        await world().deliver(mailOf({ subject: `Mail ${number}` }), inbox.address);
+      const { data } = (await world().api(`/v1/inboxes/${inbox.id}/messages`)).body;
+      expect(data.map(({ subject }: { subject: string }) => subject).sort()).toEqual(
+        Array.from({ length: 5 }, (_, number) => `Mail ${number}`),
+      );
+      expect([200, 422]).toContain((await answer).status);
     });
 
     test("is 404 for a stranger and for a missing file, before any other fault", async () => {
