@@ -3,6 +3,8 @@ export interface InboundMail<Recipient = FoundRecipient> {
   envelope: Envelope<Recipient>;
   /** The bytes as they were sent. */
   raw: Uint8Array;
+  /** Called for each inbox that blocks the mail and has it in its quarantine. */
+  onQuarantined?: ((inboxId: string) => void) | undefined;
 }
 
 /** The envelope of an SMTP transaction (RFC 5321 §2.3.1). */
@@ -46,6 +48,8 @@ export interface MailClient {
   secure: boolean;
   /** Whether the address is that of a proxy in TRUSTED_PROXIES, so that the sender's is unknown, and SPF says nothing. */
   isProxy: boolean;
+  /** Whether the mail came with INGEST_TOKEN, so that its Authentication-Results of TRUSTED_AUTHSERV_IDS count. */
+  isTrusted?: boolean;
 }
 
 /**

@@ -60,7 +60,7 @@ export async function acceptReturned(
   else if (!hasLeft) refused();
   const own = target === undefined || isReport ? [] : [ownCopy(target)];
   const recipients = [...others, ...own];
-  return recipients.length === 0 ? "stored" : store({ raw, envelope: { ...envelope, recipients }, mail });
+  return recipients.length === 0 ? "stored" : store({ ...inbound, envelope: { ...envelope, recipients }, mail });
 
   function refused(): MailOutcome {
     returned?.("refused");

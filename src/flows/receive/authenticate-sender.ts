@@ -27,7 +27,12 @@ export function senderAuthenticator({ choice, isSandbox, check, log }: Authentic
     if (client === undefined) return internal;
     if (choice === "auto" && (isSandbox || !isFromOutside(client))) return undefined;
     const { address, heloName, secure: isTls, network } = client;
-    const host = { address: client.isProxy ? undefined : address, heloName, isTls, isTrusted: false };
+    const host = {
+      address: client.isProxy ? undefined : address,
+      heloName,
+      isTls,
+      isTrusted: client.isTrusted === true,
+    };
     try {
       return await check({ raw, from, client: host }, network);
     } catch (err) {

@@ -54,7 +54,9 @@ export function mailJudge(deps: JudgingDeps, receive: Receive): Receive {
       return "refused";
     }
     const outcome = await receive({ ...received, blocked: quarantined(deps, judged) });
-    if (outcome !== "gone") note(deps, judged, "quarantined");
+    if (outcome === "gone") return outcome;
+    note(deps, judged, "quarantined");
+    for (const { owner } of judged) received.onQuarantined?.(owner.id);
     return outcome;
   };
 }

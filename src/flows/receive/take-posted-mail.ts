@@ -46,12 +46,18 @@ export function postedMailTaker(deps: PostedMailDeps): TakePostedMail {
     if (recipients.length === 0) throw nothingStored(found);
     refuseSeveralPaths(recipients);
     const { raw, release } = await read();
-    const accepted = deps.door.accept({ envelope: { from, recipients, client }, raw }).finally(release);
+    const inQuarantine = new Set<string>();
+    const onQuarantined = (inboxId: string) => void inQuarantine.add(inboxId);
+    const accepted = deps.door.accept({ envelope: { from, recipients, client }, raw, onQuarantined }).finally(release);
     const outcome = await within(acceptMs, accepted, () => "unavailable" as const);
     if (outcome === "unavailable") throw notNow("the mail cannot be stored now", 1);
     if (outcome === "undecided") throw notNow("its sender could not be checked in time", laterSeconds);
-    const status = outcome === "gone" ? "unknown" : outcome;
-    const told = found.map((one) => ({ address: one.address, status: one.addressee ? status : one.status }));
+    const ofMail = outcome === "gone" ? "unknown" : outcome;
+    const told = found.map(({ address, addressee, status }): PostedRecipient => {
+      if (addressee === undefined) return { address, status };
+      const isApart = "inboxId" in addressee && inQuarantine.has(addressee.inboxId);
+      return { address, status: isApart ? "quarantined" : ofMail };
+    });
     if (!told.some((one) => one.status === "stored" || one.status === "quarantined")) throw nothingStored(told);
     return told;
   };

@@ -155,7 +155,7 @@ function clientOf(headers: Headers, fault: (parameter: string, detail: string) =
   if (given !== null && !isIpAddress(given)) fault("Client-Address", "must be an IP address");
   if (!/^[\x21-\x7e]{0,255}$/.test(heloName)) fault("Client-Helo", "must be one name");
   const { host, network } = given === null ? { host: undefined, network: "ingest" } : originOf(given);
-  return { address: host, network, heloName, secure: true, isProxy: false };
+  return { address: host, network, heloName, secure: false, isProxy: false, isTrusted: true };
 }
 
 function isAddress(text: string | undefined): boolean {

@@ -8,6 +8,7 @@ import { mailOf } from "../../../support/mail.ts";
 import { readMetrics } from "../../../support/metrics.ts";
 import { beginRequest } from "../../../support/raw-body.ts";
 import { eventsOf, sent, signingKey } from "../../../support/reported.ts";
+import { addRule, setPolicy } from "../../../support/ruled.ts";
 import { newAccount } from "../../../support/sends.ts";
 import { untilSo } from "../../../support/until.ts";
 import { startWorld, type World } from "../../../support/world.ts";
@@ -299,6 +300,39 @@ describe("INGEST_TOKEN", () => {
     expect(await messagesOf(id)).toHaveLength(1);
     const two = `${returnPath},${(await sent(world, id)).returnPath}`;
     expect((await post(bounce, { to: two, from: "", apiKey: ingestToken })).status).toBe(400);
+  });
+});
+
+describe("rules and policies", () => {
+  const blocks = async (inbox: { id: string }, blocked: "quarantine" | "refuse") => {
+    const { api: db } = world.service.deps.db;
+    const accountId = (await world.api("/v1/account")).body.id;
+    await addRule(db, { accountId, inboxId: inbox.id, action: "block", pattern: "eve.example" });
+    await setPolicy(db, { accountId, inboxId: inbox.id, blocked });
+    // So long the rules of an account are remembered.
+    world.clock.pass(30_000);
+  };
+
+  test("quarantine a mail for those who block it, and each recipient's status says so", async () => {
+    const [open, blocking, refusing] = [await world.inbox(), await world.inbox(), await world.inbox()];
+    await blocks(blocking, "quarantine");
+    await blocks(refusing, "refuse");
+    const statuses = async (...to: { address: string }[]) => {
+      const posted = { to: to.map(({ address }) => address).join(","), from: "eve@eve.example" };
+      const { status, body } = await post(newMail(), posted);
+      return body.recipients?.map((one: { status: string }) => one.status) ?? [status, body.code];
+    };
+    expect(await statuses(open, blocking)).toEqual(["stored", "quarantined"]);
+    expect(await statuses(blocking)).toEqual(["quarantined"]);
+    expect(await statuses(refusing)).toEqual([403, "sender_refused"]);
+    // One answer for all: a mail that one inbox takes is quarantined for the one that would refuse it.
+    expect(await statuses(refusing, open, { address: "nobody@inbox.localhost" })).toEqual([
+      "quarantined",
+      "stored",
+      "unknown",
+    ]);
+    expect(await messagesOf(open.id)).toHaveLength(2);
+    expect(await messagesOf(blocking.id)).toEqual([]);
   });
 });
 
