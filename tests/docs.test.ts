@@ -42,6 +42,7 @@ const followed = [
     "quickstart",
     "receiving",
     "inbound-http",
+    "senders",
     "sending",
     "threads",
     "agents",

@@ -20,6 +20,7 @@ import receivers from "../../../docs/receivers.md" with { type: "text" };
 import receiving from "../../../docs/receiving.md" with { type: "text" };
 import relays from "../../../docs/relays.md" with { type: "text" };
 import sdk from "../../../docs/sdk.md" with { type: "text" };
+import senders from "../../../docs/senders.md" with { type: "text" };
 import sending from "../../../docs/sending.md" with { type: "text" };
 import streams from "../../../docs/streams.md" with { type: "text" };
 import tenants from "../../../docs/tenants.md" with { type: "text" };
@@ -52,6 +53,7 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
       about: "hand in mail without SMTP: an edge worker, a pipe of Postfix or Exim",
       text: inboundHttp,
     },
+    senders: { about: "whether a mail really comes from its sender, in one word", text: senders },
     sending: { about: "send and reply, idempotency keys, the status of a mail", text: sending },
     threads: { about: "how mails join a thread, the read flag, the loop of an agent", text: threads },
     deliverability: {
