@@ -120,6 +120,7 @@ function authenticatorOf(
   return senderAuthenticator({
     choice: config.authenticate,
     isSandbox: config.outbound.kind === "sandbox",
+    trustedRelays: config.trustedRelays,
     check,
     log,
   });

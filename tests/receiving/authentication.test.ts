@@ -223,6 +223,34 @@ ${returnedMail}`);
         expect(await lastOf(world, inbox)).toMatchObject({ verdict: "fail", spf: { result: "none" } });
       });
 
+      test("a trusted relay names the host that sent the mail, and its own results count if they are trusted too", async () => {
+        await using world = await worldWith({
+          ...relay,
+          TRUSTED_RELAYS: "127.0.0.0/8",
+          TRUSTED_AUTHSERV_IDS: "mx.here",
+        });
+        const inbox = await world.inbox();
+        const received = (address: string) =>
+          `Received: from mx.example.com (mx.example.com [${address}])\r\n\tby mx.here (Postfix) with ESMTPS id 4F5x; Sat, 21 Mar 2026 10:05:00 +0000`;
+        const mail = (number: number, ...headers: string[]) =>
+          `${headers.join("\r\n")}\r\n${mailOf({ messageId: `${number}@example.com` })}`;
+        await world.deliver(mail(1, received("8.8.8.8")), inbox.address);
+        expect(await lastOf(world, inbox)).toMatchObject({
+          verdict: "pass",
+          clientAddress: "8.8.8.8",
+          source: "checked",
+        });
+        await world.deliver(mail(2, received("8.8.4.4")), inbox.address);
+        expect(await lastOf(world, inbox)).toMatchObject({ verdict: "fail", clientAddress: "8.8.4.4" });
+        const results = (server: string) => `Authentication-Results: ${server}; spf=pass smtp.mailfrom=example.com`;
+        await world.deliver(mail(3, results("mx.here"), received("8.8.4.4")), inbox.address);
+        expect(await lastOf(world, inbox)).toMatchObject({ verdict: "pass", source: "upstream" });
+        await world.deliver(mail(4, results("mx.elsewhere"), received("8.8.4.4")), inbox.address);
+        expect(await lastOf(world, inbox)).toMatchObject({ verdict: "fail", source: "checked" });
+        await world.deliver(mail(5, received("192.168.1.7")), inbox.address);
+        expect(await lastOf(world, inbox)).toBeNull();
+      });
+
       test.each([
         ["in sandbox mode", proxied],
         ["with AUTHENTICATE=off", { ...relay, ...proxied, AUTHENTICATE: "off" }],

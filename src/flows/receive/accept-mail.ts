@@ -17,7 +17,7 @@ import type { OwnHosts } from "../own-hosts.ts";
 import type { Unsubscribing } from "../send/unsubscribe.ts";
 import { sizeGate } from "../size-gate.ts";
 import { type Addressee, acceptReturned, type ReturnedOutcome } from "./accept-returned.ts";
-import { aboutMail, largeBytes, type ReceivedMail } from "./arrival.ts";
+import { aboutMail, largeBytes, type ReceivedMail, withShownSender } from "./arrival.ts";
 import type { Authenticate } from "./authenticate-sender.ts";
 import type { InboxOwners } from "./inbox-owners.ts";
 import type { ReportReception } from "./receive-report.ts";
@@ -172,8 +172,10 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
   // A mail to a return path is authenticated only if it turns out to be no report.
   const returning = {
     ...deps,
-    store: async (received: ReceivedMail) =>
-      storeParsed({ ...received, authentication: await deps.authenticate(received) }),
+    store: async (received: ReceivedMail) => {
+      const authentication = await deps.authenticate(received);
+      return storeParsed({ ...received, authentication });
+    },
   };
 
   function returnPathFound(messageId: string | undefined): RecipientFound {
@@ -227,7 +229,8 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
     );
   }
 
-  async function storeParsed(received: ReceivedMail): Promise<MailOutcome> {
+  async function storeParsed(parsed: ReceivedMail): Promise<MailOutcome> {
+    const received = withShownSender(parsed);
     const outcome = await deps.receive(received);
     deps.log.info({ ...aboutMail(received), outcome }, "mail received");
     return outcome;

@@ -4,6 +4,7 @@ import type { ParsedMail } from "../../domain/message.ts";
 import type { ArrivedMail, Quarantining } from "../../domain/receive/arrived-mail.ts";
 import type { Authentication } from "../../domain/receive/authentication.ts";
 import type { Envelope, FoundRecipient, InboundMail } from "../../domain/receive/inbound-mail.ts";
+import { forShownSender } from "../../domain/receive/verdict.ts";
 import { namedAncestors } from "../../domain/threading.ts";
 import { contentOf, isMarked, sha256Hex, shortDigest } from "../../standards/digest.ts";
 import { canonicalMessageId } from "../../standards/message-id.ts";
@@ -122,6 +123,12 @@ export function oncePerInbox({ recipients }: Envelope): FoundRecipient[] {
   const first = new Map<string, FoundRecipient>();
   for (const recipient of recipients) if (!first.has(recipient.inboxId)) first.set(recipient.inboxId, recipient);
   return [...first.values()];
+}
+
+/** The mail, whose authentication proves something only for the sender that the API shows. */
+export function withShownSender(received: ReceivedMail): ReceivedMail {
+  const { mail, authentication } = received;
+  return authentication ? { ...received, authentication: forShownSender(authentication, mail.from) } : received;
 }
 
 /** The fields of a mail in the log. */

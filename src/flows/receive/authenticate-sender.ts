@@ -1,6 +1,7 @@
 import type { Authentication } from "../../domain/receive/authentication.ts";
-import type { InboundMail, MailClient } from "../../domain/receive/inbound-mail.ts";
+import type { InboundMail } from "../../domain/receive/inbound-mail.ts";
 import type { MailToAuthenticate } from "../../mail/authenticate/authenticate.ts";
+import { type SenderHost, senderHost } from "../../mail/read/received.ts";
 import { isPublicAddress } from "../../standards/ip.ts";
 import type { Deps } from "../deps.ts";
 
@@ -8,43 +9,38 @@ import type { Deps } from "../deps.ts";
 export type Authenticate = (mail: InboundMail) => Promise<Authentication | undefined>;
 
 /**
- * AUTHENTICATE: which mail from outside is checked. `auto`: mail whose client has a public address, or comes by a proxy; none in sandbox
- * mode.
+ * AUTHENTICATE: which mail from outside is checked. `auto`: mail of hosts with a public address, and of those that a proxy or a trusted
+ * relay hides; none in sandbox mode.
  */
 export const authenticateChoices = ["auto", "always", "off"] as const;
 
 export interface AuthenticateDeps extends Pick<Deps, "log"> {
   choice: (typeof authenticateChoices)[number];
   isSandbox: boolean;
+  trustedRelays: readonly string[];
   /** Checks a mail within AUTH_TIMEOUT_MS. `sender` is its owner in the queue of the parser. */
   check: (mail: MailToAuthenticate, sender: string) => Promise<Authentication>;
 }
 
 /** Mail from one of our inboxes to another is not checked: it never left the service. */
-export function senderAuthenticator({ choice, isSandbox, check, log }: AuthenticateDeps): Authenticate {
+export function senderAuthenticator({ choice, isSandbox, trustedRelays, check, log }: AuthenticateDeps): Authenticate {
   if (choice === "off") return async () => undefined;
   return async ({ envelope: { from, client }, raw }) => {
     if (client === undefined) return internal;
-    if (choice === "auto" && (isSandbox || !isFromOutside(client))) return undefined;
-    const { address, heloName, secure: isTls, network } = client;
-    const host = {
-      address: client.isProxy ? undefined : address,
-      heloName,
-      isTls,
-      isTrusted: client.isTrusted === true,
-    };
+    const host = senderHost(client, raw, trustedRelays);
+    if (choice === "auto" && (isSandbox || !isFromOutside(host))) return undefined;
     try {
-      return await check({ raw, from, client: host }, network);
+      return await check({ raw, from, client: host }, client.network);
     } catch (err) {
       log.error({ err }, "sender of a mail not checked: unexpected error");
-      return { ...nothingFound, verdict: "temperror", clientAddress: host.address ?? null, tls: isTls };
+      return { ...nothingFound, verdict: "temperror", clientAddress: host.address ?? null, tls: host.isTls };
     }
   };
 }
 
-/** Whether a client is on the internet. Its own address may be unknown, and a proxy before it may have a private one. */
-function isFromOutside({ address, isProxy }: MailClient): boolean {
-  return isProxy || address === undefined || isPublicAddress(address);
+/** Whether a host is on the internet. An unknown one is: it is behind a proxy or a relay. */
+function isFromOutside({ address }: SenderHost): boolean {
+  return address === undefined || isPublicAddress(address);
 }
 
 const nothingFound = {

@@ -7,7 +7,7 @@ import { chunksOf, findChunk, insertSources } from "../../store/mail/sources.ts"
 import { insertUnparsedMail, type UnparsedMail } from "../../store/mail/unparsed-mails.ts";
 import type { ClaimedItem } from "../../store/outbox/claims.ts";
 import type { Deps } from "../deps.ts";
-import { aboutMail, oncePerInbox, type ReceivedMail } from "./arrival.ts";
+import { aboutMail, oncePerInbox, type ReceivedMail, withShownSender } from "./arrival.ts";
 import type { Authenticate } from "./authenticate-sender.ts";
 import { PromiseTaken } from "./receive-email.ts";
 
@@ -60,7 +60,8 @@ export async function receiveUnparsed(
   if (mail === undefined) return "unavailable";
   const authentication = await deps.authenticate({ envelope, raw });
   const acknowledgedAt = unparsed.receivedAt;
-  const received = { envelope, raw, mail, authentication, promise: { subjectId, attempt }, acknowledgedAt };
+  const promise = { subjectId, attempt };
+  const received = withShownSender({ envelope, raw, mail, authentication, promise, acknowledgedAt });
   try {
     const outcome = await deps.receive(received);
     deps.log.info({ ...aboutMail(received), source_id: subjectId, outcome }, "mail received");

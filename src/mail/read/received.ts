@@ -8,7 +8,7 @@ export interface SenderHost {
   /** The name that it gave with EHLO or HELO, in lower case; "" if it is unknown. */
   heloName: string;
   isTls: boolean;
-  /** Whether the mail came by a trusted relay. */
+  /** Whether the mail came by a trusted relay, or with INGEST_TOKEN. */
   isTrusted: boolean;
 }
 
@@ -18,20 +18,21 @@ export interface SenderHost {
  * relay whose field cannot be read with certainty.
  */
 export function senderHost(
-  { address, heloName, secure, isProxy }: MailClient,
+  { address, heloName, secure, isProxy, isTrusted = false }: MailClient,
   raw: Uint8Array,
   trustedRelays: readonly string[],
 ): SenderHost {
   const isRelay = (host: string) => isInBlocks(host, trustedRelays);
-  const isTrusted = !isProxy && trustedRelays.length > 0 && address !== undefined && isRelay(address);
-  if (!isTrusted) return { address: isProxy ? undefined : address, heloName, isTls: secure, isTrusted };
+  if (isProxy || trustedRelays.length === 0 || address === undefined || !isRelay(address)) {
+    return { address: isProxy ? undefined : address, heloName, isTls: secure, isTrusted };
+  }
   for (const field of receivedFields(raw)) {
     const host = hostIn(field);
     if (host === undefined) break;
-    if (!isRelay(host.address)) return { ...host, isTrusted };
+    if (!isRelay(host.address)) return { ...host, isTrusted: true };
   }
   // The relay wrote the mail itself, or nobody can say who sent it.
-  return { address: undefined, heloName: "", isTls: secure, isTrusted };
+  return { address: undefined, heloName: "", isTls: secure, isTrusted: true };
 }
 
 /** The most bytes of a header in which Received fields are looked for. Relays write theirs at its start. */
