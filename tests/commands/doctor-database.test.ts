@@ -11,6 +11,7 @@ import {
   checkDurability,
   checkLog,
   checkSchema,
+  checkSenders,
   checkServer,
 } from "../../src/commands/doctor/database.ts";
 import type { Finding } from "../../src/commands/doctor/finding.ts";
@@ -45,6 +46,7 @@ const right: DatabaseFacts = {
   webhookUrls: [],
   serviceId: undefined,
   domains: { proven: 0, failing: [], elsewhere: [] },
+  senders: { mails: 0, checked: 0, addresses: [] },
 };
 
 type Check = (facts: DatabaseFacts) => Finding;
@@ -91,12 +93,34 @@ test("domains whose mail comes here are counted, and without domains there is no
   expect(finding).toEqual({ check: "domains", level: "ok", seen: "3 verified, and their mail comes here" });
 });
 
+describe("the senders of mail", () => {
+  const rows: [what: string, senders: DatabaseFacts["senders"], level: string | undefined, says: string][] = [
+    ["too few to say", { mails: 19, checked: 0, addresses: [] }, undefined, ""],
+    ["several", { mails: 100, checked: 90, addresses: ["192.0.2.9", null] }, "ok", "several addresses"],
+    ["none that was checked", { mails: 100, checked: 0, addresses: [] }, "warn", "private addresses"],
+    ["one address", { mails: 100, checked: 100, addresses: ["10.0.0.5"] }, "warn", "all came from 10.0.0.5"],
+    ["no known address", { mails: 100, checked: 50, addresses: [null] }, "warn", "last 50 mails are unknown"],
+  ];
+  test.each(rows)("%s", (_what, senders, level, says) => {
+    const [finding] = checkSenders({ ...right, senders });
+    expect(finding?.level as string | undefined).toBe(level);
+    expect(finding?.seen ?? "").toContain(says);
+    expect(finding?.todo ?? "SMTP_PROXY_PROTOCOL=1").toContain("SMTP_PROXY_PROTOCOL=1");
+  });
+});
+
 const nobody = () => Promise.reject(new Error("nobody is there"));
 
 describe("The embedded database", () => {
   test("is checked, and not created, if there is none", async () => {
     const dataDir = join(directory, "none");
-    const { findings } = await checkDatabase({ databaseUrl: undefined, dataDir, now: () => at, askServer: nobody });
+    const { findings } = await checkDatabase({
+      isAuthenticating: true,
+      databaseUrl: undefined,
+      dataDir,
+      now: () => at,
+      askServer: nobody,
+    });
     expect(findings).toMatchObject([{ level: "ok", seen: expect.stringContaining("none yet") }]);
     expect(() => lockDirectory(dataDir).release()).not.toThrow();
   });
@@ -104,7 +128,13 @@ describe("The embedded database", () => {
   test("is reported as missing, and not created again", async () => {
     const dataDir = join(directory, "lost");
     lockDirectory(dataDir).release();
-    const { findings } = await checkDatabase({ databaseUrl: undefined, dataDir, now: () => at, askServer: nobody });
+    const { findings } = await checkDatabase({
+      isAuthenticating: true,
+      databaseUrl: undefined,
+      dataDir,
+      now: () => at,
+      askServer: nobody,
+    });
     expect(findings).toMatchObject([{ level: "fail", seen: expect.stringContaining("is missing in") }]);
     expect(existsSync(join(dataDir, "pg"))).toBe(false);
   });
@@ -115,7 +145,7 @@ describe("The embedded database", () => {
     await query(empty.api, sql`drop schema public cascade`);
     await query(empty.api, sql`create schema public`);
     await empty.close();
-    const question = { databaseUrl: undefined, dataDir, now: () => at, askServer: nobody };
+    const question = { isAuthenticating: true, databaseUrl: undefined, dataDir, now: () => at, askServer: nobody };
     for (const _ of [1, 2]) {
       const { findings } = await checkDatabase(question);
       expect(findings.map(({ level, check }) => `${level} ${check}`)).toEqual([
@@ -158,7 +188,13 @@ describe("The embedded database", () => {
     mkdirSync(join(dataDir, "pg"), { recursive: true });
     const lock = lockDirectory(dataDir);
     try {
-      const { findings } = await checkDatabase({ databaseUrl: undefined, dataDir, now: () => at, askServer: nobody });
+      const { findings } = await checkDatabase({
+        isAuthenticating: true,
+        databaseUrl: undefined,
+        dataDir,
+        now: () => at,
+        askServer: nobody,
+      });
       expect(findings).toMatchObject([{ level: "warn", seen: expect.stringContaining("another process") }]);
     } finally {
       lock.release();
@@ -168,7 +204,13 @@ describe("The embedded database", () => {
 
 test("a Postgres that is away is a failure, without its password", async () => {
   const databaseUrl = "postgres://inboxd:hunter2@127.0.0.1:1/inboxd";
-  const { findings } = await checkDatabase({ databaseUrl, dataDir: directory, now: () => at, askServer: nobody });
+  const { findings } = await checkDatabase({
+    isAuthenticating: true,
+    databaseUrl,
+    dataDir: directory,
+    now: () => at,
+    askServer: nobody,
+  });
   expect(findings).toMatchObject([{ check: "database", level: "fail" }]);
   expect(JSON.stringify(findings)).not.toContain("hunter2");
 });
@@ -179,7 +221,13 @@ describe.skipIf(!breaksPostgres)("A Postgres", () => {
     try {
       await server.ask("create database ibx");
       const databaseUrl = server.url("ibx");
-      const question = { databaseUrl, dataDir: directory, now: () => new Date(), askServer: nobody };
+      const question = {
+        isAuthenticating: true,
+        databaseUrl,
+        dataDir: directory,
+        now: () => new Date(),
+        askServer: nobody,
+      };
       const before = await checkDatabase(question);
       expect(before.findings.map(({ level, check }) => `${level} ${check}`)).toEqual([
         "ok database",

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { checkDns } from "../../src/commands/doctor/dns.ts";
+import { checkDns, checkResolver } from "../../src/commands/doctor/dns.ts";
 import type { DnsFacts } from "../../src/commands/doctor/dns-lookup.ts";
 import type { Answer } from "../../src/dns/answers.ts";
 import type { Ask } from "../../src/dns/client.ts";
@@ -345,3 +345,11 @@ test.each([["inbox.localhost"], ["mail.test"], ["in.example"], ["box.home.arpa"]
     expect(findings.map(({ level, check }) => `${level} ${check}`)).toEqual(["warn dns"]);
   },
 );
+
+test("name servers that answer that there is no such record are well, and silent ones are not", async () => {
+  expect(await checkResolver(askOf({}))).toMatchObject([{ check: "dns resolver", level: "ok" }]);
+  const silent = askOf({ "NS com": { kind: "unknown", reason: "no answer in time" } });
+  expect(await checkResolver(silent)).toMatchObject([
+    { check: "dns resolver", level: "warn", seen: expect.stringContaining("no answer in time") },
+  ]);
+});

@@ -23,7 +23,13 @@ describe.if(enginesHere().includes("postgres") && hasPgBouncer)("A PgBouncer bef
   }
 
   const seenByDoctor = async (databaseUrl: string) => {
-    const question = { databaseUrl, dataDir: "", now: () => new Date(), askServer: () => Promise.reject(new Error()) };
+    const question = {
+      isAuthenticating: false,
+      databaseUrl,
+      dataDir: "",
+      now: () => new Date(),
+      askServer: () => Promise.reject(new Error()),
+    };
     return (await checkDatabase(question)).findings;
   };
 

@@ -12,6 +12,8 @@ import { type Finding, findingsOf } from "./finding.ts";
 import type { Identity } from "./ports.ts";
 
 export interface DatabaseQuestion {
+  /** Whether the senders of mail from outside are authenticated. */
+  isAuthenticating: boolean;
   databaseUrl: string | undefined;
   dataDir: string;
   now: () => Date;
@@ -29,12 +31,12 @@ export interface DatabaseDiagnosis {
 export async function checkDatabase(question: DatabaseQuestion): Promise<DatabaseDiagnosis> {
   const { databaseUrl, dataDir, now } = question;
   try {
-    if (databaseUrl !== undefined) return judged(await diagnosePostgres(databaseUrl, now), "postgres");
+    if (databaseUrl !== undefined) return judged(question, await diagnosePostgres(databaseUrl, now), "postgres");
     const found = findCluster(dataDir);
     if (found !== "there") {
       return { findings: [missing(found, dataDir)], webhookUrls: [], identity: "not started yet" };
     }
-    return judged(await diagnoseEmbedded(dataDir, now), "embedded");
+    return judged(question, await diagnoseEmbedded(dataDir, now), "embedded");
   } catch (error) {
     if (error instanceof DataDirectoryInUse) return heldByServer(question);
     const finding = unusable(error, databaseUrl === undefined ? "embedded" : "postgres");
@@ -60,12 +62,17 @@ async function heldByServer({ dataDir, askServer }: DatabaseQuestion): Promise<D
   }
 }
 
-function judged(facts: DatabaseFacts, engine: "postgres" | "embedded"): DatabaseDiagnosis {
+function judged(
+  { isAuthenticating }: DatabaseQuestion,
+  facts: DatabaseFacts,
+  engine: "postgres" | "embedded",
+): DatabaseDiagnosis {
   const checks = [checkServer, checkDurability, checkSchema];
   if (engine === "postgres") checks.push(checkClock, checkConnections, checkLog);
   const { webhookUrls, serviceId } = facts;
+  const senders = isAuthenticating ? checkSenders(facts) : [];
   return {
-    findings: [...checks.map((check) => check(facts)), ...checkDomains(facts)],
+    findings: [...checks.map((check) => check(facts)), ...checkDomains(facts), ...senders],
     webhookUrls,
     identity: serviceId === undefined ? "not started yet" : { id: serviceId },
   };
@@ -163,6 +170,25 @@ export function checkDomains({ domains: { proven, failing, elsewhere } }: Databa
     found.push(warn(`mail to their inboxes goes to another server by MX: ${elsewhere.join(", ")}`, todo));
   }
   return found.length > 0 ? found : [ok(`${proven} verified, and their mail comes here`)];
+}
+
+/** With fewer mails, one address says nothing. */
+const manyMails = 20;
+
+/** Checks that the addresses of senders are seen. A balancer in front hides them, and then SPF says nothing, or is wrong. */
+export function checkSenders({ senders: { mails, checked, addresses } }: DatabaseFacts): Finding[] {
+  const { ok, warn } = findingsOf("mail senders");
+  if (mails < manyMails) return [];
+  const todo =
+    "If a balancer delivers them: name it in TRUSTED_PROXIES, have it send the PROXY protocol, and set SMTP_PROXY_PROTOCOL=1. " +
+    "If a mail server does: name it in TRUSTED_RELAYS";
+  if (checked === 0) {
+    return [warn(`none of the last ${mails} mails was authenticated: they all came from private addresses`, todo)];
+  }
+  const [address, ...others] = addresses;
+  if (others.length > 0 || checked < manyMails) return [ok(`the last ${mails} mails came from several addresses`)];
+  if (address === null) return [warn(`the addresses of the senders of the last ${checked} mails are unknown`, todo)];
+  return [warn(`the last ${checked} mails all came from ${address}`, todo)];
 }
 
 function missing(found: "none" | "lost", dataDir: string): Finding {

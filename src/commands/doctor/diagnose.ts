@@ -1,4 +1,4 @@
-import type { Environment } from "../../config.ts";
+import type { Config, Environment } from "../../config.ts";
 import type { AdminRequest } from "../../control/administer.ts";
 import type { DnsClient } from "../../dns/client.ts";
 import { publicKeyRecord } from "../../mail/write/dkim.ts";
@@ -8,7 +8,7 @@ import { checkCertificate } from "./certificate.ts";
 import { checkConfiguration } from "./configuration.ts";
 import { checkDataDir } from "./data-dir.ts";
 import { checkDatabase } from "./database.ts";
-import { checkDns } from "./dns.ts";
+import { checkDns, checkResolver } from "./dns.ts";
 import type { DnsFacts } from "./dns-lookup.ts";
 import { checkDocuments } from "./documents.ts";
 import { type Finding, findingsOf } from "./finding.ts";
@@ -36,7 +36,13 @@ export async function diagnose(env: Environment, consultation: Consultation): Pr
   const dkim = await dkimFacts(config.dkim);
   const dns = openDns(config.dnsServers);
 
-  const database = checkDatabase({ ...config, now, askServer: (request) => askServer(config.dataDir, request) });
+  const isAuthenticating = authenticatesSenders(config);
+  const database = checkDatabase({
+    ...config,
+    isAuthenticating,
+    now,
+    askServer: (request) => askServer(config.dataDir, request),
+  });
   const webhooks = async () => {
     const { webhookUrls } = await database;
     const urls = config.webhookUrl === undefined ? webhookUrls : [config.webhookUrl, ...webhookUrls];
@@ -48,6 +54,7 @@ export async function diagnose(env: Environment, consultation: Consultation): Pr
     ["ports", database.then(({ identity }) => checkPorts({ ...config, identity }))],
     ["certificate", checkCertificate({ ...config, now: now() })],
     ["dns", "wrong" in dkim ? Promise.resolve([dkim.wrong]) : checkDns({ ...config, ...dkim }, dns.ask)],
+    ["dns resolver", isAuthenticating ? checkResolver(dns.ask) : Promise.resolve([])],
     ["relay", checkRelay({ ...config, ca })],
     ["webhook", webhooks()],
     ["documents", checkDocuments()],
@@ -55,6 +62,10 @@ export async function diagnose(env: Environment, consultation: Consultation): Pr
   const answers = await Promise.all(checks.map(([check, found]) => found.catch((error) => [failed(check, error)])));
   await dns.close();
   return [...findings, ...answers.flat()];
+}
+
+function authenticatesSenders({ authenticate, outbound }: Config): boolean {
+  return authenticate === "always" || (authenticate === "auto" && outbound.kind !== "sandbox");
 }
 
 /** The public key for our signatures, or the fault of the private key. */

@@ -21,6 +21,19 @@ export async function checkDns(facts: DnsFacts, ask: Ask): Promise<Finding[]> {
   return (await Promise.all(checks.map((check) => check(facts, ask)))).flat();
 }
 
+/** Checks that a name server answers at all. A name that does not exist is an answer too. */
+export async function checkResolver(ask: Ask): Promise<Finding[]> {
+  const { ok, warn } = findingsOf("dns resolver");
+  const records = await lookUp(ask, "com", "NS");
+  if (!("noAnswer" in records)) return [ok("the name servers answer")];
+  return [
+    warn(
+      `no name server answers (${records.noAnswer}): no sender can be authenticated, and each mail waits for its time limit`,
+      "Check the name servers in DNS_SERVERS, or those of this machine, and that UDP and TCP port 53 are open to them",
+    ),
+  ];
+}
+
 /** Names that the public DNS never has (RFC 2606, RFC 6761 §6, RFC 6762 §3, RFC 9476). */
 export function isTestDomain(domain: string): boolean {
   return /(?:^|\.)(?:localhost|local|test|example|invalid|internal|alt|home\.arpa)$/.test(domain);

@@ -33,6 +33,16 @@ export interface DatabaseFacts {
   /** The age of the oldest event that the log does not show yet, because an older transaction still runs; 0 if there is none. */
   logLagSeconds: number;
   domains: DomainsFound;
+  senders: SendersFound;
+}
+
+/** The addresses from which the last mails from outside came, at most 100 mails. */
+export interface SendersFound {
+  mails: number;
+  /** The mails whose sender was authenticated. */
+  checked: number;
+  /** The different addresses of the checked mails; null for mails whose sender's address is unknown. */
+  addresses: (string | null)[];
 }
 
 /** The own domains as their last checks found them. */
@@ -72,7 +82,15 @@ export async function diagnoseEmbedded(dataDir: string, now: () => Date): Promis
   }
 }
 
-type AskedApart = "askedAt" | "stepsToDo" | "unknownSteps" | "webhookUrls" | "serviceId" | "logLagSeconds" | "domains";
+type AskedApart =
+  | "askedAt"
+  | "stepsToDo"
+  | "unknownSteps"
+  | "webhookUrls"
+  | "serviceId"
+  | "logLagSeconds"
+  | "domains"
+  | "senders";
 
 async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
   // The connection is opened first, so that the time for it does not count when the clock is read.
@@ -111,7 +129,23 @@ async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
     serviceId: service?.value,
     logLagSeconds: doneTags.length < known.length ? 0 : await findLogLagSeconds(db),
     domains: (await isThere(db, "domains")) ? await findDomains(db) : { proven: 0, failing: [], elsewhere: [] },
+    senders: doneTags.length < known.length ? { mails: 0, checked: 0, addresses: [] } : await findSenders(db),
   };
+}
+
+/** Looks at the newest 1,000 messages, so that the statement stays quick in an account that only sends. */
+export async function findSenders(db: Db): Promise<SendersFound> {
+  const [found] = await query<SendersFound>(
+    db,
+    sql`with newest as (select direction, authentication from messages order by id desc limit 1000),
+          inbound as (
+            select authentication from newest
+            where direction = 'inbound' and coalesce(authentication->>'internal', 'false') = 'false' limit 100)
+        select count(*)::int as mails, count(authentication)::int as checked,
+          coalesce(json_agg(distinct authentication->'clientAddress') filter (where authentication is not null), '[]') as addresses
+        from inbound`,
+  );
+  return found ?? { mails: 0, checked: 0, addresses: [] };
 }
 
 async function findDomains(db: Db): Promise<DomainsFound> {
