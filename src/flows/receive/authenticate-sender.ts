@@ -9,14 +9,15 @@ import type { Deps } from "../deps.ts";
 export type Authenticate = (mail: InboundMail) => Promise<Authentication | undefined>;
 
 /**
- * AUTHENTICATE: which mail from outside is checked. `auto`: mail of hosts with a public address, and of those that a proxy or a trusted
- * relay hides; none in sandbox mode.
+ * AUTHENTICATE: which mail from outside is checked. `auto`: mail of a host with a public address, or with an unknown one; none in sandbox
+ * mode.
  */
 export const authenticateChoices = ["auto", "always", "off"] as const;
 
 export interface AuthenticateDeps extends Pick<Deps, "log"> {
   choice: (typeof authenticateChoices)[number];
   isSandbox: boolean;
+  /** TRUSTED_RELAYS: the addresses and blocks of the operator's mail servers in front. */
   trustedRelays: readonly string[];
   /** Checks a mail within AUTH_TIMEOUT_MS. `sender` is its owner in the queue of the parser. */
   check: (mail: MailToAuthenticate, sender: string) => Promise<Authentication>;
@@ -38,7 +39,7 @@ export function senderAuthenticator({ choice, isSandbox, trustedRelays, check, l
   };
 }
 
-/** Whether a host is on the internet. An unknown one is: it is behind a proxy or a relay. */
+/** Whether a host is on the internet. A host with an unknown address is behind a proxy or a relay, where mail from outside comes. */
 function isFromOutside({ address }: SenderHost): boolean {
   return address === undefined || isPublicAddress(address);
 }
