@@ -24,6 +24,7 @@ const clients = [
   "tests/http/routes/events/silent-listeners.test.ts",
   "tests/http/routes/events/slow-listeners.test.ts",
   "tests/receiving/postfix-reports.test.ts",
+  "tests/receiving/servers-in-front.test.ts",
   "tests/sending/failure-type.test.ts",
   "tests/sending/on-the-wire.test.ts",
   "tests/sending/tarpits.test.ts",

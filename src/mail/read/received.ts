@@ -17,14 +17,12 @@ export interface SenderHost {
  * (RFC 5321 §4.4), and so on while that host is a trusted relay too. The address is unknown behind a proxy that hides it, and behind a
  * relay whose field cannot be read with certainty.
  */
-export function senderHost(
-  { address, heloName, secure, isProxy, isTrusted = false }: MailClient,
-  raw: Uint8Array,
-  trustedRelays: readonly string[],
-): SenderHost {
+export function senderHost(client: MailClient, raw: Uint8Array, trustedRelays: readonly string[]): SenderHost {
+  const { heloName, secure: isTls, isTrusted = false } = client;
+  const address = client.isProxy ? undefined : client.address;
   const isRelay = (host: string) => isInBlocks(host, trustedRelays);
-  if (isProxy || trustedRelays.length === 0 || address === undefined || !isRelay(address)) {
-    return { address: isProxy ? undefined : address, heloName, isTls: secure, isTrusted };
+  if (trustedRelays.length === 0 || address === undefined || !isRelay(address)) {
+    return { address, heloName, isTls, isTrusted };
   }
   for (const field of receivedFields(raw)) {
     const host = hostIn(field);
@@ -32,7 +30,7 @@ export function senderHost(
     if (!isRelay(host.address)) return { ...host, isTrusted: true };
   }
   // The relay wrote the mail itself, or nobody can say who sent it.
-  return { address: undefined, heloName: "", isTls: secure, isTrusted: true };
+  return { address: undefined, heloName: "", isTls, isTrusted: true };
 }
 
 /** The most bytes of a header in which Received fields are looked for. Relays write theirs at its start. */
