@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { domainToASCII } from "node:url";
+import { checkWebhookUrl } from "./domain/events/webhook-url.ts";
 import { type Outbound, parseOutbound } from "./domain/outbound.ts";
 import { type NoticeSource, parseNoticeSource } from "./domain/reports/notice-source.ts";
 import type { NamingSetting } from "./domain/send/wire-name.ts";
@@ -7,6 +8,7 @@ import { isHostName } from "./standards/host-name.ts";
 import { isAddressBlock, isIpAddress } from "./standards/ip.ts";
 import { type NameServer, parseNameServer } from "./standards/name-server.ts";
 import { isP256PublicKey } from "./standards/notice-signature.ts";
+import type { JudgeAddress } from "./webhook/judge.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -74,6 +76,16 @@ export function parsedNoticeSource(text: string): Parsed<NoticeSource> {
     return "must have a public key on P-256 behind sendgrid:, in base64 as SendGrid shows it";
   }
   return { value: source };
+}
+
+/** Parses JUDGE_URL: the address of a program with our own protocol, or `rspamd+` and that of an rspamd. It may be private. */
+export function parseJudge(text: string): Parsed<JudgeAddress> {
+  const isRspamd = text.startsWith("rspamd+");
+  const url = checkWebhookUrl(isRspamd ? text.slice("rspamd+".length) : text, { allowPrivate: true });
+  if (typeof url === "string") return url;
+  if (!isRspamd) return { value: { kind: "own", url: text } };
+  if (url.pathname !== "/" || url.search !== "") return "must have no path behind the host of rspamd";
+  return { value: { kind: "rspamd", url: `${url.origin}/checkv2` } };
 }
 
 /** A domain in ASCII and lower case, like the domains that are compared with it. */

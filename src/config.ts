@@ -10,6 +10,7 @@ import {
   parseDomains,
   parsedNoticeSource,
   parsedOutbound,
+  parseJudge,
   parseListenHost,
   parseNamedOrigins,
   parseNameServers,
@@ -30,9 +31,11 @@ import type { NoticeSource } from "./domain/reports/notice-source.ts";
 import { returnPathKinds } from "./domain/reports/return-path.ts";
 import type { NamingSetting } from "./domain/send/wire-name.ts";
 import type { ListenerLimits } from "./flows/listeners.ts";
+import { judgeFailures } from "./flows/receive/ask-judge.ts";
 import { authenticateChoices } from "./flows/receive/authenticate-sender.ts";
 import type { NameServer } from "./standards/name-server.ts";
 import { webhookSecretFault } from "./standards/signature.ts";
+import type { JudgeAddress } from "./webhook/judge.ts";
 
 export type { Environment } from "./config-values.ts";
 
@@ -61,6 +64,13 @@ export interface Config {
   authenticate: (typeof authenticateChoices)[number];
   /** The time limit for the authentication of a mail. */
   authTimeoutMs: number;
+  /** The program that judges inbound mail (JUDGE_URL); `undefined`: none. */
+  judge: JudgeAddress | undefined;
+  /** Signs the questions to the judge. */
+  judgeSecret: string | undefined;
+  judgeTimeoutMs: number;
+  /** What happens to mail about which the judge gives no opinion in time. */
+  judgeFails: (typeof judgeFailures)[number];
   /** The domains of forwarding servers that are believed when they seal a mail (RFC 8617). */
   trustedArcSealers: readonly string[];
   /** The servers whose `Authentication-Results` count in mail of a trusted relay. */
@@ -208,6 +218,10 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     trustedRelays: checked("TRUSTED_RELAYS", text("TRUSTED_RELAYS"), parseBlocks) ?? [],
     authenticate: choice("AUTHENTICATE", authenticateChoices, "auto"),
     authTimeoutMs: integer("AUTH_TIMEOUT_MS", 3000, 100, 60_000),
+    judge: checked("JUDGE_URL", secret("JUDGE_URL"), parseJudge),
+    judgeSecret: checked("JUDGE_SECRET", secret("JUDGE_SECRET"), (value) => webhookSecretFault(value) ?? { value }),
+    judgeTimeoutMs: integer("JUDGE_TIMEOUT_MS", 2000, 100, 60_000),
+    judgeFails: choice("JUDGE_FAILS", judgeFailures, "take"),
     trustedArcSealers: checked("TRUSTED_ARC_SEALERS", text("TRUSTED_ARC_SEALERS"), parseDomains) ?? [],
     trustedAuthservIds: checked("TRUSTED_AUTHSERV_IDS", text("TRUSTED_AUTHSERV_IDS"), parseWords) ?? [],
     outbound,

@@ -6,6 +6,7 @@ import { type Proof, proofs } from "../domain/domains/domain-states.ts";
 import { quarantineReasons } from "../domain/policy.ts";
 import { type Verdict, verdicts } from "../domain/receive/authentication.ts";
 import type { MailOutcome } from "../domain/receive/inbound-mail.ts";
+import { judgeActions } from "../domain/receive/opinion.ts";
 import { reportKinds } from "../domain/reports/report.ts";
 import type { KeptReport } from "../domain/reports/reported-message.ts";
 import { type UnsubscribeWay, unsubscribeWays } from "../domain/reports/unsubscribing.ts";
@@ -25,6 +26,7 @@ import { tools } from "../mcp/tools.ts";
 import type { Relay } from "../relay/relay.ts";
 import type { RefusedReason, SmtpObserver } from "../smtp/door.ts";
 import type { WebhookClient, WebhookReply } from "../webhook/client.ts";
+import type { AskJudge } from "../webhook/judge.ts";
 import type { WorkerObserver } from "../workers/scheduler.ts";
 import type { Counter, Histogram, Registry } from "./registry.ts";
 import { type SuppressedSends, suppressedSends, workerObserver } from "./workers.ts";
@@ -47,6 +49,8 @@ export interface Watch {
   receive(receive: Receive): Receive;
   /** Counts and times checks of senders. */
   authenticate(check: CheckSender): CheckSender;
+  /** Counts and times questions to the judge. */
+  askJudge(ask: AskJudge): AskJudge;
   send(send: SendEmail): SendEmail;
   relay(relay: Relay): Relay;
   /** Counts and times the documents that are read. */
@@ -99,6 +103,7 @@ export const unwatched: Watch = {
   accept: (_way, accept) => accept,
   receive: (receive) => receive,
   authenticate: (check) => check,
+  askJudge: (ask) => ask,
   send: (send) => send,
   relay: (relay) => relay,
   documents: (reader) => reader,
@@ -124,6 +129,7 @@ export function watch(metrics: Registry): Watch {
     accept: watchedAccept(metrics),
     receive: watchedReceive(metrics),
     authenticate: watchedAuthenticate(metrics),
+    askJudge: watchedJudge(metrics),
     send: watchedSend(metrics, suppressed),
     relay: watchedRelay(metrics),
     documents: watchedDocuments(metrics),
@@ -420,6 +426,34 @@ function watchedAuthenticate(metrics: Registry): Watch["authenticate"] {
     counters[authentication.verdict].add();
     observeSince(took, startedMs);
     return authentication;
+  };
+}
+
+const judgeOutcomes = [...judgeActions, "spam", "no_opinion"] as const;
+
+function watchedJudge(metrics: Registry): Watch["askJudge"] {
+  const opinions = metrics.counter(
+    "inboxd_judge_opinions_total",
+    "Opinions of the operator's judge about inbound mail, by outcome: take, spam (take, with a score of spam), quarantine, refuse, no_opinion (it did not answer in time, or its answer is not of the right form)",
+    ["outcome"],
+  );
+  const took = metrics.histogram(
+    "inboxd_judge_seconds",
+    "Seconds of a question to the operator's judge",
+    quickBounds,
+    [],
+  )({});
+  for (const outcome of judgeOutcomes) opinions({ outcome });
+  const outcomeOf = (answer: Awaited<ReturnType<AskJudge>>): (typeof judgeOutcomes)[number] => {
+    if (typeof answer === "string") return "no_opinion";
+    return answer.action === "take" && answer.spam?.isSpam === true ? "spam" : answer.action;
+  };
+  return (ask) => async (mail) => {
+    const startedMs = performance.now();
+    const answer = await ask(mail);
+    opinions({ outcome: outcomeOf(answer) }).add();
+    observeSince(took, startedMs);
+    return answer;
   };
 }
 

@@ -1,8 +1,11 @@
+import type { MailOutcome } from "../domain/receive/inbound-mail.ts";
 import { envelopeSenders, returnPaths } from "../domain/reports/return-path.ts";
 import { type UnsubscribeNames, unsubscribeNames } from "../domain/reports/unsubscribing.ts";
 import { type OwnHosts, ownHosts } from "../flows/own-hosts.ts";
 import { type MailDoor, mailDoor } from "../flows/receive/accept-mail.ts";
 import { type ApplyReports, reportApplier } from "../flows/receive/apply-reports.ts";
+import type { ReceivedMail } from "../flows/receive/arrival.ts";
+import { withOpinion } from "../flows/receive/ask-judge.ts";
 import { type Authenticate, senderAuthenticator } from "../flows/receive/authenticate-sender.ts";
 import { inboxOwners } from "../flows/receive/inbox-owners.ts";
 import { mailJudge } from "../flows/receive/judge-mail.ts";
@@ -30,6 +33,7 @@ import { isInBlocks, originOf } from "../standards/ip.ts";
 import { returnPathKey } from "../standards/signature.ts";
 import { version } from "../version.ts";
 import { webhookClient } from "../webhook/client.ts";
+import { judgeAsker } from "../webhook/judge.ts";
 import type { WorkerDeps } from "../workers/scheduler.ts";
 import type { Opening } from "./opening.ts";
 
@@ -69,7 +73,7 @@ export async function openReceiving(opening: Opening, signingKey: string): Promi
   const owners = inboxOwners(deps);
   const file = mailReceiver(deps);
   const judging = { ...deps, rules, owners, quarantineDays: config.quarantineDays, blocked: watch.blocked };
-  const receive = watch.receive(withReports(reports, mailJudge(judging, file)));
+  const receive = watch.receive(withReports(reports, withJudge(opening, mailJudge(judging, file))));
   const receiving = { ...deps, parse: parser.parseQueued, authenticate: authenticatorOf(opening, parser), receive };
   const hosts = ownHosts(deps, config.outbound.kind === "sandbox");
   const memory = mailMemory(defaultLimits(config.smtpMaxBytes), config.smtpMaxBytes);
@@ -97,6 +101,18 @@ export async function openReceiving(opening: Opening, signingKey: string): Promi
     releaseMail: mailReleaser({ ...deps, parse: parser.parse, file }),
     receiveUnparsed: (mail, claim, signal) => receiveUnparsed(receiving, mail, claim, signal),
   };
+}
+
+/** Asks the operator's judge, if there is one, before a mail is filed. */
+function withJudge(
+  { config, deps, watch, opened }: Opening,
+  receive: (mail: ReceivedMail) => Promise<MailOutcome>,
+): (mail: ReceivedMail) => Promise<MailOutcome> {
+  const { judge, judgeSecret: secret, judgeTimeoutMs: timeoutMs, judgeFails: fails } = config;
+  if (judge === undefined) return receive;
+  const client = webhookClient({ allowPrivate: true, version, timeoutMs });
+  opened.push(client.close);
+  return withOpinion({ ...deps, ask: watch.askJudge(judgeAsker(judge, { client, secret })), fails }, receive);
 }
 
 function authenticatorOf(

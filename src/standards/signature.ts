@@ -7,16 +7,18 @@ import { boundedMemory } from "../primitives/memory.ts";
  */
 export interface WebhookSigner {
   /** Lower-case hex over `<timestamp>.<body>`. The key is the UTF-8 bytes of the whole secret. */
-  xSignature(timestamp: number, body: string): Promise<string>;
+  xSignature(timestamp: number, body: SignedBody): Promise<string>;
   /** `v1,<base64>` over `<id>.<timestamp>.<body>`. The key is the bytes encoded after `whsec_` (Standard Webhooks). */
-  standardSignature(id: string, timestamp: number, body: string): Promise<string>;
+  standardSignature(id: string, timestamp: number, body: SignedBody): Promise<string>;
 }
+
+/** A body as it is sent: a text in UTF-8, or bytes. */
+type SignedBody = string | Uint8Array;
 
 export interface SignedDelivery {
   eventId: string;
   sentAt: Date;
-  /** The body exactly as it is sent. */
-  body: string;
+  body: SignedBody;
   /** The header fields of the endpoint. None of them has a name of the others. */
   added?: readonly { name: string; value: string }[] | undefined;
   signer: WebhookSigner;
@@ -55,9 +57,9 @@ export async function webhookSigner(secret: string): Promise<WebhookSigner> {
   const whole = await hmacKey(utf8.encode(secret));
   const decoded = await hmacKey(standardKeyBytes(secret) ?? utf8.encode(secret));
   return {
-    xSignature: async (timestamp, body) => (await hmac(whole, `${timestamp}.${body}`)).toHex(),
+    xSignature: async (timestamp, body) => (await hmac(whole, signedText(`${timestamp}.`, body))).toHex(),
     standardSignature: async (id, timestamp, body) =>
-      `v1,${(await hmac(decoded, `${id}.${timestamp}.${body}`)).toBase64()}`,
+      `v1,${(await hmac(decoded, signedText(`${id}.${timestamp}.`, body))).toBase64()}`,
   };
 }
 
@@ -229,8 +231,13 @@ function hmacKey(bytes: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
   return crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
 }
 
-async function hmac(key: CryptoKey, text: string): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.sign("HMAC", key, utf8.encode(text)));
+async function hmac(key: CryptoKey, signed: string | Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  const bytes = typeof signed === "string" ? utf8.encode(signed) : signed;
+  return new Uint8Array(await crypto.subtle.sign("HMAC", key, bytes));
+}
+
+function signedText(start: string, body: SignedBody): string | Uint8Array<ArrayBuffer> {
+  return typeof body === "string" ? start + body : Buffer.concat([Buffer.from(start), body]);
 }
 
 /** Checks a signature in hex. Only lower-case hex of the right length is accepted, so that only one text is valid for a signature. */

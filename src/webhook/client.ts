@@ -36,7 +36,7 @@ export interface WebhookRequest {
   url: string;
   headers: Readonly<Record<string, string>>;
   /** `undefined` for a GET. */
-  body: string | undefined;
+  body: string | Uint8Array | undefined;
   /** The number of bytes of the response body to keep; 4 KiB by default. */
   keptBytes?: number;
   signal?: AbortSignal | undefined;
@@ -100,7 +100,7 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
     const attempt = newAttempt(timeoutMs, start);
     const url = checkWebhookUrl(text, { allowPrivate });
     if (typeof url === "string") return refused("", `the URL ${url}`, attempt.startedMs);
-    const request = requestText(url, { ...headers, "user-agent": `inboxd/${version}` }, body);
+    const request = requestBytes(url, { ...headers, "user-agent": `inboxd/${version}` }, body);
     const release = endInTime(attempt, signal);
     try {
       return await send(attempt, url, { request, keptBytes }, fresh);
@@ -184,15 +184,19 @@ const acceptedWithinMs = 2;
 
 /** The bytes of a request, and the number of bytes of the response to keep. */
 interface Asked {
-  request: string;
+  request: string | Uint8Array;
   keptBytes: number | undefined;
 }
 
 /**
- * The text of a POST request, or of a GET request if there is no body (RFC 9112 §3). Throws for a header value with a line
+ * The bytes of a POST request, or of a GET request if there is no body (RFC 9112 §3). Throws for a header value with a line
  * break, which would split the request in two.
  */
-function requestText(url: URL, headers: Readonly<Record<string, string>>, body: string | undefined): string {
+function requestBytes(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  body: string | Uint8Array | undefined,
+): string | Uint8Array {
   const path = url.pathname + url.search;
   const method = body === undefined ? "GET" : "POST";
   let text = `${method} ${path} HTTP/1.1\r\nhost: ${hostField(url)}\r\naccept: */*\r\naccept-encoding: identity\r\n`;
@@ -203,7 +207,8 @@ function requestText(url: URL, headers: Readonly<Record<string, string>>, body: 
     text += `${name}: ${value}\r\n`;
   }
   if (body === undefined) return `${text}\r\n`;
-  return `${text}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+  text += `content-length: ${Buffer.byteLength(body)}\r\n\r\n`;
+  return typeof body === "string" ? text + body : Buffer.concat([Buffer.from(text), body]);
 }
 
 function hostField(url: URL): string {

@@ -6,7 +6,7 @@ import { type Answer, type AnswerReader, answerReader } from "./answer.ts";
 /** One connection to one checked address. It carries one exchange at a time. */
 export interface Connection {
   /** Sends a request and keeps at most `keptBytes` of the response body. */
-  exchange(request: string, keptBytes?: number): Promise<Exchange>;
+  exchange(request: string | Uint8Array, keptBytes?: number): Promise<Exchange>;
   /** The part of the response that the exchange waits for. */
   awaits(): "headers" | "body";
   /** Whether another request may be written: the connection is neither closed nor closing. */

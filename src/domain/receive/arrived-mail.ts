@@ -1,6 +1,6 @@
 import type { Automated } from "../automated.ts";
 import type { ParsedMail } from "../message.ts";
-import type { Authentication } from "./authentication.ts";
+import type { Authentication, Spam } from "./authentication.ts";
 import type { Chunk } from "./filed-mails.ts";
 import type { Envelope } from "./inbound-mail.ts";
 import type { Blocking } from "./judge-mail.ts";
@@ -20,6 +20,8 @@ export interface ArrivedMail {
   automated: Automated | undefined;
   /** What is known of the sender. Undefined if it was not checked. */
   authentication: Authentication | undefined;
+  /** Undefined without a judge, or if it gave no score. */
+  spam: Spam | undefined;
   attachments: readonly { id: string; part: number; digest: string }[];
   chunks: readonly Chunk[];
   /** One entry for each inbox of the mail. */
@@ -41,7 +43,7 @@ export interface ArrivedCopy {
 }
 
 /** Why a mail goes into the quarantine, the id of its row there, and how long it stays. */
-export interface Quarantining extends Omit<Blocking, "kind"> {
+export interface Quarantining extends Pick<Blocking, "reason" | "ruleId"> {
   id: string;
   expiresAt: Date;
 }

@@ -80,7 +80,7 @@ function quarantineCopy(
   { id, reason, ruleId, expiresAt }: Quarantining,
   inbox: ReadInbox,
 ): QuarantinedMail {
-  const { mail, envelope, receivedAt, messageIdHash, contentHash, sourceId, sizeBytes, authentication } = arrival;
+  const { mail, envelope, receivedAt, messageIdHash, contentHash, sourceId, sizeBytes, authentication, spam } = arrival;
   noteQuarantined(state, inbox, sizeBytes);
   return {
     id,
@@ -101,6 +101,7 @@ function quarantineCopy(
     preview: previewOf(mail.bodyText),
     sizeBytes,
     authentication,
+    spam,
     receivedAt,
     expiresAt,
   };
@@ -235,6 +236,7 @@ function inboundMessage(
     inReplyTo: namedParent(mail),
     automated: arrival.automated,
     authentication: arrival.authentication,
+    spam: arrival.spam,
   };
 }
 

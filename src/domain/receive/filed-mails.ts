@@ -1,7 +1,7 @@
 import type { Automated } from "../automated.ts";
 import type { ThreadState } from "../conversation.ts";
 import type { QuarantineReason } from "../policy.ts";
-import type { Authentication } from "./authentication.ts";
+import type { Authentication, Spam } from "./authentication.ts";
 import type { MailClient } from "./inbound-mail.ts";
 import type { NamedMessage, ReadInbox } from "./known-of-mails.ts";
 
@@ -40,6 +40,7 @@ export interface InboundMessage {
   automated: Automated | undefined;
   /** Undefined if the sender was not checked. */
   authentication: Authentication | undefined;
+  spam: Spam | undefined;
 }
 
 /** A row of the quarantine, and the id of its event. */
@@ -60,6 +61,7 @@ export interface QuarantinedMail extends NamedMessage {
   preview: string;
   sizeBytes: number;
   authentication: Authentication | undefined;
+  spam: Spam | undefined;
   receivedAt: Date;
   expiresAt: Date;
 }

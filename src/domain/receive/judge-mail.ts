@@ -1,5 +1,6 @@
 import type { InboundPolicy, QuarantineReason } from "../policy.ts";
 import type { Authentication } from "./authentication.ts";
+import type { JudgeAction } from "./opinion.ts";
 
 /** The facts that decide whether an inbox takes a mail (contract T10). */
 export interface JudgedMail {
@@ -13,6 +14,8 @@ export interface JudgedMail {
   /** Whether the mail joins a thread in which the inbox has written. */
   isReply: boolean;
   isSpam: boolean;
+  /** What the operator's judge says; `take` without one. */
+  opinion: JudgeAction;
 }
 
 type Proof = Pick<Authentication, "verdict" | "dmarc">;
@@ -25,6 +28,8 @@ export interface Blocking {
   reason: QuarantineReason;
   /** Only for the reason `rule`. */
   ruleId: string | null;
+  /** What happens to the mail, by the judge's word or by the policy. */
+  answer: InboundPolicy["blocked"];
 }
 
 /** The verdicts that a mail without one may still get. */
@@ -44,11 +49,21 @@ export function judgeMail(facts: JudgedMail): Judgment {
   return isCertain ? standing : { kind: "undecided" };
 }
 
-/** Decides by what is known. The verdict `temperror` proves nothing, as `none` does. A block beats an allow, and an allow beats the policy. */
+/**
+ * Decides by what is known. The verdict `temperror` proves nothing, as `none` does. A block beats an allow, at whatever level: the operator's
+ * judge beats the rules of accounts that allow. An allow beats the policy.
+ */
 export function judgeAsProven(facts: JudgedMail): Judgment {
-  const { policy, blockedBy, allowedBy, authentication, isReply, isSpam } = facts;
+  const { policy, blockedBy, allowedBy, authentication, isReply, isSpam, opinion } = facts;
   const isProven = authentication?.verdict === "pass";
-  if (blockedBy !== undefined) return { kind: "blocked", reason: "rule", ruleId: blockedBy };
+  const blocked = (reason: QuarantineReason): Blocking => ({
+    kind: "blocked",
+    reason,
+    ruleId: null,
+    answer: policy.blocked,
+  });
+  if (blockedBy !== undefined) return { ...blocked("rule"), ruleId: blockedBy };
+  if (opinion !== "take") return { ...blocked("judge"), answer: opinion };
   if (allowedBy !== undefined && (isProven || allowedBy.evenUnauthenticated)) return { kind: "taken" };
   if (policy.dmarc === "honour" && breaksDmarc(authentication)) return blocked("dmarc");
   if (policy.unauthenticated === "block" && !isProven) return blocked("unauthenticated");
@@ -61,8 +76,4 @@ export function judgeAsProven(facts: JudgedMail): Judgment {
 function breaksDmarc(authentication: Proof | undefined): boolean {
   const policy = authentication?.dmarc.policy;
   return authentication?.verdict === "fail" && (policy === "quarantine" || policy === "reject");
-}
-
-function blocked(reason: QuarantineReason): Blocking {
-  return { kind: "blocked", reason, ruleId: null };
 }

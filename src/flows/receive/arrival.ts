@@ -5,6 +5,7 @@ import type { ArrivedMail, Quarantining } from "../../domain/receive/arrived-mai
 import type { Authentication } from "../../domain/receive/authentication.ts";
 import type { Envelope, FoundRecipient, InboundMail } from "../../domain/receive/inbound-mail.ts";
 import { forShownSender } from "../../domain/receive/verdict.ts";
+import type { Opinion } from "../../domain/receive/opinion.ts";
 import { namedAncestors } from "../../domain/threading.ts";
 import { contentOf, isMarked, sha256Hex, shortDigest } from "../../standards/digest.ts";
 import { canonicalMessageId } from "../../standards/message-id.ts";
@@ -17,6 +18,8 @@ export interface ReceivedMail extends InboundMail {
   mail: ParsedMail;
   /** The sender authentication of the mail; undefined if it was not checked. */
   authentication?: Authentication | undefined;
+  /** The opinion of the operator's judge; undefined without one, and for mail that is too large for it. */
+  opinion?: Opinion | undefined;
   /**
    * Only for a mail that was kept unparsed: the claim on the promise to file it. The raw source is stored under the id of the promise.
    * Filing the mail removes the promise.
@@ -54,7 +57,7 @@ const rowBytes = 256;
 
 export async function arrivalOf(
   deps: Deps,
-  { envelope, raw, mail, authentication, promise, blocked, release }: ReceivedMail,
+  { envelope, raw, mail, authentication, opinion, promise, blocked, release }: ReceivedMail,
 ): Promise<Arrival> {
   const receivedAt = deps.now();
   const sourceId = promise?.subjectId ?? deps.newId("src", receivedAt);
@@ -83,6 +86,7 @@ export async function arrivalOf(
     ancestorHashes,
     automated: automatedOf(mail, envelope.from),
     authentication,
+    spam: opinion?.spam,
     attachments,
     chunks,
     promise,

@@ -40,7 +40,7 @@ export function mailJudge(deps: JudgingDeps, receive: Receive): Receive {
   return async (received) => {
     if (isUnruled(deps, received)) return receive(received);
     const recipients = oncePerInbox(received.envelope);
-    const ruled = await ruledInboxes(deps, recipients);
+    const ruled = await ruledInboxes(deps, received, recipients);
     if (ruled.length === 0) return receive(received);
     const judged = await judgeFor(deps, received, ruled);
     if (judged === "undecided") return "undecided";
@@ -48,7 +48,7 @@ export function mailJudge(deps: JudgingDeps, receive: Receive): Receive {
     const isRefused =
       received.acknowledgedAt === undefined &&
       judged.length === recipients.length &&
-      judged.every(({ facts }) => facts.policy.blocked === "refuse");
+      judged.every(({ judgment }) => judgment.answer === "refuse");
     if (isRefused) {
       note(deps, judged, "refused");
       return "refused";
@@ -62,21 +62,31 @@ export function mailJudge(deps: JudgingDeps, receive: Receive): Receive {
 }
 
 /** Whether it is known without a read that no rule or policy concerns the mail. */
-function isUnruled({ owners, rules }: JudgingDeps, { envelope }: ReceivedMail): boolean {
+function isUnruled({ owners, rules }: JudgingDeps, { envelope, opinion }: ReceivedMail): boolean {
+  if (blocks(opinion)) return false;
   return envelope.recipients.every(({ inboxId }) => {
     const owner = owners.recall(inboxId);
     return owner !== undefined && rules.recall(owner.accountId)?.size === 0;
   });
 }
 
-/** A recipient whose account has rules or policies. */
+/** Whether the operator's judge blocks the mail for all inboxes. */
+function blocks(opinion: ReceivedMail["opinion"]): boolean {
+  return opinion !== undefined && opinion.action !== "take";
+}
+
+/** A recipient whose account has rules or policies. If the judge blocks the mail, each recipient is one. */
 interface Ruled {
   recipient: FoundRecipient;
   owner: InboxOwner;
   book: RuleBook;
 }
 
-async function ruledInboxes({ db, owners, rules }: JudgingDeps, recipients: readonly FoundRecipient[]) {
+async function ruledInboxes(
+  { db, owners, rules }: JudgingDeps,
+  { opinion }: ReceivedMail,
+  recipients: readonly FoundRecipient[],
+) {
   const found = await owners.find(
     db.mail,
     recipients.map(({ inboxId }) => inboxId),
@@ -86,7 +96,8 @@ async function ruledInboxes({ db, owners, rules }: JudgingDeps, recipients: read
   return recipients.flatMap((recipient): Ruled[] => {
     const owner = ofInbox.get(recipient.inboxId);
     const book = owner && books.get(owner.accountId);
-    return owner === undefined || book === undefined || book.size === 0 ? [] : [{ recipient, owner, book }];
+    if (owner === undefined || book === undefined) return [];
+    return book.size > 0 || blocks(opinion) ? [{ recipient, owner, book }] : [];
   });
 }
 
@@ -120,7 +131,7 @@ async function judgeFor(
   return blocked;
 }
 
-function factsFor({ mail, envelope, authentication }: ReceivedMail, { owner, book }: Ruled): JudgedMail {
+function factsFor({ mail, envelope, authentication, opinion }: ReceivedMail, { owner, book }: Ruled): JudgedMail {
   const from = mail.from?.address ?? "";
   return {
     policy: inboundPolicyOf(book, owner).inbound,
@@ -128,7 +139,8 @@ function factsFor({ mail, envelope, authentication }: ReceivedMail, { owner, boo
     allowedBy: allowingRule(book, owner, "inbound", from),
     authentication: authentication ?? (envelope.client === undefined ? internal : undefined),
     isReply: false,
-    isSpam: false,
+    isSpam: opinion?.spam?.isSpam === true,
+    opinion: opinion?.action ?? "take",
   };
 }
 

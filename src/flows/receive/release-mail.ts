@@ -48,7 +48,7 @@ export function mailReleaser(deps: ReleasingDeps): ReleaseMail {
 async function release(deps: ReleasingDeps, caller: ActorIn, kept: QuarantinedMail): Promise<ReleasedMail> {
   const raw = await rawOf(deps, kept);
   const mail = await deps.parse(raw);
-  const { inboxId, toAddr, envelopeFrom, client, authentication } = kept;
+  const { inboxId, toAddr, envelopeFrom, client, authentication, spam } = kept;
   const envelope = { from: envelopeFrom, recipients: [{ toAddr, inboxId }], client: client ?? undefined };
   let released: ReleasedMail | undefined;
   try {
@@ -57,6 +57,7 @@ async function release(deps: ReleasingDeps, caller: ActorIn, kept: QuarantinedMa
       raw,
       mail,
       authentication: authentication ?? undefined,
+      opinion: { action: "take", spam: spam ?? undefined },
       release: releaseOf(deps, caller, kept, (message) => {
         released = message;
       }),

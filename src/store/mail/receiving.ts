@@ -260,7 +260,7 @@ const eventOfMail = sql.raw(
      'message.received' as type, "createdAt" as occurred_at, null::jsonb as data, automated is not null as is_automated from mail`,
 );
 
-const { messageId: _released, threadId: _joined, spam: _unasked, ...ofBlocked } = getTableColumns(quarantine);
+const { messageId: _released, threadId: _joined, ...ofBlocked } = getTableColumns(quarantine);
 const blockedFields = Object.keys(ofBlocked) as (keyof typeof ofBlocked)[];
 const blockedMails = recordsWith({ ...ofBlocked, eventId: events.id });
 const quarantineInto = sql`insert into quarantine (${columnNames(quarantine, blockedFields)})

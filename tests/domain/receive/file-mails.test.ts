@@ -45,6 +45,7 @@ function mail(name: string, { id = name, answers = [], content = name, from, to 
     ancestorHashes: answers,
     automated: undefined,
     authentication: undefined,
+    spam: undefined,
     attachments: parsed.attachments.map((_, index) => ({ id: `${name}/${index}`, part: index + 1, digest: "digest" })),
     chunks: [],
     deliveries: to.map((inboxId) => {

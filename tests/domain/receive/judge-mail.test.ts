@@ -16,6 +16,7 @@ function facts({ policy, verdict, asks = null, ...rest }: Told): JudgedMail {
     allowedBy: undefined,
     isReply: false,
     isSpam: false,
+    opinion: "take",
     authentication: verdict && { verdict, dmarc: { result: asks === null ? "none" : "fail", policy: asks } },
     ...rest,
   };
@@ -85,6 +86,15 @@ const rows: [string, Told, QuarantineReason | "taken" | "undecided"][] = [
     { allowedBy: allow, policy: { spam: "block" }, isSpam: true, verdict: "pass" },
     "taken",
   ],
+  ["that the operator's judge keeps back, without a policy", { opinion: "quarantine" }, "judge"],
+  [
+    "of an allowed sender, that the judge refuses",
+    { opinion: "refuse", allowedBy: allowAnyway, verdict: "pass" },
+    "judge",
+  ],
+  ["that a rule blocks and the judge too: the rule comes first", { opinion: "refuse", blockedBy: "rul_1" }, "rule"],
+  ["that the judge takes although it is spam", { opinion: "take", isSpam: true, policy: { spam: "block" } }, "spam"],
+  ["that the judge refuses, without a verdict in time", { opinion: "refuse", verdict: "temperror" }, "judge"],
   ["without a verdict in time, without a policy", { verdict: "temperror" }, "taken"],
   [
     "without a verdict in time, where proof is asked for",
@@ -120,6 +130,14 @@ describe("A mail", () => {
 test("the id of the rule is known for a rule alone", () => {
   expect(judgeMail(facts({ blockedBy: "rul_1" }))).toMatchObject({ ruleId: "rul_1" });
   expect(judgeMail(facts({ policy: { unlisted: "block" } }))).toMatchObject({ ruleId: null });
+});
+
+test("the judge's word says what happens to a mail that it blocks, else the policy does", () => {
+  const answerOf = (told: Told) => judgeMail(facts(told));
+  expect(answerOf({ opinion: "quarantine", policy: { blocked: "refuse" } })).toMatchObject({ answer: "quarantine" });
+  expect(answerOf({ opinion: "refuse" })).toMatchObject({ answer: "refuse" });
+  expect(answerOf({ policy: { unlisted: "block", blocked: "refuse" } })).toMatchObject({ answer: "refuse" });
+  expect(answerOf({ opinion: "refuse", blockedBy: "rul_1" })).toMatchObject({ reason: "rule", answer: "quarantine" });
 });
 
 test("a verdict that nobody waits for any longer proves nothing", () => {

@@ -40,6 +40,7 @@ const message = {
   inReplyTo: undefined,
   automated: undefined,
   authentication: undefined,
+  spam: undefined,
   referenceIds: undefined,
   envelopeFrom: "joe@example.com",
   fromAddr: "joe@example.com",

@@ -4,6 +4,7 @@ import {
   dkimResults,
   dmarcPolicies,
   dmarcResults,
+  type Spam as StoredSpam,
   spfResults,
   verdicts,
 } from "../../../domain/receive/authentication.ts";
@@ -127,3 +128,8 @@ export const SpamOfEvent = named(
     { description: "What the operator's spam filter says about a mail, with the field names of events" },
   ),
 );
+
+/** The same with the fields in the order of the contract. Postgres keeps the fields of a `jsonb` in an order of its own. */
+export function toSpam({ score, required, isSpam }: StoredSpam) {
+  return { score, required, isSpam };
+}

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { automatedKinds } from "../../../domain/automated.ts";
-import { inContractOrder, type Spam as StoredSpam } from "../../../domain/receive/authentication.ts";
+import { inContractOrder } from "../../../domain/receive/authentication.ts";
 import {
   type AttachmentLinks,
   type LinkedAttachment,
@@ -12,7 +12,7 @@ import type { ShownMessage } from "../../../store/mail/message-pages.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import { instant, nullable, oneOf } from "../../shell/models.ts";
-import { Authentication, Spam } from "./authentication-shape.ts";
+import { Authentication, Spam, toSpam } from "./authentication-shape.ts";
 import { extractedFields } from "./extracted-shape.ts";
 import { Failure, Recipient, toFailure, toRecipient } from "./recipient-shape.ts";
 import { Delivery } from "./report-shapes.ts";
@@ -255,10 +255,6 @@ function shown(message: ShownMessage, attachments: LinkedAttachment[]) {
     authentication: message.authentication && inContractOrder(message.authentication),
     spam: message.spam && toSpam(message.spam),
   };
-}
-
-function toSpam({ score, required, isSpam }: StoredSpam) {
-  return { score, required, isSpam };
 }
 
 /** The addresses of a message, in the order of the contract. An inbound message has no stored recipients. */

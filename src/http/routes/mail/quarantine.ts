@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { Reach } from "../../../domain/access/access.ts";
 import { Refusal } from "../../../domain/errors.ts";
 import { quarantineReasons } from "../../../domain/policy.ts";
+import { inContractOrder } from "../../../domain/receive/authentication.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { deleteQuarantined, ownedQuarantined, pageQuarantine } from "../../../flows/receive/manage-quarantine.ts";
 import type { ReleaseMail } from "../../../flows/receive/release-mail.ts";
@@ -15,6 +16,7 @@ import { nothing, oneOf, pageQuery, text } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
 import { cursorParameter, cursorRow } from "../../shell/parameters.ts";
 import { ownedInbox } from "../account/inboxes.ts";
+import { toSpam } from "./authentication-shape.ts";
 import { QuarantinedMail, QuarantinePage, ReleasedMail } from "./quarantine-shape.ts";
 import { lengthAlone, type StoredBytesDeps, storedBytes, untrustedHeaders } from "./stored-bytes.ts";
 
@@ -147,8 +149,8 @@ function toQuarantined(mail: StoredQuarantinedMail) {
     subject: mail.subject,
     preview: mail.preview,
     sizeBytes: mail.sizeBytes,
-    authentication: mail.authentication,
-    spam: mail.spam,
+    authentication: mail.authentication && inContractOrder(mail.authentication),
+    spam: mail.spam && toSpam(mail.spam),
     receivedAt: mail.receivedAt.toISOString(),
     expiresAt: mail.expiresAt.toISOString(),
     messageId: mail.messageId,

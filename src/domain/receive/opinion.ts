@@ -1,0 +1,14 @@
+import type { Spam } from "./authentication.ts";
+
+/** What the operator's judge can say of a mail: to file it, to keep it in the quarantine, or to refuse it. */
+export const judgeActions = ["take", "quarantine", "refuse"] as const;
+export type JudgeAction = (typeof judgeActions)[number];
+
+/** The opinion of the operator's judge about a mail. */
+export interface Opinion {
+  action: JudgeAction;
+  /** The words of the judge for the log, on one line. */
+  reason?: string | undefined;
+  /** Undefined if the judge gives no score. */
+  spam: Spam | undefined;
+}

@@ -1,0 +1,147 @@
+import type { Authentication } from "../domain/receive/authentication.ts";
+import { judgeActions, type Opinion } from "../domain/receive/opinion.ts";
+import { webhookHeaders, webhookSigner } from "../standards/signature.ts";
+import { oneLine } from "../standards/text.ts";
+import type { WebhookClient, WebhookReply } from "./client.ts";
+
+/** The operator's judge (JUDGE_URL): a program of the operator's with our own protocol, or rspamd. */
+export interface JudgeAddress {
+  kind: "own" | "rspamd";
+  url: string;
+}
+
+/** A mail for the judge. */
+export interface JudgedMail {
+  /** A new id for each question. */
+  id: string;
+  at: Date;
+  raw: Uint8Array;
+  envelopeFrom: string;
+  recipients: readonly string[];
+  /** The host that sent the mail; undefined if it is unknown, and for mail of our own inboxes. */
+  clientAddress: string | undefined;
+  heloName: string | undefined;
+  authentication: Authentication | undefined;
+}
+
+/** Asks the judge about a mail. A text is the reason why there is no opinion. It never rejects. */
+export type AskJudge = (mail: JudgedMail) => Promise<Opinion | string>;
+
+/** Makes the function that asks. `client` may connect to private addresses, since the operator has chosen this one. */
+export function judgeAsker(
+  { kind, url }: JudgeAddress,
+  { client, secret }: { client: Pick<WebhookClient, "post">; secret: string | undefined },
+): AskJudge {
+  const headersOf = kind === "rspamd" ? rspamdHeaders : ownHeaders(secret);
+  const opinionIn = kind === "rspamd" ? rspamdOpinion : ownOpinion;
+
+  return async (mail) => {
+    const request = { url, headers: await headersOf(mail), body: mail.raw, keptBytes: mostOfAnswer };
+    const first = await client.post(request);
+    // The judge had closed the kept connection. To ask twice does no harm.
+    const reply = isStale(first) ? await client.post({ ...request, fresh: true }) : first;
+    if (reply.kind !== "answered") return reply.error;
+    if (reply.status !== 200) return `it answered ${reply.status}`;
+    return opinionIn(fieldsIn(reply.body)) ?? "its answer is not of the right form";
+  };
+}
+
+/** The most bytes of an answer that are read. That of rspamd names all rules that a mail matched. */
+const mostOfAnswer = 256 << 10;
+
+function isStale(reply: WebhookReply): boolean {
+  return reply.kind === "no_answer" && reply.stale === true;
+}
+
+/** The headers of a question in our own protocol, signed like a webhook if there is a secret. */
+function ownHeaders(secret: string | undefined) {
+  const signing = secret === undefined ? undefined : webhookSigner(secret);
+  return async (mail: JudgedMail): Promise<Record<string, string>> => {
+    const { id, at, raw, authentication } = mail;
+    const signature = signing && (await webhookHeaders({ eventId: id, sentAt: at, body: raw, signer: await signing }));
+    return {
+      ...signature,
+      "content-type": "message/rfc822",
+      "envelope-from": asciiOf(mail.envelopeFrom),
+      "envelope-to": recipientsIn(mail),
+      ...(mail.clientAddress !== undefined && { "client-address": mail.clientAddress }),
+      ...(mail.heloName !== undefined && { "client-helo": asciiOf(mail.heloName) }),
+      ...(authentication !== undefined && { authentication: asciiJson(authentication) }),
+    };
+  };
+}
+
+/** The headers of rspamd's protocol (rspamd.com/doc/developers/protocol.html). */
+async function rspamdHeaders(mail: JudgedMail): Promise<Record<string, string>> {
+  return {
+    "content-type": "message/rfc822",
+    "queue-id": mail.id,
+    from: asciiOf(mail.envelopeFrom),
+    rcpt: recipientsIn(mail),
+    ...(mail.clientAddress !== undefined && { ip: mail.clientAddress }),
+    ...(mail.heloName !== undefined && { helo: asciiOf(mail.heloName) }),
+  };
+}
+
+/** The most characters of the recipients in a header. Servers commonly take 16 KiB of headers. */
+const mostOfRecipients = 8_192;
+
+/** The recipients with commas between them, as many as fit. */
+function recipientsIn({ recipients }: JudgedMail): string {
+  let text = "";
+  for (const recipient of recipients) {
+    const longer = text === "" ? asciiOf(recipient) : `${text}, ${asciiOf(recipient)}`;
+    if (longer.length > mostOfRecipients) break;
+    text = longer;
+  }
+  return text;
+}
+
+/** A text for a header. Other characters than visible ASCII are percent-encoded, as UTF-8. */
+function asciiOf(text: string): string {
+  return text.toWellFormed().replace(/[^ -~]+/g, encodeURIComponent);
+}
+
+function asciiJson(value: object): string {
+  return JSON.stringify(value).replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function fieldsIn(body: string): Fields {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === "object" && value !== null ? (value as Fields) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** The answer of our own protocol: `{action, reason?, score?}`. */
+function ownOpinion({ action: word, reason, score }: Fields): Opinion | undefined {
+  const action = judgeActions.find((each) => each === word);
+  if (action === undefined || !(score === undefined || score === null || isNumber(score))) return undefined;
+  return {
+    action,
+    reason: typeof reason === "string" ? oneLine(reason).slice(0, mostOfReason).toWellFormed() : undefined,
+    spam: isNumber(score) ? { score, required: null, isSpam: action !== "take" } : undefined,
+  };
+}
+
+const mostOfReason = 200;
+
+/** Rspamd's answer. It only says whether a mail is spam: the policies of the inboxes say what happens to spam. */
+function rspamdOpinion({ action, score, required_score: required }: Fields): Opinion | undefined {
+  if (typeof action !== "string" || !isNumber(score)) return undefined;
+  return {
+    action: "take",
+    spam: { score, required: isNumber(required) ? required : null, isSpam: spamActions.has(action) },
+  };
+}
+
+/** The actions of rspamd for spam. It has others for mail that should come again later, which is not spam. */
+const spamActions: ReadonlySet<string> = new Set(["reject", "add header", "rewrite subject"]);
+
+function isNumber(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value);
+}
