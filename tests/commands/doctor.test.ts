@@ -473,7 +473,9 @@ describe("inboxd doctor", () => {
     const { stdout } = await runInboxd(["doctor", "--json"], { cwd: directory, env });
     const { findings } = JSON.parse(stdout) as { findings: Finding[] };
     const seen = findings.filter(({ check }) => check.startsWith("dns")).map(({ check, level }) => `${level} ${check}`);
-    expect(seen).toEqual(["mx", "address", "ptr", "spf", "dkim", "dmarc", "resolver"].map((check) => `ok dns ${check}`));
+    expect(seen).toEqual(
+      ["mx", "address", "ptr", "spf", "dkim", "dmarc", "resolver"].map((check) => `ok dns ${check}`),
+    );
   }, 30_000);
 
   test("ends with 1 when something is wrong, and names it", async () => {
