@@ -2,6 +2,7 @@ import type { Actor } from "./access/actor.ts";
 import type { EventData, EventType } from "./events/event-types.ts";
 import { instantOfId } from "./ids.ts";
 import type { StoredFailure } from "./outcome.ts";
+import type { Authentication, Verdict } from "./receive/authentication.ts";
 import type { KeptReport } from "./reports/reported-message.ts";
 import type { RecipientAttempt } from "./send/recipient-attempt.ts";
 
@@ -25,6 +26,7 @@ export interface HistoryMessage {
   sourceId: string | null;
   envelopeFrom: string | null;
   toAddr: string;
+  authentication: Authentication | null;
 }
 
 export interface TriedRecipient {
@@ -62,7 +64,13 @@ export interface MarkedBy extends Pick<Actor, "type" | "id"> {
 /** One step in the life of a message. `eventId` is its event in the log, if the log has one. */
 export type HistoryEntry = { at: Date; eventId: string | null } & (
   | { what: "accepted" | "parsed_later" | "sent" }
-  | { what: "received"; envelope: { from: string; to: string } }
+  | {
+      what: "received";
+      envelope: { from: string; to: string };
+      /** The address of the host that sent it, and the verdict about its sender; null if it was not checked. */
+      clientAddress: string | null;
+      verdict: Verdict | null;
+    }
   | ({ what: "attempted"; recipient: string } & Omit<RecipientAttempt, "at">)
   | { what: "failed"; failure: StoredFailure }
   | ({ what: KeptReport["kind"]; reportId: string; recipient: string | null } & Pick<
@@ -122,14 +130,18 @@ function inTime(one: HistoryEntry, other: HistoryEntry): number {
  * and the message has that of its filing. For any other mail both ids have the same instant.
  */
 function beginning(message: HistoryMessage, events: readonly LoggedEvent[]): HistoryEntry[] {
-  const { id, direction, createdAt, sourceId, envelopeFrom, toAddr } = message;
+  const { id, direction, createdAt, sourceId, envelopeFrom, toAddr, authentication } = message;
   if (direction === "outbound") return [{ at: createdAt, what: "accepted", eventId: null }];
   const eventId = events.find(({ type }) => type === "message.received")?.id ?? null;
-  const envelope = { from: envelopeFrom ?? "", to: toAddr };
+  const from = {
+    envelope: { from: envelopeFrom ?? "", to: toAddr },
+    clientAddress: authentication?.clientAddress ?? null,
+    verdict: authentication?.verdict ?? null,
+  };
   const arrivedAt = sourceId === null ? createdAt : instantOfId(sourceId);
-  if (arrivedAt >= instantOfId(id)) return [{ at: createdAt, what: "received", eventId, envelope }];
+  if (arrivedAt >= instantOfId(id)) return [{ at: createdAt, what: "received", eventId, ...from }];
   return [
-    { at: arrivedAt, what: "received", eventId: null, envelope },
+    { at: arrivedAt, what: "received", eventId: null, ...from },
     { at: createdAt, what: "parsed_later", eventId },
   ];
 }

@@ -1,5 +1,6 @@
 import { type Static, type TObject, type TSchema, Type } from "@sinclair/typebox";
 import { automatedKinds } from "../domain/automated.ts";
+import { verdicts } from "../domain/receive/authentication.ts";
 
 /** One of several words, as an `enum`: models read it better than a union of constants. */
 export function oneOf<const Value extends string>(values: readonly Value[], description?: string) {
@@ -42,6 +43,9 @@ export const Inbox = {
   lastMessageAt: nullable(Type.String()),
 };
 
+/** Whether the domain of the sender sent a mail; null if that was not checked. */
+export const Verdict = nullable(oneOf(verdicts));
+
 const Automated = nullable(Type.Object({ kind: oneOf(automatedKinds), reasons: Type.Array(Type.String()) }));
 
 export const Code = Type.Object({
@@ -75,6 +79,7 @@ export const MessageHead = {
   subject: Type.String(),
   createdAt: Type.String(),
   automated: Automated,
+  verdict: Verdict,
   codes: Type.Array(Code),
   attachments: Type.Array(Attachment),
   moreAttachments: Type.Optional(Type.Integer()),

@@ -27,6 +27,7 @@ export function messageHead(message: Message, mostAttachments: number) {
     subject: short(message.subject),
     createdAt: message.createdAt,
     automated: message.automated,
+    verdict: message.authentication?.verdict ?? null,
     codes: (message.codes ?? []).map(({ code, domain, source }) => ({
       code: short(code),
       domain: domain === null ? null : short(domain),

@@ -14,6 +14,7 @@ import {
   offsetArgument,
   oneOf,
   threadArgument,
+  Verdict,
 } from "./schemas.ts";
 import { checkFence, inboxId, newestOfThread, pathId } from "./scope.ts";
 import { messageHead, partOf } from "./shown.ts";
@@ -24,7 +25,7 @@ export const listThreads = tool({
   name: "list_threads",
   title: "List threads",
   description:
-    "Threads of an inbox, latest first; only unread ones unless unread_only is false. lastSender and automated are of the last message. With people_only, threads whose last message a program wrote are left out of the page.",
+    "Threads of an inbox, latest first; only unread ones unless unread_only is false. lastSender, automated and verdict are of the last message. With people_only, threads whose last message a program wrote are left out of the page.",
   input: argumentsOf({
     inbox: inboxArgument,
     unread_only: Type.Optional(Type.Boolean({ default: true })),
@@ -42,6 +43,7 @@ export const listThreads = tool({
         participants: Type.Array(Type.String()),
         lastSender: nullable(Type.Object({ address: Type.String(), name: nullable(Type.String()) })),
         automated: nullable(oneOf(automatedKinds)),
+        verdict: Verdict,
         hasAttachments: Type.Boolean(),
         preview: Type.String(),
         lastMessageAt: Type.String(),
@@ -102,6 +104,7 @@ function shownThread(thread: Schemas["Thread"], last: Schemas["ListedMessage"] |
       ? { address: short(last.fromAddr), name: last.fromName === null ? null : short(last.fromName) }
       : null,
     automated: last?.automated?.kind ?? null,
+    verdict: last?.authentication?.verdict ?? null,
     hasAttachments: thread.hasAttachments,
     preview: short(preview),
     lastMessageAt,

@@ -23,6 +23,7 @@ describe("Control characters of strangers never reach a terminal", () => {
       createdAt: "now",
       failure,
       delivery: null,
+      authentication: null,
       recipients: [copy, { ...copy, failure, delivery: null }],
     };
     const file = { filename: hostile, contentType: hostile, sizeBytes: 1 };

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { type HistoryFacts, historyOf, mostEntries } from "../../src/domain/history.ts";
 import { idMaker } from "../../src/domain/ids.ts";
+import { authenticationOf } from "../support/arrivals.ts";
 
 const arrivedAt = new Date("2026-03-21T10:05:00.000Z");
 const filedAt = new Date("2026-03-21T10:06:00.000Z");
@@ -16,23 +17,30 @@ function mail(sourceAt = filedAt): HistoryFacts["message"] {
     sourceId,
     envelopeFrom: "jane@example.com",
     toAddr: "ada@inbox.localhost",
+    authentication: authenticationOf({ clientAddress: "192.0.2.9", verdict: "none" }),
   };
 }
 
 const nothing = { recipients: [], events: [], reports: [], deliveries: [], marks: [] };
 const event = { id: "evt_1", type: "message.received", occurredAt: filedAt, data: null } as const;
-const envelope = { from: "jane@example.com", to: "ada@inbox.localhost" };
+const from = {
+  envelope: { from: "jane@example.com", to: "ada@inbox.localhost" },
+  clientAddress: "192.0.2.9",
+  verdict: "none",
+} as const;
 
 describe("the history of a message", () => {
   test("begins with its arrival", () => {
     const { entries } = historyOf({ ...nothing, message: mail(), events: [event] });
-    expect(entries).toEqual([{ at: filedAt, what: "received", eventId: "evt_1", envelope }]);
+    expect(entries).toEqual([{ at: filedAt, what: "received", eventId: "evt_1", ...from }]);
+    const unchecked = historyOf({ ...nothing, message: { ...mail(), authentication: null }, events: [event] });
+    expect(unchecked.entries).toMatchObject([{ clientAddress: null, verdict: null }]);
   });
 
   test("says when a mail was parsed that was kept unparsed at first", () => {
     const { entries } = historyOf({ ...nothing, message: mail(arrivedAt), events: [event] });
     expect(entries).toEqual([
-      { at: arrivedAt, what: "received", eventId: null, envelope },
+      { at: arrivedAt, what: "received", eventId: null, ...from },
       { at: filedAt, what: "parsed_later", eventId: "evt_1" },
     ]);
   });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { authenticationOf, takeIn } from "../support/arrivals.ts";
 import { type Model, overHttp } from "../support/mcp.ts";
 import { startWorld, type World, type WorldInbox } from "../support/world.ts";
 
@@ -47,6 +48,32 @@ test("the list of threads says who wrote last, whether a program did, and whethe
     ["robot", { address: "robot@example.com", name: null }, "auto_reply", false],
     ["plain", { address: "jane@example.com", name: "Jane Doe" }, null, false],
   ]);
+});
+
+test("the verdict about a sender stands outside of the text that the sender wrote", async () => {
+  const box = await world.inbox("proven");
+  for (const [subject, verdict] of [
+    ["proven", "pass"],
+    ["forged", "fail"],
+  ] as const) {
+    await takeIn(world.service.deps, box, [{ subject }], authenticationOf({ verdict }));
+  }
+  await takeIn(world.service.deps, box, [{ subject: "unchecked" }]);
+  const { threads } = await model.call("list_threads", { inbox: "proven" });
+  const shown = new Map<unknown, unknown>();
+  for (const { id, subject, verdict } of threads) {
+    const { messages } = await model.call("read_thread", { thread_id: id });
+    const { message } = await model.call("read_message", { message_id: messages[0].id });
+    expect([messages[0].verdict, message.verdict]).toEqual([verdict, verdict]);
+    shown.set(subject, verdict);
+  }
+  expect(shown).toEqual(
+    new Map([
+      ["proven", "pass"],
+      ["forged", "fail"],
+      ["unchecked", null],
+    ]),
+  );
 });
 
 test("threads of people alone are listed page by page, with the place of the next page", async () => {

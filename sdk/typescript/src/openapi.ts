@@ -4355,6 +4355,10 @@ export interface components {
                  */
                 to: string;
             };
+            /** @description The IP address of the host that sent it; null if it is unknown, or nothing was checked */
+            clientAddress: string | null;
+            /** @description The verdict about its sender; null if it was not checked */
+            verdict: ("pass" | "fail" | "none" | "temperror") | null;
         };
         /** @description A report about the mail came */
         HistoryReported: {

@@ -18,7 +18,7 @@ export function historyRows({ data, truncated }: Schemas["MessageHistory"], cale
 function about(entry: Entry): [whom: string, result: string] {
   switch (entry.what) {
     case "received":
-      return [entry.envelope.to, `from ${entry.envelope.from || "<>"}`];
+      return [entry.envelope.to, arrival(entry)];
     case "attempted":
       return [entry.recipient, `${entry.outcome.replace("_", " ")}: ${shownFailure(entry)}${byServer(entry)}`];
     case "failed":
@@ -36,6 +36,11 @@ function about(entry: Entry): [whom: string, result: string] {
     default:
       return ["", ""];
   }
+}
+
+function arrival({ envelope, clientAddress, verdict }: Extract<Entry, { what: "received" }>): string {
+  const by = clientAddress === null ? "" : ` by ${clientAddress}`;
+  return `from ${envelope.from || "<>"}${by}${verdict === null ? "" : `, verdict ${verdict}`}`;
 }
 
 function byServer({ host, tls }: Extract<Entry, { what: "attempted" }>): string {

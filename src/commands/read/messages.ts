@@ -47,7 +47,8 @@ export function messageCommands(program: Command): void {
     },
     ({ data, nextCursor }, calendar) => {
       if (nextCursor) printMoreHint(`--cursor ${nextCursor}`);
-      return data.map((message) => row(message, calendar));
+      const areChecked = data.some(({ authentication }) => authentication !== null);
+      return data.map((message) => row(message, calendar, areChecked));
     },
   );
   reporting(
@@ -151,15 +152,23 @@ function ownName(name: string): string {
   return own === "" || own.startsWith(".") ? `attachment${own.replace(/^\.+$/, "")}` : own;
 }
 
-function row(message: Schemas["ListedMessage"], calendar: Calendar) {
-  const { createdAt, direction, fromAddr, toAddr, subject, id, threadId } = message;
-  const other = direction === "inbound" ? fromAddr : toAddr;
-  return { time: shortTime(createdAt, calendar), status: statusOf(message), with: other, subject, id, threadId };
+function row(message: Schemas["ListedMessage"], calendar: Calendar, areChecked: boolean) {
+  const { createdAt, direction, fromAddr, toAddr, subject, id, threadId, authentication } = message;
+  return {
+    time: shortTime(createdAt, calendar),
+    status: statusOf(message),
+    with: direction === "inbound" ? fromAddr : toAddr,
+    ...(areChecked && { verdict: authentication?.verdict ?? "" }),
+    subject,
+    id,
+    threadId,
+  };
 }
 
 /** A message as text for a person. */
 export function wholeMessage(message: Schemas["Message"], calendar: Calendar): string {
   const { fromAddr, fromName, toAddr, cc, createdAt, subject, id, threadId, attachments, recipients } = message;
+  const { authentication } = message;
   const head = {
     time: fullTime(createdAt, calendar),
     from: fromName ? `${fromName} <${fromAddr}>` : fromAddr,
@@ -168,12 +177,22 @@ export function wholeMessage(message: Schemas["Message"], calendar: Calendar): s
     subject,
     ...(attachments.length > 0 && { files: filesOf(message) }),
     status: fullStatusOf(message),
+    ...(authentication !== null && { verdict: shownVerdict(authentication) }),
     id,
     threadId,
   };
   const copies =
     recipients.length > 1 ? `\n${printed(statusesOfCopies(recipients), false, Number.POSITIVE_INFINITY)}` : "";
   return `${lines(head)}${copies}\n${textOf(message)}\n`;
+}
+
+/** The verdict about the sender, and what it means. */
+function shownVerdict({ verdict, domain, internal }: Schemas["Authentication"]): string {
+  if (internal) return `${verdict}: an inbox of this service sent it`;
+  if (verdict === "pass") return `${verdict}: ${domain} sent it`;
+  if (verdict === "temperror") return `${verdict}: not decided in time`;
+  if (domain === null) return `${verdict}: it names no single sender`;
+  return verdict === "fail" ? `${verdict}: ${domain} does not vouch for it` : `${verdict}: ${domain} publishes nothing`;
 }
 
 export function filesOf({ attachments }: Pick<Schemas["Message"], "attachments">): string {

@@ -9,6 +9,7 @@ import { may } from "../session.ts";
 import { AttachmentList } from "./attachment-list.tsx";
 import { MessageFrame } from "./message-frame.tsx";
 import { MessageSource } from "./message-source.tsx";
+import { reasonsOf, VerdictTag } from "./verdict.tsx";
 
 type Message = Schemas["ListedMessage"];
 type Face = "html" | "text" | "agent" | "headers" | "raw";
@@ -52,8 +53,11 @@ export function MessageView({ message, isOpenAtFirst }: { message: Message; isOp
       {isOpen && (
         <>
           <p class="message-to">
-            to {toOf(message).join(", ")}
-            {cc.length > 0 && <> · cc {cc.join(", ")}</>}
+            <span>
+              to {toOf(message).join(", ")}
+              {cc.length > 0 && <> · cc {cc.join(", ")}</>}
+            </span>
+            {message.authentication && <VerdictTag authentication={message.authentication} />}
           </p>
           <MessageBody message={message} />
         </>
@@ -128,13 +132,15 @@ function hasQuotes({ bodyText, bodyHtml, extractedText = bodyText, extractedHtml
 
 /** The fields of a message that a program acts on, as the API and the tools of MCP show them. */
 function AgentView({ message }: { message: Message }) {
-  const { direction, automated, codes = [], links = [], bodyText, extractedText = bodyText } = message;
+  const { direction, automated, authentication, codes = [], links = [], bodyText, extractedText = bodyText } = message;
   return (
     <dl class="facts agent">
       {direction === "inbound" && (
         <>
           <dt>automated</dt>
           <dd>{automated === null ? "no signs of a program" : `${automated.kind}: ${automated.reasons.join(", ")}`}</dd>
+          <dt>verdict</dt>
+          <dd>{authentication === null ? "not checked" : `${authentication.verdict}: ${reasonsOf(authentication)}`}</dd>
           <dt>codes</dt>
           <dd>
             {codes.length === 0 && "none"}

@@ -57,7 +57,7 @@ export function History({ message, entries }: { message: Message; entries: reado
 function stepOf(entry: Entry): Step {
   switch (entry.what) {
     case "received":
-      return { name: "Received", state: "done", note: `from ${entry.envelope.from || "<>"} for ${entry.envelope.to}` };
+      return { name: "Received", state: "done", note: arrivalOf(entry) };
     case "parsed_later":
       return { name: "Parsed", state: "done" };
     case "accepted":
@@ -86,6 +86,11 @@ function stepOf(entry: Entry): Step {
       return { name: looks[`message.${entry.what}`].name, state, note: joined([entry.recipient, entry.diagnostic]) };
     }
   }
+}
+
+function arrivalOf({ envelope, clientAddress, verdict }: Extract<Entry, { what: "received" }>): string {
+  const way = `from ${envelope.from || "<>"} for ${envelope.to}`;
+  return joined([way, clientAddress && `by ${clientAddress}`, verdict && `verdict ${verdict}`]);
 }
 
 function toCome({ direction, status, delivery }: Message): Step[] {

@@ -4,6 +4,7 @@ import { formatFullTime } from "../format.ts";
 import { useWriteFrom } from "../frame/keyboard.ts";
 import { useReloadOn } from "../live.ts";
 import { toOf } from "../mail/message-view.tsx";
+import { reasonsOf, VerdictTag } from "../mail/verdict.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { LoadState } from "../parts/load-state.tsx";
 import { useLoaded } from "../parts/loaded.ts";
@@ -60,6 +61,15 @@ export function MessagePage() {
             <dd>
               <code>{message.rfcMessageId}</code>
             </dd>
+            {message.authentication && (
+              <>
+                <dt>Sender</dt>
+                <dd>
+                  <VerdictTag authentication={message.authentication} />
+                  <div class="quiet-text">{reasonsOf(message.authentication)}</div>
+                </dd>
+              </>
+            )}
             <dt>Created</dt>
             <dd>{formatFullTime(new Date(message.createdAt))}</dd>
           </dl>

@@ -1,4 +1,5 @@
 import type { Db } from "../../database/db.ts";
+import { inContractOrder } from "../../domain/receive/authentication.ts";
 import { fromLine, mboxMail } from "../../standards/mbox.ts";
 import { type ExportedMessage, listMessagesToExport } from "../../store/mail/message-pages.ts";
 import { storedPieces } from "../read/stored-pieces.ts";
@@ -90,6 +91,7 @@ function exportedMessage(message: ExportedMessage) {
     rfcMessageId: `<${message.rfcMessageId}>`,
     recipients: message.recipients?.map(({ address, type, status }) => ({ address, type, status })) ?? null,
     metadata: message.metadata ?? {},
+    authentication: message.authentication && inContractOrder(message.authentication),
     attachments: (message.attachments ?? []).map(({ filename, contentType, sizeBytes }) => ({
       filename,
       contentType,

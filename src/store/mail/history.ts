@@ -22,6 +22,7 @@ const ofMessage = selected(messages, "m", [
   "sourceId",
   "envelopeFrom",
   "toAddr",
+  "authentication",
 ]);
 
 /** Finds the message within the reach. */

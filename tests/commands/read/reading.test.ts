@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { authenticationOf, takeIn } from "../../support/arrivals.ts";
 import { runInboxd } from "../../support/inboxd.ts";
 import { mailOf } from "../../support/mail.ts";
 import { send } from "../../support/sends.ts";
@@ -69,6 +70,24 @@ test("the history of a message is printed as a table, or as the API has it", asy
   expect(await run("message", id, "--history", "--raw")).toMatchObject({ code: 2, stdout: "" });
 });
 
+test("a checked message shows the verdict about its sender, alone, in a list, and in its history", async () => {
+  const box = await world.inbox("checked");
+  await takeIn(
+    world.service.deps,
+    box,
+    [{ subject: "Forged" }],
+    authenticationOf({ verdict: "fail", domain: "bank.example" }),
+  );
+  const { data } = await listed("messages", "checked");
+  const { stdout } = await run("message", data[0].id);
+  expect(stdout).toContain("\nverdict   fail: bank.example does not vouch for it\n");
+  expect((await run("messages", "checked")).stdout).toMatch(/verdict +subject[^]* fail +Forged /);
+  expect((await run("message", data[0].id, "--history")).stdout).toContain(
+    "from jane@example.com by 192.0.2.9, verdict fail\n",
+  );
+  expect((await run("messages", "ada")).stdout).not.toContain("verdict");
+});
+
 test("times are those of the reader's zone", async () => {
   const { id } = await order();
   const { createdAt } = await listed("message", id);
@@ -90,6 +109,7 @@ test("a message shows its files, its copies, and why it failed", async () => {
     cc: ["c@example.com", "d@e.com"],
     recipients: [],
     delivery: null,
+    authentication: null,
     createdAt: "2026-03-12T13:05:00.000Z",
     bodyText: "\r\n \n  Begun\n\n",
     failure: { code: null, enhancedCode: null, message: "No such user" },

@@ -2,6 +2,7 @@ import { type TProperties, Type } from "@sinclair/typebox";
 import { actorTypes } from "../../../domain/access/actor.ts";
 import { eventTypes } from "../../../domain/events/event-types.ts";
 import { type HistoryEntry, mostEntries } from "../../../domain/history.ts";
+import { verdicts } from "../../../domain/receive/authentication.ts";
 import { reportKinds } from "../../../domain/reports/report.ts";
 import { attemptOutcomes, keptAttempts } from "../../../domain/send/recipient-attempt.ts";
 import { examples } from "../../document/examples.ts";
@@ -37,6 +38,12 @@ const received = entry("HistoryReceived", ["received"], "The mail arrived", {
     },
     { description: "The SMTP envelope" },
   ),
+  clientAddress: nullable(Type.String({ examples: ["192.0.2.9"] }), {
+    description: "The IP address of the host that sent it; null if it is unknown, or nothing was checked",
+  }),
+  verdict: nullable(oneOf(verdicts, { examples: ["pass"] }), {
+    description: "The verdict about its sender; null if it was not checked",
+  }),
 });
 
 const step = (what: "parsed_later" | "accepted" | "sent", name: string, description: string) =>

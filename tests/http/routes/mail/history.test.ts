@@ -158,7 +158,14 @@ describe.each(enginesHere())("The history of a message (%s):", (engine) => {
     const by = { type: "key", id: expect.stringMatching(/^key_/), name: expect.any(String) };
     const envelope = { from: "jane@client.example", to: inbox.address };
     const expected = [
-      { what: "received", at: createdAt, eventId: expect.stringMatching(/^evt_/), envelope },
+      {
+        what: "received",
+        at: createdAt,
+        eventId: expect.stringMatching(/^evt_/),
+        envelope,
+        clientAddress: null,
+        verdict: null,
+      },
       { what: "read", eventId: null, by },
       { what: "unread", eventId: null, by },
     ];
