@@ -58,9 +58,9 @@ describeInBrowser("The screens of the account", () => {
 
   test("show the audit, with the entries of one action, one actor or one thing", async () => {
     await goTo(page, "audit");
-    const entries = page.locator(".audit-entry");
+    const entries = page.locator(".row-fold");
     const shown = async (count: number) => {
-      await page.waitForFunction((rows) => document.querySelectorAll(".audit-entry").length === rows, count);
+      await page.waitForFunction((rows) => document.querySelectorAll(".row-fold").length === rows, count);
       return entries.locator(".strong").allTextContents();
     };
     expect(await shown(5)).toEqual([

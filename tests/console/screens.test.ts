@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from "bun:test";
 import { findFirstAccount } from "../../src/store/account/accounts.ts";
 import { newGrant } from "../support/connecting.ts";
 import { insertOwnDomain } from "../support/own-domain.ts";
+import { quarantinedMail } from "../support/ruled.ts";
 import { pageFaults } from "./page-faults.ts";
 import { arrive, consoleOf, describeInBrowser, goTo, send, setUpConsole, signedIn } from "./support.ts";
 
@@ -38,6 +39,7 @@ describeInBrowser("Each screen of the console", () => {
     expect([status, endpoint.id]).toEqual([201, expect.any(String)]);
     await setup.world.api("/v1/suppressions", { method: "POST", body: { address: "gone@example.com" } });
     await newGrant(setup.world);
+    await quarantinedMail(setup.world, long);
     const account = await findFirstAccount(setup.world.service.deps.db.api);
     const name = "a-rather-long-name-of-a-company.example.com";
     const missing = {
@@ -67,11 +69,12 @@ describeInBrowser("Each screen of the console", () => {
       ["webhooks", ".endpoint"],
       [`webhooks/${endpoint.id}`, ".facts"],
       ["suppressions", ".rows .row"],
+      ["quarantine", ".rows .row"],
       ["domains", ".rows .row"],
       [`domains/${domain.id}`, ".dns-record"],
       ["keys", ".rows .row"],
       ["usage", ".section .rows .row, .section .empty"],
-      ["audit", ".audit-entry"],
+      ["audit", ".row-fold"],
       [`messages/${message}`, ".step"],
       [`inboxes/${long.id}`, "[data-thread]"],
       [`inboxes/${long.id}?view=unread`, "[data-thread]"],

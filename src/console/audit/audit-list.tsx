@@ -127,7 +127,7 @@ function EntryRow({ entry, filter }: { entry: Entry; filter: Filter }) {
   const screen = screenOf(target);
   const more = detailsText(details);
   return (
-    <li class="row audit-entry">
+    <li class="row row-fold">
       <details>
         <summary>
           <span class="strong">{actions[action] ?? action}</span>

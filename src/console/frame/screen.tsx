@@ -12,6 +12,7 @@ import { MessagePage } from "../message/message-page.tsx";
 import { OutboxList } from "../outbox/outbox-list.tsx";
 import { Overview } from "../overview/overview.tsx";
 import { Empty } from "../parts/empty.tsx";
+import { QuarantineList } from "../quarantine/quarantine-list.tsx";
 import { may } from "../session.ts";
 import { SuppressionList } from "../suppressions/suppression-list.tsx";
 import { UsagePage } from "../usage/usage-page.tsx";
@@ -37,6 +38,7 @@ export function Screen() {
   if (kind === "events") return id === undefined ? <EventList /> : <EventPage key={id} />;
   if (kind === "webhooks") return id === undefined ? <EndpointList /> : <EndpointPage key={id} />;
   if (kind === "suppressions") return <SuppressionList />;
+  if (kind === "quarantine") return <QuarantineList />;
   if (kind === "domains") return id === undefined ? <DomainList /> : <DomainPage key={id} />;
   if (kind === "keys") return <KeyList />;
   if (kind === "usage") return <UsagePage />;
