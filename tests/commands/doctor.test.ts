@@ -10,7 +10,7 @@ import { type Consultation, diagnose } from "../../src/commands/doctor/diagnose.
 import { type Finding, hasFailure, shownFindings } from "../../src/commands/doctor/finding.ts";
 import { checkPorts, type Identity } from "../../src/commands/doctor/ports.ts";
 import { checkNotices, checkRelay } from "../../src/commands/doctor/relay.ts";
-import { checkWebhooks } from "../../src/commands/doctor/webhook.ts";
+import { checkJudge, checkWebhooks } from "../../src/commands/doctor/webhook.ts";
 import { parseOutbound } from "../../src/domain/outbound.ts";
 import type { NoticeSource } from "../../src/domain/reports/notice-source.ts";
 import { publicKeyRecord } from "../../src/mail/write/dkim.ts";
@@ -315,6 +315,17 @@ describe("A webhook", () => {
     const [finding] = await checkWebhooks({ allowPrivate: false, urls: [url], lookup });
     expect(finding).toMatchObject({ level: "fail", seen: expect.stringContaining("has the address 127.0.0.1") });
     expect(receiver.connections()).toBe(0);
+  });
+
+  test("or a judge of inbound mail: at a private address it is well, and away it is not", async () => {
+    const receiver = await startReceiver();
+    const judge = { kind: "rspamd", url: `${receiver.url}checkv2` } as const;
+    expect(await checkJudge(judge, {})).toMatchObject([{ check: "judge", level: "ok" }]);
+    await receiver.close();
+    expect(await checkJudge(judge, {})).toMatchObject([
+      { check: "judge", level: "fail", seen: expect.stringContaining("connection refused") },
+    ]);
+    expect(await checkJudge(undefined, {})).toEqual([]);
   });
 
   test("with an unknown name, and one where nothing listens", async () => {

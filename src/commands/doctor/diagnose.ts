@@ -14,7 +14,7 @@ import { checkDocuments } from "./documents.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 import { checkPorts } from "./ports.ts";
 import { checkRelay } from "./relay.ts";
-import { checkWebhooks } from "./webhook.ts";
+import { checkJudge, checkWebhooks } from "./webhook.ts";
 
 /** The means to find facts that are not in the environment. Tests pass their own. */
 export interface Consultation {
@@ -58,6 +58,7 @@ export async function diagnose(env: Environment, consultation: Consultation): Pr
     ["relay", checkRelay({ ...config, ca })],
     ["webhook", webhooks()],
     ["documents", checkDocuments()],
+    ["judge", checkJudge(config.judge, { ...(lookup && { lookup }), ca })],
   ];
   const answers = await Promise.all(checks.map(([check, found]) => found.catch((error) => [failed(check, error)])));
   await dns.close();

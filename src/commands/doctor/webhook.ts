@@ -1,6 +1,7 @@
 import { checkWebhookUrl, hostOf, portOf } from "../../domain/events/webhook-url.ts";
 import { isIpAddress, isPublicAddress } from "../../standards/ip.ts";
 import { dial } from "../../webhook/connection.ts";
+import type { JudgeAddress } from "../../webhook/judge.ts";
 import { type Lookup, resolver, systemLookup } from "../../webhook/resolve.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
@@ -21,8 +22,21 @@ export async function checkWebhooks(question: WebhookQuestion): Promise<Finding[
   return Promise.all(urls.map((url) => checkWebhook(url, question)));
 }
 
-async function checkWebhook(text: string, question: WebhookQuestion): Promise<Finding> {
-  const { ok, fail } = findingsOf("webhook");
+/** Checks that the operator's judge of inbound mail accepts connections. Without a judge there is nothing to find. */
+export async function checkJudge(
+  judge: JudgeAddress | undefined,
+  question: Pick<WebhookQuestion, "lookup" | "ca" | "timeoutMs">,
+): Promise<Finding[]> {
+  if (judge === undefined) return [];
+  return [await checkWebhook(judge.url, { ...question, allowPrivate: true }, "judge")];
+}
+
+async function checkWebhook(
+  text: string,
+  question: Omit<WebhookQuestion, "urls">,
+  check: "webhook" | "judge" = "webhook",
+): Promise<Finding> {
+  const { ok, fail } = findingsOf(check);
   const { allowPrivate, lookup = systemLookup, ca, timeoutMs = 5_000 } = question;
   const url = checkWebhookUrl(text, { allowPrivate });
   if (typeof url === "string") return fail(`the URL ${url}`, "Set a valid one");
@@ -54,6 +68,8 @@ async function checkWebhook(text: string, question: WebhookQuestion): Promise<Fi
   }
   return fail(
     `${origin} cannot be reached (${troubles.join("; ")})`,
-    "Check that the receiver runs, and its certificate",
+    check === "judge"
+      ? "Check that it runs, and its certificate: mail is not judged meanwhile"
+      : "Check that the receiver runs, and its certificate",
   );
 }
