@@ -81,7 +81,7 @@ test("a checked message shows the verdict about its sender, alone, in a list, an
   const { data } = await listed("messages", "checked");
   const { stdout } = await run("message", data[0].id);
   expect(stdout).toContain("\nverdict   fail: bank.example does not vouch for it\n");
-  expect((await run("messages", "checked")).stdout).toMatch(/verdict +subject[^]* fail +Forged /);
+  expect((await run("messages", "checked")).stdout).toMatch(/verdict +subject[\s\S]* fail +Forged /);
   expect((await run("message", data[0].id, "--history")).stdout).toContain(
     "from jane@example.com by 192.0.2.9, verdict fail\n",
   );
