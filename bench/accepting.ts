@@ -9,6 +9,7 @@ import { idMaker } from "../src/domain/ids.ts";
 import { perPlan } from "../src/domain/limits.ts";
 import { authenticator } from "../src/flows/account/authenticate.ts";
 import { seedFirstAccount } from "../src/flows/account/manage-accounts.ts";
+import { accountRules } from "../src/flows/account-rules.ts";
 import { localChanges } from "../src/flows/changes.ts";
 import { emailSender } from "../src/flows/send/send-email.ts";
 import { inboxes } from "../src/http/routes/account/inboxes.ts";
@@ -60,7 +61,7 @@ const app = httpApp(
       send({
         ...deps,
         uploads: { sendMaxBytes: 26_214_400, uploadsMaxBytes: 2 ** 30, uploadTtlMs: 86_400_000 },
-        sendEmail: emailSender(deps, async () => undefined),
+        sendEmail: emailSender({ ...deps, rules: accountRules(deps) }, async () => undefined),
         settled: async () => undefined,
         sendWaitMs: 0,
       }),

@@ -59,7 +59,14 @@ function settingsOfKey({ access = "full", inbox, externalId, expires, allow }: A
   if (expiresAt === undefined || (expiresAt !== null && expiresAt <= now))
     throw wrong("--expires must be a day or an instant in the future");
   if (!allowedIps.every(isAddressBlock)) throw wrong("--allow must be IP addresses or blocks, with commas");
-  return { access: known, inboxId: inbox ?? null, externalId: externalId ?? null, allowedIps, expiresAt };
+  return {
+    access: known,
+    inboxId: inbox ?? null,
+    externalId: externalId ?? null,
+    allowedIps,
+    expiresAt,
+    sendPolicy: null,
+  };
 }
 
 async function accountOfKey(deps: Deps, id: string): Promise<Account> {

@@ -28,6 +28,8 @@ export const statusOf = {
   unauthorized: 401,
   forbidden: 403,
   account_suspended: 403,
+  sending_disabled: 403,
+  recipient_not_allowed: 403,
   feature_requires_paid_plan: 403,
   sender_refused: 403,
   invalid_signature: 403,
@@ -58,6 +60,7 @@ export const statusOf = {
   recipient_suppressed: 422,
   suppression_limit_reached: 422,
   unsubscribe_unavailable: 422,
+  rule_limit_reached: 422,
   text_unavailable: 422,
   rate_limit_exceeded: 429,
   daily_limit_exceeded: 429,
@@ -94,6 +97,7 @@ export type Resource =
   | "webhook"
   | "outbox_item"
   | "suppression"
+  | "rule"
   | "report"
   | "quarantined_mail"
   | "account"

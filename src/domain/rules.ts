@@ -32,6 +32,8 @@ export interface Policy extends Scope {
 /** The most rules of an account, and of one inbox among them. */
 export const mostRules = 10_000;
 export const mostInboxRules = 1_000;
+/** The most policies of an account: they are in memory with its rules. */
+export const mostPolicies = 10_000;
 
 /** The form of a pattern, as the end of a sentence that begins with its name. */
 export const patternForm =
@@ -180,10 +182,10 @@ export function sendPolicyOfTenant({ policies }: RuleBook, externalId: string | 
   return policies.get(scopeName({ inboxId: "", externalId }))?.sendPolicy ?? "open";
 }
 
-/** The names of the scopes of an inbox, nearest first. */
+/** The names of the scopes of an inbox, nearest first. Without an id they are those of its tenant. */
 function scopesOf({ id, externalId }: RuledInbox): string[] {
   const tenants = externalId === null ? [] : [scopeName({ inboxId: "", externalId })];
-  return [id, ...tenants, ""];
+  return [...(id === "" ? [] : [id]), ...tenants, ""];
 }
 
 /** The name of a scope: the id of an inbox, `=` and the externalId of a tenant, or "" for the account. */

@@ -28,6 +28,8 @@ import { grants } from "../http/routes/account/grants.ts";
 import { inboxKeys } from "../http/routes/account/inbox-keys.ts";
 import { inboxes } from "../http/routes/account/inboxes.ts";
 import { keys as accountKeys } from "../http/routes/account/keys.ts";
+import { policies } from "../http/routes/account/policies.ts";
+import { rules as accountRules } from "../http/routes/account/rules.ts";
 import { stats } from "../http/routes/account/stats.ts";
 import { tokens } from "../http/routes/account/tokens.ts";
 import { usage } from "../http/routes/account/usage.ts";
@@ -173,7 +175,7 @@ type LongAnswers = Pick<HttpServer, "mayTakeLong" | "endsSoon"> & Pick<WaitingDe
 
 /** Makes the HTTP app. `numbers`: the metrics that it serves; undefined if they have a port of their own or are off. */
 async function appOf(
-  { config, deps, watch, opened }: Opening,
+  { config, deps, watch, rules, opened }: Opening,
   {
     keys,
     tokens: accessTokens,
@@ -214,7 +216,7 @@ async function appOf(
     baseUrl,
     signsMailDomain: signing !== undefined,
   });
-  const sendEmail = watch.send(emailSender({ ...deps, mailLimit, addUnsubscribeFields }, htmlOfMarkdown));
+  const sendEmail = watch.send(emailSender({ ...deps, mailLimit, addUnsubscribeFields, rules }, htmlOfMarkdown));
   const isReady = readiness(deps.db);
   const session = config.console ? sessionDoor({ ...keys, baseUrl }) : undefined;
   const connects = config.mcp && config.mcpConnect && session !== undefined;
@@ -271,6 +273,8 @@ async function appOf(
         adminService({ ...deps, version }),
         usage(deps),
         ...suppressions({ ...deps, bounceSuppressionDays: config.bounceSuppressionDays }),
+        accountRules({ ...deps, rules }),
+        ...policies({ ...deps, rules }),
         tokens({ ...deps, tokens: accessTokens }),
         webhook(receivers),
         ...webhookEndpoints({

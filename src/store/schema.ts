@@ -777,13 +777,16 @@ export const unparsedMails = pgTable("unparsed_mails", {
   sizeBytes: integer().notNull(),
 });
 
-/** The addresses that have answered an inbox: their mail named the Message-ID of a mail that we sent to them. Mail to them is not cold. */
+/**
+ * The addresses that are known to an inbox: the sender of their mail was proven, or it was not checked and the mail named the Message-ID of
+ * a mail that we sent to them. Mail to them is not cold.
+ */
 export const correspondents = pgTable(
   "correspondents",
   {
     inboxId: id().notNull(),
     address: text().notNull(),
-    /** When an answer first came whose sender was proven; null if none was. */
+    /** The time of the first mail, if its sender was proven; null for an answer whose sender was not checked. */
     verifiedAt: instant(),
   },
   (table) => [primaryKey({ columns: [table.inboxId, table.address] })],

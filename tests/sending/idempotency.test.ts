@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { query, transaction } from "../../src/database/db.ts";
 import type { KeyUse } from "../../src/domain/idempotency.ts";
+import { accountRules } from "../../src/flows/account-rules.ts";
 import { emailSender } from "../../src/flows/send/send-email.ts";
 import { databaseApart } from "../support/database.ts";
 import { enginesHere } from "../support/engines.ts";
@@ -288,7 +289,7 @@ describe.skipIf(!enginesHere().includes("postgres"))("two processes on one Postg
       deps.db.api,
       sql`select account_id as "accountId" from inboxes where id = ${inboxIds[0]}`,
     );
-    const sendEmail = emailSender(deps, async () => undefined);
+    const sendEmail = emailSender({ ...deps, rules: accountRules(deps) }, async () => undefined);
     const sends = () =>
       inboxIds.map((inboxId, index) =>
         sendEmail({

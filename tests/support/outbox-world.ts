@@ -11,6 +11,7 @@ import type { ParsedMail } from "../../src/domain/message.ts";
 import type { RelayOutcome } from "../../src/domain/outcome.ts";
 import { createInbox } from "../../src/flows/account/create-inbox.ts";
 import { createAccount } from "../../src/flows/account/manage-accounts.ts";
+import { accountRules } from "../../src/flows/account-rules.ts";
 import { localChanges } from "../../src/flows/changes.ts";
 import type { Deps } from "../../src/flows/deps.ts";
 import { newDefaultEndpoint } from "../../src/flows/events/manage-webhook.ts";
@@ -81,7 +82,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     messageRetentionDays: 0,
     ...own,
   };
-  const sendEmail = emailSender(deps, async () => undefined);
+  const sendEmail = emailSender({ ...deps, rules: accountRules(deps) }, async () => undefined);
   const receiveMail = mailReceiver(deps);
   let sends = 0;
   let arrivals = 0;

@@ -24,10 +24,14 @@ import {
   messages,
   type Outbox,
   outbox,
+  type Policies,
+  policies,
   type Quarantine,
   quarantine,
   type Requester,
+  type Rules,
   requester,
+  rules,
   type Suppressions,
   suppressions,
   type Threads,
@@ -63,6 +67,7 @@ export type {
   OrUndefined,
   OutboxItem,
   Report,
+  Rule,
   Schemas,
   Suppression,
   Thread,
@@ -87,6 +92,8 @@ export class Inboxd {
   readonly outbox: Outbox;
   readonly suppressions: Suppressions;
   readonly quarantine: Quarantine;
+  readonly rules: Rules;
+  readonly policies: Policies;
   readonly domains: Domains;
   readonly keys: Keys;
   readonly grants: Grants;
@@ -115,6 +122,8 @@ export class Inboxd {
     this.outbox = outbox(this.request);
     this.suppressions = suppressions(this.request);
     this.quarantine = quarantine(this.request);
+    this.rules = rules(this.request);
+    this.policies = policies(this.request);
     this.domains = domains(this.request);
     this.keys = keys(this.request);
     this.grants = grants(this.request);

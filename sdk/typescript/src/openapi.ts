@@ -51,7 +51,7 @@ export interface paths {
         head?: never;
         /**
          * Change inbox
-         * @description Gives the inbox another `externalId`, for example because another tenant takes it over, or sets how long its mail is kept.
+         * @description Gives the inbox another `externalId`, for example because another tenant takes it over, or sets how long its mail is kept, or to whom it may send.
          */
         patch: operations["changeInbox"];
         trace?: never;
@@ -1044,6 +1044,106 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/inboxes/{id}/policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get inbox policy
+         * @description What happens to inbound mail of the inbox that no rule decides, and where that comes from.
+         */
+        get: operations["getInboxPolicy"];
+        /**
+         * Change inbox policy
+         * @description Gives the inbox a policy of its own, which counts as a whole in place of that of its tenant or account. It is in force within a second. Fields that are left out get their defaults.
+         */
+        put: operations["changeInboxPolicy"];
+        post?: never;
+        /**
+         * Delete inbox policy
+         * @description Removes the policy of the inbox, so that the one of its tenant or account counts.
+         */
+        delete: operations["deleteInboxPolicy"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get policy
+         * @description What happens to inbound mail of the account, or of a tenant, that no rule decides. The policy of an inbox counts before that of its tenant, and that before the one of the account, each as a whole.
+         */
+        get: operations["getPolicy"];
+        /**
+         * Change policy
+         * @description Replaces the policy of the account, or of a tenant. It is in force within a second. Fields that are left out get their defaults.
+         */
+        put: operations["changePolicy"];
+        post?: never;
+        /**
+         * Delete policy
+         * @description Removes the policy of a tenant, so that the one of the account counts. A key of the tenant itself leaves its `sendPolicy`.
+         */
+        delete: operations["deletePolicy"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List rules
+         * @description Newest first.
+         */
+        get: operations["listRules"];
+        put?: never;
+        /**
+         * Add rule
+         * @description The rule is in force within a second. A block rule beats all allow rules, also those of a single inbox. An existing rule with the same direction, action, pattern and inboxes stays as it is (200). An account has at most 10,000 rules, and an inbox 1,000 of its own.
+         */
+        post: operations["addRule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rules/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete rule
+         * @description The rule is no longer in force within a second.
+         */
+        delete: operations["deleteRule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/quarantine": {
         parameters: {
             query?: never;
@@ -1147,7 +1247,7 @@ export interface paths {
         head?: never;
         /**
          * Change account
-         * @description Sets how long the mail of the account is kept.
+         * @description Sets how long the mail of the account is kept, and to whom the account may send.
          */
         patch: operations["changeAccount"];
         trace?: never;
@@ -1323,7 +1423,7 @@ export interface paths {
         head?: never;
         /**
          * Change key
-         * @description Changes the name, the addresses or the end of a key. Its access and reach stay: create another key for others. The last key that manages the account cannot be made to end.
+         * @description Changes the name, the addresses, the end or the `sendPolicy` of a key. Its access and reach stay: create another key for others. The last key that manages the account cannot be made to end.
          */
         patch: operations["changeKey"];
         trace?: never;
@@ -2080,6 +2180,12 @@ export interface components {
             createdAt: string;
             key: components["schemas"]["CallingKey"];
             counts: components["schemas"]["AccountCounts"];
+            /**
+             * @description To whom the account may send. `open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
+             * @example open
+             * @enum {string}
+             */
+            sendPolicy: "open" | "known" | "closed";
         };
         /**
          * @description The changes. Missing fields stay as they are
@@ -2093,6 +2199,12 @@ export interface components {
              * @example 90
              */
             retentionDays?: number | null;
+            /**
+             * @description To whom the account may send. `open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. Also accepted as `send_policy`
+             * @example open
+             * @enum {string}
+             */
+            sendPolicy?: "open" | "known" | "closed";
         };
         /** @description How much there is of what the caller may read */
         AccountCounts: {
@@ -2583,7 +2695,7 @@ export interface components {
              * @example inbox.created
              * @enum {string}
              */
-            action: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "suppression.added" | "suppression.removed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
+            action: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
             /** @description Who did it */
             actor: {
                 /**
@@ -2614,7 +2726,7 @@ export interface components {
                  * @example inbox
                  * @enum {string}
                  */
-                type: "account" | "domain" | "event" | "grant" | "inbox" | "key" | "message" | "operator" | "outbox_item" | "quarantined_mail" | "route" | "suppression" | "thread" | "token" | "webhook";
+                type: "account" | "domain" | "event" | "grant" | "inbox" | "key" | "message" | "operator" | "outbox_item" | "quarantined_mail" | "route" | "rule" | "suppression" | "thread" | "token" | "webhook";
                 /**
                  * @description Its id
                  * @example inb_01km57j4m0eh7awf6pjemv292z
@@ -3228,6 +3340,11 @@ export interface components {
              * @example null
              */
             revokedAt: string | null;
+            /**
+             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
+             * @example null
+             */
+            sendPolicy: ("open" | "known" | "closed") | null;
             /**
              * @description The key itself, which is shown only here
              * @example ibx_00VnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT
@@ -4449,6 +4566,34 @@ export interface components {
              */
             error: string | null;
         };
+        /** @description What happens to inbound mail that no rule decides */
+        InboundPolicy: {
+            /**
+             * @description Mail that no allow rule matches. `replies`: it is taken if it joins a thread in which the inbox has written
+             * @enum {string}
+             */
+            unlisted: "accept" | "replies" | "block";
+            /**
+             * @description Mail whose verdict is not `pass`
+             * @enum {string}
+             */
+            unauthenticated: "accept" | "block";
+            /**
+             * @description Mail whose verdict is `fail`, while its domain asks for `quarantine` or `reject`. `honour`: it is blocked
+             * @enum {string}
+             */
+            dmarc: "ignore" | "honour";
+            /**
+             * @description Mail that the operator's spam filter calls spam
+             * @enum {string}
+             */
+            spam: "ignore" | "block";
+            /**
+             * @description Mail that was blocked. `refuse`: its sender is told so, if all recipients refuse it
+             * @enum {string}
+             */
+            blocked: "quarantine" | "refuse";
+        };
         /** @description An inbox: an email address that sends and receives */
         Inbox: {
             /**
@@ -4478,6 +4623,12 @@ export interface components {
             lastMessageAt: string | null;
             /** @description Days after which its mail is removed; null: those of the account */
             retentionDays: number | null;
+            /**
+             * @description To whom the inbox may send. `open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
+             * @example open
+             * @enum {string}
+             */
+            sendPolicy: "open" | "known" | "closed";
         };
         /**
          * @description The changes. Missing fields stay as they are
@@ -4496,6 +4647,12 @@ export interface components {
              * @example 90
              */
             retentionDays?: number | null;
+            /**
+             * @description To whom the inbox may send. `open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. Also accepted as `send_policy`
+             * @example open
+             * @enum {string}
+             */
+            sendPolicy?: "open" | "known" | "closed";
         };
         /** @description An inbox was created */
         InboxCreated: {
@@ -4697,6 +4854,11 @@ export interface components {
              */
             revokedAt: string | null;
             /**
+             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
+             * @example null
+             */
+            sendPolicy: ("open" | "known" | "closed") | null;
+            /**
              * @description The same as `prefix`
              * @example ibx_00Qh
              */
@@ -4726,6 +4888,18 @@ export interface components {
              * @example 1
              */
             total: number;
+        };
+        /**
+         * @description The new policy, which replaces the earlier one
+         * @example {
+         *       "inbound": {
+         *         "unlisted": "replies",
+         *         "unauthenticated": "block"
+         *       }
+         *     }
+         */
+        InboxPolicyChange: {
+            inbound?: components["schemas"]["NewInboundPolicy"];
         };
         /** @description An API key, without its secret */
         Key: {
@@ -4796,6 +4970,11 @@ export interface components {
              * @example null
              */
             revokedAt: string | null;
+            /**
+             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
+             * @example null
+             */
+            sendPolicy: ("open" | "known" | "closed") | null;
         };
         /**
          * @description The changes. Missing fields stay as they are
@@ -4813,6 +4992,11 @@ export interface components {
              * @example null
              */
             expiresAt?: string | null;
+            /**
+             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. A key makes no key with a milder one than its own. Also accepted as `send_policy`
+             * @example null
+             */
+            sendPolicy?: ("open" | "known" | "closed") | null;
         };
         /** @description A page of keys, and how many there are in all */
         KeyPage: {
@@ -6227,6 +6411,40 @@ export interface components {
             unsubscribe?: boolean;
         };
         /**
+         * @description What happens to inbound mail that no rule decides. Missing fields get their defaults
+         * @example {
+         *       "unlisted": "replies",
+         *       "unauthenticated": "block"
+         *     }
+         */
+        NewInboundPolicy: {
+            /**
+             * @description Mail that no allow rule matches. `replies`: it is taken if it joins a thread in which the inbox has written (default: "accept")
+             * @enum {string}
+             */
+            unlisted?: "accept" | "replies" | "block";
+            /**
+             * @description Mail whose verdict is not `pass` (default: "accept")
+             * @enum {string}
+             */
+            unauthenticated?: "accept" | "block";
+            /**
+             * @description Mail whose verdict is `fail`, while its domain asks for `quarantine` or `reject`. `honour`: it is blocked (default: "ignore")
+             * @enum {string}
+             */
+            dmarc?: "ignore" | "honour";
+            /**
+             * @description Mail that the operator's spam filter calls spam (default: "ignore")
+             * @enum {string}
+             */
+            spam?: "ignore" | "block";
+            /**
+             * @description Mail that was blocked. `refuse`: its sender is told so, if all recipients refuse it (default: "quarantine")
+             * @enum {string}
+             */
+            blocked?: "quarantine" | "refuse";
+        };
+        /**
          * @description The new inbox. All fields are optional
          * @example {
          *       "username": "ada",
@@ -6298,6 +6516,52 @@ export interface components {
             expiresInSeconds?: number;
             /** @description The blocks of addresses (CIDR) from which it may be used; none: any address. Also accepted as `allowed_ips` */
             allowedIps?: string[];
+            /**
+             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. A key makes no key with a milder one than its own. Also accepted as `send_policy`
+             * @example null
+             */
+            sendPolicy?: ("open" | "known" | "closed") | null;
+        };
+        /**
+         * @description The new rule. Without `inboxId` and `externalId` it is for the whole account
+         * @example {
+         *       "direction": "inbound",
+         *       "action": "block",
+         *       "pattern": "spam.example"
+         *     }
+         */
+        NewRule: {
+            /**
+             * @description `inbound`: mail that comes in; `outbound`: mail that is sent
+             * @example inbound
+             * @enum {string}
+             */
+            direction: "inbound" | "outbound";
+            /**
+             * @description `block`: such mail is blocked or refused, whatever other rules allow; `allow`: inbound mail of a proven sender is taken, and an outbound recipient is known to `sendPolicy`
+             * @example block
+             * @enum {string}
+             */
+            action: "allow" | "block";
+            /**
+             * @description `jane@example.com`: this address; `example.com`: all addresses at this domain; `*.example.com`: those at its subdomains, but not at the domain itself
+             * @example spam.example
+             */
+            pattern: string;
+            /**
+             * @description The only inbox that it is for. Also accepted as `inbox_id`
+             * @example null
+             */
+            inboxId?: string | null;
+            /**
+             * @description The only tenant that it is for: all inboxes with this `externalId`, now and later. Also accepted as `external_id`
+             * @example null
+             */
+            externalId?: string | null;
+            /** @description Only for an inbound `allow`: the rule also holds for mail whose sender is not proven. Anybody can write such an address into a mail. Also accepted as `even_unauthenticated` (default: false) */
+            evenUnauthenticated?: boolean;
+            /** @description Your own note */
+            note?: string | null;
         };
         /**
          * @description The new domain
@@ -6518,6 +6782,37 @@ export interface components {
             /** @description The newest name that a mail of the thread gave to the address; null for none */
             name: string | null;
         };
+        /** @description A policy: what happens to mail that no rule decides */
+        Policy: {
+            /**
+             * @description Where `inbound` comes from; null: this is the own policy of the inbox, the tenant or the account
+             * @example null
+             */
+            inherited: ("account" | "tenant") | null;
+            inbound: components["schemas"]["InboundPolicy"];
+            /**
+             * @description Only of a tenant. `open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
+             * @enum {string}
+             */
+            sendPolicy?: "open" | "known" | "closed";
+        };
+        /**
+         * @description The new policy, which replaces the earlier one
+         * @example {
+         *       "inbound": {
+         *         "unlisted": "replies",
+         *         "unauthenticated": "block"
+         *       }
+         *     }
+         */
+        PolicyChange: {
+            inbound?: components["schemas"]["NewInboundPolicy"];
+            /**
+             * @description Only of a tenant. `open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. It stays if it is left out, and needs a key that reaches the whole account. Also accepted as `send_policy`
+             * @enum {string}
+             */
+            sendPolicy?: "open" | "known" | "closed";
+        };
         /** @description The mail is on disk for at least one recipient */
         PostedMail: {
             /** @description What became of the mail for each recipient */
@@ -6597,6 +6892,10 @@ export interface components {
             reason?: string;
             /** @description With `recipient_suppressed`: when it ends; null: never */
             expires_at?: string | null;
+            /** @description With `recipient_not_allowed` and `cold_outreach_limit`: the addresses that it is about. With `recipient_suppressed` of several: each with its suppression */
+            recipients?: unknown[];
+            /** @description With `recipient_not_allowed`: the rule that blocks; null: `sendPolicy` allows known recipients alone */
+            rule_id?: string | null;
             /** @description With `too_many_listeners`: whose limit it is, `account` or `process`. With `account_suspended`: what is suspended, `sending` or `all` */
             scope?: string;
             /** @description With `not_cancelable`: the status of the message */
@@ -7010,6 +7309,67 @@ export interface components {
         ReportList: {
             /** @description Reports, oldest first */
             data: components["schemas"]["Report"][];
+        };
+        /** @description A rule: whose mail is allowed or blocked, or to whom */
+        Rule: {
+            /**
+             * @description Id of the rule
+             * @example rul_01km7xnw70ejr8hy7ppemk3a2e
+             */
+            id: string;
+            /**
+             * @description `inbound`: mail that comes in; `outbound`: mail that is sent
+             * @example inbound
+             * @enum {string}
+             */
+            direction: "inbound" | "outbound";
+            /**
+             * @description `block`: such mail is blocked or refused, whatever other rules allow; `allow`: inbound mail of a proven sender is taken, and an outbound recipient is known to `sendPolicy`
+             * @example block
+             * @enum {string}
+             */
+            action: "allow" | "block";
+            /**
+             * @description An address, a domain, or `*.` and a domain for its subdomains, in lower case and with A-labels
+             * @example spam.example
+             */
+            pattern: string;
+            /**
+             * @description The only inbox that it is for
+             * @example null
+             */
+            inboxId: string | null;
+            /**
+             * @description The only tenant that it is for; null here and in `inboxId`: the whole account
+             * @example null
+             */
+            externalId: string | null;
+            /**
+             * @description Only for an inbound `allow`: the rule also holds for mail whose sender is not proven. Anybody can write such an address into a mail
+             * @example false
+             */
+            evenUnauthenticated: boolean;
+            /**
+             * @description Your own note
+             * @example sells lists of addresses
+             */
+            note: string | null;
+            /**
+             * Format: date-time
+             * @description When it was added
+             * @example 2026-03-20T09:00:00.000Z
+             */
+            createdAt: string;
+        };
+        /** @description A page of rules, and how many there are in all */
+        RulePage: {
+            /** @description Rules, newest first */
+            data: components["schemas"]["Rule"][];
+            /**
+             * @description How many rules there are in all
+             * @example 1
+             */
+            total: number;
         };
         /** @description How to replace the secret */
         SecretRotation: {
@@ -8263,7 +8623,8 @@ export interface operations {
                      *           "createdAt": "2026-03-20T09:00:00.000Z",
                      *           "unreadThreads": 1,
                      *           "lastMessageAt": "2026-03-21T10:05:00.000Z",
-                     *           "retentionDays": 90
+                     *           "retentionDays": 90,
+                     *           "sendPolicy": "open"
                      *         }
                      *       ],
                      *       "total": 1
@@ -8407,7 +8768,8 @@ export interface operations {
                      *       "createdAt": "2026-03-20T09:00:00.000Z",
                      *       "unreadThreads": 1,
                      *       "lastMessageAt": "2026-03-21T10:05:00.000Z",
-                     *       "retentionDays": 90
+                     *       "retentionDays": 90,
+                     *       "sendPolicy": "open"
                      *     }
                      */
                     "application/json": components["schemas"]["Inbox"];
@@ -8586,7 +8948,8 @@ export interface operations {
                      *       "createdAt": "2026-03-20T09:00:00.000Z",
                      *       "unreadThreads": 1,
                      *       "lastMessageAt": "2026-03-21T10:05:00.000Z",
-                     *       "retentionDays": 90
+                     *       "retentionDays": 90,
+                     *       "sendPolicy": "open"
                      *     }
                      */
                     "application/json": components["schemas"]["Inbox"];
@@ -8860,7 +9223,8 @@ export interface operations {
                      *       "createdAt": "2026-03-20T09:00:00.000Z",
                      *       "unreadThreads": 1,
                      *       "lastMessageAt": "2026-03-21T10:05:00.000Z",
-                     *       "retentionDays": 90
+                     *       "retentionDays": 90,
+                     *       "sendPolicy": "open"
                      *     }
                      */
                     "application/json": components["schemas"]["Inbox"];
@@ -9201,7 +9565,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`); `feature_requires_paid_plan`: the account's plan does not include it */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`); `feature_requires_paid_plan`: the account's plan does not include it; `sending_disabled`: the `sendPolicy` of the account, the tenant, the inbox or the key is `closed`; `recipient_not_allowed`: an outbound rule blocks a recipient (`rule_id`), or `sendPolicy` allows known recipients alone */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -18628,6 +18992,1286 @@ export interface operations {
             };
         };
     };
+    getInboxPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the inbox
+                 * @example inb_01km57j4m0eh7awf6pjemv292z
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A policy: what happens to mail that no rule decides */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "inherited": null,
+                     *       "inbound": {
+                     *         "unlisted": "accept",
+                     *         "unauthenticated": "accept",
+                     *         "dmarc": "ignore",
+                     *         "spam": "ignore",
+                     *         "blocked": "quarantine"
+                     *       },
+                     *       "sendPolicy": "open"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Policy"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    changeInboxPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the inbox
+                 * @example inb_01km57j4m0eh7awf6pjemv292z
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "inbound": {
+                 *         "unlisted": "replies",
+                 *         "unauthenticated": "block"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["InboxPolicyChange"];
+            };
+        };
+        responses: {
+            /** @description A policy: what happens to mail that no rule decides */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "inherited": null,
+                     *       "inbound": {
+                     *         "unlisted": "accept",
+                     *         "unauthenticated": "accept",
+                     *         "dmarc": "ignore",
+                     *         "spam": "ignore",
+                     *         "blocked": "quarantine"
+                     *       },
+                     *       "sendPolicy": "open"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Policy"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rule_limit_reached`: the account, or the inbox, has its maximum of rules, or of policies */
+            422: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteInboxPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the inbox
+                 * @example inb_01km57j4m0eh7awf6pjemv292z
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed */
+            204: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getPolicy: {
+        parameters: {
+            query?: {
+                /** @description The policy of this tenant, in place of that of the account. Also accepted as `externalId` */
+                external_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A policy: what happens to mail that no rule decides */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "inherited": null,
+                     *       "inbound": {
+                     *         "unlisted": "accept",
+                     *         "unauthenticated": "accept",
+                     *         "dmarc": "ignore",
+                     *         "spam": "ignore",
+                     *         "blocked": "quarantine"
+                     *       },
+                     *       "sendPolicy": "open"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Policy"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    changePolicy: {
+        parameters: {
+            query?: {
+                /** @description The policy of this tenant, in place of that of the account. Also accepted as `externalId` */
+                external_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "inbound": {
+                 *         "unlisted": "replies",
+                 *         "unauthenticated": "block"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PolicyChange"];
+            };
+        };
+        responses: {
+            /** @description A policy: what happens to mail that no rule decides */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "inherited": null,
+                     *       "inbound": {
+                     *         "unlisted": "accept",
+                     *         "unauthenticated": "accept",
+                     *         "dmarc": "ignore",
+                     *         "spam": "ignore",
+                     *         "blocked": "quarantine"
+                     *       },
+                     *       "sendPolicy": "open"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Policy"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rule_limit_reached`: the account, or the inbox, has its maximum of rules, or of policies */
+            422: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deletePolicy: {
+        parameters: {
+            query: {
+                /** @description The tenant whose policy is removed. Also accepted as `externalId` */
+                external_id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed */
+            204: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listRules: {
+        parameters: {
+            query?: {
+                /** @description How many to return */
+                limit?: number;
+                /** @description How many to skip */
+                offset?: number;
+                /** @description Only rules of this inbox. Also accepted as `inboxId` */
+                inbox_id?: string;
+                /** @description Only rules of this tenant. Also accepted as `externalId` */
+                external_id?: string;
+                /** @description Only rules for this direction */
+                direction?: "inbound" | "outbound";
+                /** @description Only rules with this action */
+                action?: "allow" | "block";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of rules, and how many there are in all */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "rul_01km7xnw70ejr8hy7ppemk3a2e",
+                     *           "direction": "inbound",
+                     *           "action": "block",
+                     *           "pattern": "spam.example",
+                     *           "inboxId": null,
+                     *           "externalId": null,
+                     *           "evenUnauthenticated": false,
+                     *           "note": "sells lists of addresses",
+                     *           "createdAt": "2026-03-20T09:00:00.000Z"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RulePage"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    addRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "direction": "inbound",
+                 *       "action": "block",
+                 *       "pattern": "spam.example"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewRule"];
+            };
+        };
+        responses: {
+            /** @description A rule: whose mail is allowed or blocked, or to whom */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "rul_01km7xnw70ejr8hy7ppemk3a2e",
+                     *       "direction": "inbound",
+                     *       "action": "block",
+                     *       "pattern": "spam.example",
+                     *       "inboxId": null,
+                     *       "externalId": null,
+                     *       "evenUnauthenticated": false,
+                     *       "note": "sells lists of addresses",
+                     *       "createdAt": "2026-03-20T09:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Rule"];
+                };
+            };
+            /** @description A rule: whose mail is allowed or blocked, or to whom */
+            201: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "rul_01km7xnw70ejr8hy7ppemk3a2e",
+                     *       "direction": "inbound",
+                     *       "action": "block",
+                     *       "pattern": "spam.example",
+                     *       "inboxId": null,
+                     *       "externalId": null,
+                     *       "evenUnauthenticated": false,
+                     *       "note": "sells lists of addresses",
+                     *       "createdAt": "2026-03-20T09:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Rule"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rule_limit_reached`: the account, or the inbox, has its maximum of rules, or of policies */
+            422: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the rule
+                 * @example rul_01km7xnw70ejr8hy7ppemk3a2e
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listQuarantine: {
         parameters: {
             query?: {
@@ -19441,7 +21085,8 @@ export interface operations {
                      *         "inboxes": 12,
                      *         "unreadThreads": 3,
                      *         "outbox": 0
-                     *       }
+                     *       },
+                     *       "sendPolicy": "open"
                      *     }
                      */
                     "application/json": components["schemas"]["Account"];
@@ -19586,7 +21231,8 @@ export interface operations {
                      *         "inboxes": 12,
                      *         "unreadThreads": 3,
                      *         "outbox": 0
-                     *       }
+                     *       },
+                     *       "sendPolicy": "open"
                      *     }
                      */
                     "application/json": components["schemas"]["Account"];
@@ -20282,7 +21928,8 @@ export interface operations {
                      *           "createdBy": null,
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
-                     *           "revokedAt": null
+                     *           "revokedAt": null,
+                     *           "sendPolicy": null
                      *         }
                      *       ],
                      *       "total": 1
@@ -20442,6 +22089,7 @@ export interface operations {
                      *       "lastUsedAt": null,
                      *       "expiresAt": null,
                      *       "revokedAt": null,
+                     *       "sendPolicy": null,
                      *       "tokenPrefix": "ibx_00Qh",
                      *       "last4": "7fWz",
                      *       "key": "ibx_00VnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT",
@@ -20740,7 +22388,8 @@ export interface operations {
                      *           "createdBy": null,
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
-                     *           "revokedAt": null
+                     *           "revokedAt": null,
+                     *           "sendPolicy": null
                      *         }
                      *       ],
                      *       "total": 1
@@ -20884,6 +22533,7 @@ export interface operations {
                      *       "lastUsedAt": null,
                      *       "expiresAt": null,
                      *       "revokedAt": null,
+                     *       "sendPolicy": null,
                      *       "key": "ibx_00VnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT"
                      *     }
                      */
@@ -21041,7 +22691,8 @@ export interface operations {
                      *       "createdBy": null,
                      *       "lastUsedAt": null,
                      *       "expiresAt": null,
-                     *       "revokedAt": null
+                     *       "revokedAt": null,
+                     *       "sendPolicy": null
                      *     }
                      */
                     "application/json": components["schemas"]["Key"];
@@ -21333,7 +22984,8 @@ export interface operations {
                      *       "createdBy": null,
                      *       "lastUsedAt": null,
                      *       "expiresAt": null,
-                     *       "revokedAt": null
+                     *       "revokedAt": null,
+                     *       "sendPolicy": null
                      *     }
                      */
                     "application/json": components["schemas"]["Key"];
@@ -21502,6 +23154,7 @@ export interface operations {
                      *       "lastUsedAt": null,
                      *       "expiresAt": null,
                      *       "revokedAt": null,
+                     *       "sendPolicy": null,
                      *       "key": "ibx_00VnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT"
                      *     }
                      */
@@ -21766,7 +23419,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only this action */
-                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "suppression.added" | "suppression.removed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
+                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
                 /** @description Only what this key did, by its id, or this type of actor */
                 actor?: string;
                 /** @description Only what was done to this thing, by its id */
@@ -22839,6 +24492,7 @@ export interface operations {
                      *       "lastUsedAt": null,
                      *       "expiresAt": null,
                      *       "revokedAt": null,
+                     *       "sendPolicy": null,
                      *       "key": "ibx_00VnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT"
                      *     }
                      */
@@ -22951,7 +24605,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only this action */
-                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "suppression.added" | "suppression.removed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
+                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
                 /** @description Only what this key did, by its id, or this type of actor */
                 actor?: string;
                 /** @description Only what was done to this thing, by its id */

@@ -386,6 +386,47 @@ export const suppressions = (request: Requester): Suppressions => ({
   delete: (id, options) => request("DELETE", "/v1/suppressions/{id}", { path: { id }, ...options }),
 });
 
+/** Whose mail is allowed or blocked, and to whom. */
+export interface Rules {
+  /** Newest first. */
+  list(query?: QueryAt<"/v1/rules">, options?: CallOptions): List<Schemas["Rule"], Schemas["RulePage"]>;
+  /** Adds a rule, or returns the existing one. */
+  add(rule: Body<"NewRule">, options?: CallOptions): Promise<Schemas["Rule"]>;
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+export const rules = (request: Requester): Rules => ({
+  list: (query = {}, options) =>
+    listByOffset((position) => request("GET", "/v1/rules", { query: { ...query, ...position }, ...options }), query),
+  add: (body, options) => request("POST", "/v1/rules", { body, ...options }),
+  delete: (id, options) => request("DELETE", "/v1/rules/{id}", { path: { id }, ...options }),
+});
+
+/** What happens to mail that no rule decides: of the account, of a tenant (`external_id`) or of an inbox. */
+export interface Policies {
+  get(query?: QueryAt<"/v1/policy">, options?: CallOptions): Promise<Schemas["Policy"]>;
+  /** Replaces the policy of the account, or of a tenant. */
+  change(
+    policy: Body<"PolicyChange">,
+    query?: QueryAt<"/v1/policy">,
+    options?: CallOptions,
+  ): Promise<Schemas["Policy"]>;
+  /** Removes the policy of a tenant. */
+  delete(query: { external_id: string }, options?: CallOptions): Promise<void>;
+  ofInbox(id: string, options?: CallOptions): Promise<Schemas["Policy"]>;
+  changeOfInbox(id: string, policy: Body<"InboxPolicyChange">, options?: CallOptions): Promise<Schemas["Policy"]>;
+  deleteOfInbox(id: string, options?: CallOptions): Promise<void>;
+}
+
+export const policies = (request: Requester): Policies => ({
+  get: (query = {}, options) => request("GET", "/v1/policy", { query, ...options }),
+  change: (body, query = {}, options) => request("PUT", "/v1/policy", { query, body, ...options }),
+  delete: (query, options) => request("DELETE", "/v1/policy", { query, ...options }),
+  ofInbox: (id, options) => request("GET", "/v1/inboxes/{id}/policy", { path: { id }, ...options }),
+  changeOfInbox: (id, body, options) => request("PUT", "/v1/inboxes/{id}/policy", { path: { id }, body, ...options }),
+  deleteOfInbox: (id, options) => request("DELETE", "/v1/inboxes/{id}/policy", { path: { id }, ...options }),
+});
+
 /** Mail that rules and policies have blocked. */
 export interface Quarantine {
   /** Newest first. */

@@ -21,6 +21,7 @@ export type Upload = Schemas["Upload"];
 export type Report = Schemas["Report"];
 export type OutboxItem = Schemas["OutboxItem"];
 export type Domain = Schemas["Domain"];
+export type Rule = Schemas["Rule"];
 export type Suppression = Schemas["Suppression"];
 export type WebhookEndpoint = Schemas["WebhookEndpoint"];
 /** The delivery of an event to an endpoint. */

@@ -1,5 +1,6 @@
 import { Refusal } from "../errors.ts";
 import type { Limited } from "../limits.ts";
+import type { SendPolicy } from "../policy.ts";
 
 /**
  * The rights of a key within its reach. `full`: everything. `agent`: reads, sends, marks, waits and streams. `send`: sends
@@ -40,6 +41,8 @@ export interface Caller extends Readonly<Limited> {
   readonly expiresAt?: Date | undefined;
   /** The blocks of addresses from which the key may be used; none for any address. */
   readonly allowedIps?: readonly string[];
+  /** The policy for what is sent with the key. For the key of a grant it is that of the granter too. */
+  readonly sendPolicy?: SendPolicy;
 }
 
 export function hasEnded({ expiresAt }: Pick<Caller, "expiresAt">, now: Date): boolean {
@@ -93,6 +96,17 @@ export function externalIdWithin({ reach, kind }: Caller, asked: string | undefi
     throw onlyForAccount("create inbox", kind);
   }
   return forced ?? asked;
+}
+
+/** The tenant that a request is about; undefined for the whole account. For a caller that reaches one tenant it is always that one. */
+export function tenantWithin(
+  { reach, kind }: Pick<Caller, "reach" | "kind">,
+  asked: string | undefined,
+  doing: string,
+): string | undefined {
+  if (isWholeAccount(reach)) return asked;
+  if (asked !== undefined && asked !== reach.externalId) throw onlyForAccount(doing, kind);
+  return reach.externalId;
 }
 
 /** Refuses another `externalId` for an inbox. A caller that reaches an `externalId` could not take back an inbox that it gave away. */

@@ -1,4 +1,5 @@
 import { Refusal } from "../errors.ts";
+import { type SendPolicy, strictest } from "../policy.ts";
 import { type Access, type Caller, onlyForAccount, type Reach } from "./access.ts";
 
 /** The rights of a key, their reach, the addresses for its use, and its end. */
@@ -12,6 +13,8 @@ export interface KeySettings {
   allowedIps: readonly string[];
   /** Null for never. */
   expiresAt: Date | null;
+  /** The policy for what is sent with it; null for none of its own. */
+  sendPolicy: SendPolicy | null;
 }
 
 /** The settings of a key that may do everything in its account. */
@@ -21,6 +24,7 @@ export const wholeKey: KeySettings = {
   externalId: null,
   allowedIps: [],
   expiresAt: null,
+  sendPolicy: null,
 };
 
 /** A caller may make keys for a part of its reach. A key that a tenant's key makes reaches that tenant, or one inbox of it. */
@@ -29,6 +33,14 @@ export function keyWithin(reach: Reach, asked: KeySettings): KeySettings {
   if (externalId === undefined) return asked;
   if (asked.externalId !== null && asked.externalId !== externalId) throw onlyForAccount("create key", "key");
   return asked.inboxId === null ? { ...asked, externalId } : asked;
+}
+
+/** Refuses a key with a milder `sendPolicy` than that of the caller's own key, because the caller would send with it what it may not. */
+export function refuseMilder(own: SendPolicy | undefined, asked: SendPolicy | null, doing: string): void {
+  if (own === undefined || strictest(own, asked ?? "open") === (asked ?? "open")) return;
+  throw new Refusal("forbidden", `Cannot ${doing}: its "sendPolicy" would be milder than "${own}", that of your key`, {
+    extra: { required_access: "full" },
+  });
 }
 
 /** The accesses of the tokens that a key makes: at most its own, and never `full` or `ingest`. */

@@ -4,8 +4,8 @@ import { previewOf } from "../preview.ts";
 import { foreignAncestors, namedParent } from "../threading.ts";
 import type { ArrivedCopy, ArrivedMail, Quarantining } from "./arrived-mail.ts";
 import type {
-  Answered,
   AwaitedParent,
+  Correspondent,
   FiledAttachment,
   FiledMails,
   InboundMessage,
@@ -41,7 +41,7 @@ export interface FiledCopy {
   message: Omit<InboundMessage, "body">;
   thread: ThreadState;
   awaitedParents: AwaitedParent[];
-  answered: Answered | undefined;
+  correspondent: Correspondent | undefined;
 }
 
 /**
@@ -120,19 +120,26 @@ function fileCopy(state: FilingState, arrival: ArrivedMail, copy: ArrivedCopy, i
     },
     thread,
     awaitedParents: missing.filter((parent) => awaits(state, parent, thread.id)),
-    answered: answeredBy(state, arrival, inbox.id),
+    correspondent: knownBy(state, arrival, inbox.id),
   };
 }
 
 /**
- * The sender, if the mail refers to a message that this inbox sent to the mail's From address. The From address alone proves nothing,
- * because it may be forged.
+ * The sender, if the mail makes it known to the inbox (contract §5.3). The From address alone proves nothing, because it may be forged. If
+ * the sender was checked, it must be proven: whoever has our mail can forge an answer to it. If it was not checked, the mail must refer to a
+ * message that this inbox sent to the From address.
  */
-function answeredBy(state: FilingState, { mail, ancestorHashes }: ArrivedMail, inboxId: string): Answered | undefined {
+function knownBy(state: FilingState, arrival: ArrivedMail, inboxId: string): Correspondent | undefined {
+  const { mail, ancestorHashes, authentication, receivedAt } = arrival;
   const address = mail.from?.address.toLowerCase();
-  if (address === undefined || !hadSentTo(state, inboxId, address, ancestorHashes)) return undefined;
-  return { inboxId, address };
+  if (address === undefined || address.length > longestAddress) return undefined;
+  if (authentication !== undefined)
+    return authentication.verdict === "pass" ? { inboxId, address, verifiedAt: receivedAt } : undefined;
+  return hadSentTo(state, inboxId, address, ancestorHashes) ? { inboxId, address, verifiedAt: null } : undefined;
 }
+
+/** The longest address to which mail can be sent. A longer one would not fit the index of known senders. */
+const longestAddress = 254;
 
 /** Sorts the mails of a batch so that each comes after the mails that it answers. Otherwise their order stays. */
 function parentsFirst(arrivals: readonly ArrivedMail[]): ArrivedMail[] {
@@ -165,7 +172,7 @@ function rowsOf(filed: ReadonlyMap<ArrivedMail, FiledMail>, { inboxes }: FilingS
   const blocked = [...filed].filter(([, { quarantined }]) => quarantined.length > 0);
   const quarantined = blocked.flatMap(([, mail]) => mail.quarantined);
   const copies = stored.flatMap(([, mail]) => mail.copies);
-  const answers = copies.flatMap(({ answered }) => answered ?? []);
+  const known = copies.flatMap(({ correspondent }) => correspondent ?? []);
   const changed = new Set([...copies.map(({ message }) => message), ...quarantined].map(({ inboxId }) => inboxId));
   return {
     threads: [...new Map(copies.map(({ thread }) => [thread.id, thread])).values()],
@@ -173,7 +180,7 @@ function rowsOf(filed: ReadonlyMap<ArrivedMail, FiledMail>, { inboxes }: FilingS
     bodies: stored.map(([{ mail }]) => ({ text: mail.bodyText, html: mail.bodyHtml })),
     attachments: stored.flatMap(([arrival]) => attachmentRows(arrival)),
     sources: [...new Map([...stored, ...blocked])].map(([arrival, mail]) => sourceOf(arrival, mail)),
-    correspondents: [...new Map(answers.map((each) => [`${each.inboxId} ${each.address}`, each])).values()],
+    correspondents: [...new Map(known.map((each) => [`${each.inboxId} ${each.address}`, each])).values()],
     awaitedParents: copies.flatMap(({ awaitedParents }) => awaitedParents),
     quarantined,
     inboxes: [...changed].flatMap((id) => inboxes.get(id) ?? []),

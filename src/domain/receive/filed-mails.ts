@@ -102,9 +102,12 @@ export interface Source {
   chunks: readonly Chunk[];
 }
 
-export interface Answered {
+/** A sender who becomes known to an inbox. */
+export interface Correspondent {
   inboxId: string;
   address: string;
+  /** The time of the mail, if its sender was proven. */
+  verifiedAt: Date | null;
 }
 
 /** A message that a mail refers to and that has not arrived yet, with the thread that it will join. */
@@ -120,8 +123,8 @@ export interface FiledMails {
   /** The attachments of each mail, listed once. All messages of a mail have the same source and share them. */
   attachments: readonly FiledAttachment[];
   sources: readonly Source[];
-  /** Senders who answered our mail, each once. Mail to them is not cold any more. */
-  correspondents: readonly Answered[];
+  /** Senders who become known, each once. Mail to them is not cold any more. */
+  correspondents: readonly Correspondent[];
   awaitedParents: readonly AwaitedParent[];
   quarantined: readonly QuarantinedMail[];
   inboxes: readonly ReadInbox[];

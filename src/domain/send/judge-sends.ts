@@ -6,6 +6,7 @@ import { type KeyUse, reusedIdempotencyKey } from "../idempotency.ts";
 import { type Limits, limitsOf, type PlanLimits, refuseOverLimit, refuseOverQuota, type SendUsage } from "../limits.ts";
 import { previewOf } from "../preview.ts";
 import { type AcceptedSend, type AcceptedSends, acceptedSend, joinedRows, sizeOfSend } from "./accepted-sends.ts";
+import { policyOfSend, refuseClosed, refuseNotAllowed } from "./allowed-recipients.ts";
 import { refuseLost } from "./attachments.ts";
 import { type HtmlBodies, mailContent } from "./forward-content.ts";
 import { refuseLoop } from "./loop.ts";
@@ -16,6 +17,7 @@ import { recipientsOfSend } from "./recipients/recipients-of-send.ts";
 import type { Send, SendRequest, SendResult, SentMessage } from "./send.ts";
 import { type Sender, type SendFacts, usageOf } from "./send-facts.ts";
 import {
+  isKnownRecipient,
   knownRecipient,
   noteAccepted,
   quotedMessage,
@@ -96,7 +98,6 @@ interface Standing {
 function accept(state: SendingState, send: Send, standing: Standing, judging: Judging): JudgedSend {
   const { request } = send;
   const { mailDomain, recipientsMax, at } = judging;
-  refuseUnproven(standing.sender);
   const from = fromAddress(request, standing.sender, mailDomain);
   const thread = threadOf(state, request);
   const seenSeq = thread && seenUpTo(state, request, thread);
@@ -106,14 +107,23 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   const newerInbound = thread !== undefined && seenSeq !== undefined && thread.lastInboundSeq > seenSeq;
   refuseLost(request, state.lostSources);
   refuseForeignReplyTo(state, request, mailDomain);
+  const book = state.books.get(request.account.id);
+  const policy = policyOfSend(request, standing.sender, book);
+  refuseClosed(policy);
   const replied = thread && repliedThread(state, request, thread);
   const ownAddresses = [inboxAddress(standing.sender.username, mailDomain)];
   const recipients = recipientsOfSend(request, replied?.replied, { mailDomain, recipientsMax, ownAddresses });
+  refuseUnsubscribeOfSeveral(request, recipients);
+  const isKnown = (address: string) => isKnownRecipient(state, request.inboxId, address);
+  refuseNotAllowed(
+    recipients.map(({ address }) => address),
+    { policy, sender: standing.sender, book, isKnown },
+  );
   const quoted =
     thread && quotedMessage(state, request, thread, { replied: replied?.replied, recipients, ownAddresses });
   const content = mailContent(send, replied && { ...replied, quoted }, judging);
-  refuseUnsubscribeOfSeveral(request, recipients);
   refuseTooLarge(send, { at, from, recipients, content }, judging.mailLimit);
+  refuseUnproven(standing.sender);
   const known = state.suppressed.get(send.key.label) ?? [];
   const suppressed = suppressedRecipients(
     recipients.map(({ address }) => address),

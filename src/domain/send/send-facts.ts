@@ -2,6 +2,8 @@ import type { InboxTotals, ThreadState } from "../conversation.ts";
 import type { DomainFacts } from "../domains/readiness.ts";
 import type { KeyUse } from "../idempotency.ts";
 import { dayInForce, type SendUsage } from "../limits.ts";
+import type { SendPolicy } from "../policy.ts";
+import type { RuleBook } from "../rules.ts";
 import type { RecentMessage } from "./loop.ts";
 import type { SendRequest, SentMessage } from "./send.ts";
 import type { SuppressedAddress } from "./suppressed.ts";
@@ -27,6 +29,17 @@ export interface SendFacts {
   quotable?: readonly AnsweredById[];
   /** The ids of the sources that the sends need and whose bytes were deleted. */
   lostSources?: ReadonlySet<string>;
+  /** The rules and policies of the accounts of the sends. Undefined if there are none. */
+  books?: ReadonlyMap<string, RuleBook>;
+  /** The known recipients of sends whose policy is `known`. */
+  knownRecipients?: readonly KnownRecipient[];
+}
+
+/** A recipient to whom an inbox may write, although its policy is `known`. */
+export interface KnownRecipient {
+  inboxId: string;
+  /** The address of the recipient in lower case. */
+  address: string;
 }
 
 export interface ThreadOfSend extends ThreadState {
@@ -68,6 +81,11 @@ export interface Sender extends InboxTotals {
   revision: number;
   /** The bytes that the mail of the whole account takes. */
   accountStorageBytes: number;
+  /** The tenant of the inbox; null or absent for none. */
+  externalId?: string | null;
+  /** The policies for what the inbox and its account send. Absent for `open`. */
+  sendPolicy?: SendPolicy;
+  accountSendPolicy?: SendPolicy;
   inWindow: number;
   oldestInWindowAt: Date | null;
   /** The own or shared domain of its address; null or absent for MAIL_DOMAIN. */

@@ -8,7 +8,7 @@ import type { AskedMail } from "./send-fingerprint.ts";
 
 /** A validated request to send. Its addresses are in the form that goes on the wire. */
 export interface SendRequest extends AskedMail {
-  account: Pick<Caller, "id" | "keyId"> & Limited;
+  account: Pick<Caller, "id" | "keyId"> & Limited & Partial<Pick<Caller, "reach" | "sendPolicy">>;
   inboxId: string;
   idempotencyKey: string;
   /** All attachments of the mail: those of `attachments` and those of the forwarded message. */

@@ -1,6 +1,7 @@
 import type { ThreadState } from "../conversation.ts";
 import { notFound } from "../errors.ts";
 import { expiryOfKeys, type KeyUse } from "../idempotency.ts";
+import type { RuleBook } from "../rules.ts";
 import type { AcceptedSend } from "./accepted-sends.ts";
 import { mostRecentMessages, type RecentMessage } from "./loop.ts";
 import { lastShared, quotesLast } from "./quotable.ts";
@@ -47,6 +48,10 @@ export interface SendingState {
   owners: readonly Owner[];
   answered: ReadonlyMap<string, AnsweredById>;
   lostSources: ReadonlySet<string>;
+  /** The rules and policies by account. */
+  books: ReadonlyMap<string, RuleBook>;
+  /** The inboxes and addresses (`pairOf`) of the recipients that are known to a send whose policy asks for it. */
+  known: ReadonlySet<string>;
 }
 
 export function sendingState(sends: readonly Send[], facts: SendFacts, at: Date): SendingState {
@@ -68,6 +73,8 @@ export function sendingState(sends: readonly Send[], facts: SendFacts, at: Date)
     owners: facts.owners,
     lostSources: facts.lostSources ?? new Set(),
     answered: new Map(facts.answered?.map((message) => [message.id, message])),
+    books: facts.books ?? new Map(),
+    known: new Set(facts.knownRecipients?.map(({ inboxId, address }) => pairOf(inboxId, address))),
   };
   for (const [index, send] of sends.entries()) {
     const { sender, recipient, use, suppressed = [] } = facts.facts[index] ?? {};
@@ -86,6 +93,11 @@ export function sendingState(sends: readonly Send[], facts: SendFacts, at: Date)
 
 export function knownRecipient({ recipients }: SendingState, inboxId: string, address: string): Recipient | undefined {
   return recipients.get(pairOf(inboxId, address));
+}
+
+/** Whether a recipient is known, for a send whose policy asks for it. */
+export function isKnownRecipient({ known }: SendingState, inboxId: string, address: string): boolean {
+  return known.has(pairOf(inboxId, address));
 }
 
 /** The id of the thread that a request answers in: the one that it names, or that of the answered message. Undefined for a new thread. */

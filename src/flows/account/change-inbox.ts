@@ -11,16 +11,18 @@ export async function changeInbox(
   deps: Deps,
   { actor, ...reach }: ActorIn & Reach,
   id: string,
-  { externalId, retentionDays }: InboxChange,
+  { externalId, retentionDays, sendPolicy }: InboxChange,
 ): Promise<Inbox> {
   return transaction(deps.db.api, async (tx) => {
-    const changed = await markInboxChanged(tx, reach, id, { externalId, retentionDays });
+    const changed = await markInboxChanged(tx, reach, id, { externalId, retentionDays, sendPolicy });
     if (changed === undefined) throw notFound("inbox");
     const entry = { accountId: reach.accountId, actor, target: { type: "inbox", id } as const };
     if (externalId !== undefined)
       await audit(tx, deps, deps.now(), { ...entry, action: "inbox.changed", details: { externalId } });
     if (retentionDays !== undefined)
       await audit(tx, deps, deps.now(), { ...entry, action: "retention.changed", details: { retentionDays } });
+    if (sendPolicy !== undefined)
+      await audit(tx, deps, deps.now(), { ...entry, action: "policy.changed", details: { sendPolicy } });
     return changed;
   });
 }

@@ -70,6 +70,7 @@ export async function createInbox(deps: Deps, request: NewInbox): Promise<Create
       unreadCount: 0,
       lastMessageAt: null,
       retentionDays: null,
+      sendPolicy: "open",
     };
     await insertInbox(tx, inbox);
     await markInboxMade(tx, account.id, day);

@@ -51,9 +51,9 @@ export async function createKey(deps: Deps, db: Db, request: KeyRequest): Promis
   const createdAt = deps.now();
   const id = deps.newId("key", createdAt);
   const hash = sha256Hex(key);
-  const { access, inboxId, externalId, allowedIps, expiresAt } = settings;
+  const { access, inboxId, externalId, allowedIps, expiresAt, sendPolicy } = settings;
   const shown = { prefix: key.slice(0, 8), lastFour: key.slice(-4) };
-  const rights = { access, inboxId, externalId, allowedIps: [...allowedIps], expiresAt, sendPolicy: null };
+  const rights = { access, inboxId, externalId, allowedIps: [...allowedIps], expiresAt, sendPolicy };
   await insertApiKey(db, { id, accountId, name, hash, ...shown, createdAt, createdBy, grantedBy, ...rights });
   // A process may remember the key as unknown, because an operator who chooses API_KEY may have used it before it was stored here.
   await signalToForget(db, { kind: "key", hash });

@@ -2,10 +2,11 @@ import { type Db, transaction } from "../../database/db.ts";
 import { type Caller, isWholeAccount, type Reach } from "../../domain/access/access.ts";
 import { type Actor, commandLine } from "../../domain/access/actor.ts";
 import type { AuditAction } from "../../domain/access/audit.ts";
-import { type KeySettings, keyWithin, lastKey, makerOfKeys, wholeKey } from "../../domain/access/key.ts";
+import { type KeySettings, keyWithin, lastKey, makerOfKeys, refuseMilder, wholeKey } from "../../domain/access/key.ts";
 import { notFound } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import { type Limited, limitsOf, refuseOverQuota } from "../../domain/limits.ts";
+import type { SendPolicy } from "../../domain/policy.ts";
 import { type Account, lockAccount } from "../../store/account/accounts.ts";
 import { findInbox } from "../../store/account/inboxes.ts";
 import {
@@ -29,13 +30,15 @@ export interface KeyManager extends Limited {
   /** The maker that the new keys name. */
   createdBy: string;
   actor: Actor;
+  /** The policy for what it sends with its own key. */
+  sendPolicy?: SendPolicy | undefined;
   /** An operator may end the last key that manages an account. */
   isOperator: boolean;
 }
 
 export function managerOf(caller: Caller, actor: Actor): KeyManager {
-  const { plan, limits, reach, kind } = caller;
-  return { plan, limits, reach, actor, createdBy: makerOfKeys(caller), isOperator: kind === "operator" };
+  const { plan, limits, reach, kind, sendPolicy } = caller;
+  return { plan, limits, reach, actor, sendPolicy, createdBy: makerOfKeys(caller), isOperator: kind === "operator" };
 }
 
 export function byCommandLine({ id, plan, limits }: Account): KeyManager {
@@ -60,7 +63,8 @@ export function addKey(
   name: string | undefined,
   asked: KeySettings = wholeKey,
 ): Promise<MadeKey> {
-  const settings = keyWithin(by.reach, asked);
+  const settings = { ...keyWithin(by.reach, asked), sendPolicy: asked.sendPolicy ?? sendPolicyOf(by) };
+  refuseMilder(by.sendPolicy, settings.sendPolicy, "create key");
   return transaction(deps.db.api, async (tx) => {
     await makeRoom(deps, tx, by);
     const { inboxId } = settings;
@@ -69,6 +73,11 @@ export function addKey(
     if (!isThere) throw notFound("inbox");
     return made(deps, tx, by, { action: "key.created", name, settings });
   });
+}
+
+/** The policy of the keys that this manager makes, if it asks for none: that of its own key. */
+function sendPolicyOf({ sendPolicy }: KeyManager): SendPolicy | null {
+  return sendPolicy === undefined || sendPolicy === "open" ? null : sendPolicy;
 }
 
 /** Locks the account, so that no two requests take the last place or end the last two keys, and no inbox is deleted meanwhile. */
@@ -100,6 +109,7 @@ export function rotateKey(deps: Deps, by: KeyManager, id: string, overlapSeconds
   return transaction(deps.db.api, async (tx) => {
     await makeRoom(deps, tx, by);
     const old = await ownedKey(tx, by.reach, id);
+    refuseMilder(by.sendPolicy, old.sendPolicy, "rotate key");
     const endsAt = new Date(deps.now().getTime() + overlapSeconds * 1000);
     if (old.revokedAt !== null || (old.expiresAt !== null && old.expiresAt <= deps.now())) throw notFound("key");
     const name = old.name ?? undefined;
@@ -112,15 +122,21 @@ export function rotateKey(deps: Deps, by: KeyManager, id: string, overlapSeconds
 
 export function changeKey(deps: Deps, by: KeyManager, id: string, change: KeyChange): Promise<ApiKeyInfo> {
   const name = change.name && checkedName("change key", change.name);
+  if (change.sendPolicy !== undefined) refuseMilder(by.sendPolicy, change.sendPolicy, "change key");
   return transaction(deps.db.api, async (tx) => {
     await lockAccount(tx, by.reach.accountId);
     const key = await ownedKey(tx, by.reach, id);
     if (key.revokedAt !== null) throw notFound("key");
     if (change.expiresAt) await refuseLast(tx, by, key, "change key");
     const info = await changed(tx, by, id, { ...change, name });
-    await auditKey(deps, tx, by, { action: "key.changed", id, details: { fields: Object.keys(change) } });
+    await auditKey(deps, tx, by, { action: "key.changed", id, details: { fields: givenOf(change) } });
     return info;
   });
+}
+
+/** The names of the fields that a change gives. */
+function givenOf(change: KeyChange): string[] {
+  return Object.entries(change).flatMap(([name, value]) => (value === undefined ? [] : [name]));
 }
 
 /** Revokes a key. All processes are notified. Revoking a key again changes nothing. */

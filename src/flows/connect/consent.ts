@@ -82,6 +82,8 @@ export function grantAccess(
       externalId: externalId ?? null,
       allowedIps,
       expiresAt: null,
+      // That of the granter counts too.
+      sendPolicy: null,
     };
     const { accountId } = reach;
     const key = await createKey(deps, tx, { accountId, name: client.name, settings, createdBy: grantedBy, grantedBy });

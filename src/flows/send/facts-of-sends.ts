@@ -1,5 +1,8 @@
 import type { Db } from "../../database/db.ts";
+import { isWholeAccount } from "../../domain/access/access.ts";
 import { limitsOf, utcDay } from "../../domain/limits.ts";
+import type { RuleBook } from "../../domain/rules.ts";
+import { policyOfSend } from "../../domain/send/allowed-recipients.ts";
 import { sourcesNamed } from "../../domain/send/attachments.ts";
 import { addresseesOfSend } from "../../domain/send/recipients/recipients-of-send.ts";
 import type { AskedSend, SendRequest } from "../../domain/send/send.ts";
@@ -9,6 +12,7 @@ import {
   askedReply,
   isAddressedByReply,
   nameOfReply,
+  type SendFact,
   type SendFacts,
 } from "../../domain/send/send-facts.ts";
 import { suppressedForm } from "../../domain/send/suppressed.ts";
@@ -16,8 +20,10 @@ import { inboxAddress, recipientOf, usernameAt } from "../../standards/address.t
 import { listLostSources } from "../../store/send/attached.ts";
 import {
   type AskedFact,
+  type AskedRecipient,
   listAnsweredMessages,
   listAnswersBehind,
+  listKnownRecipients,
   listNumberedMessages,
   listOwners,
   listRecipientsOfSends,
@@ -27,6 +33,7 @@ import {
   listThreadsOfSends,
 } from "../../store/send/send-facts.ts";
 import { listSuppressed } from "../../store/send/suppressions.ts";
+import type { AccountRules } from "../account-rules.ts";
 import type { Deps } from "../deps.ts";
 import { quotableMessages } from "./quotable-messages.ts";
 import { withAllReplyTos } from "./reply-to-addresses.ts";
@@ -39,10 +46,11 @@ import { sendFacts } from "./send-usage.ts";
  *    since, so everything that is read after the revision is still true when the send is written. Two things may be read before it:
  *    messages that are answered by id, because they never change, and files, because the statement that writes a send checks them again.
  * 2. The threads and messages that the sends answer.
- * 3. The recipients, of sends that name several or take them from the answered message.
+ * 3. The recipients, of sends that name several or take them from the answered message, or that may only go to known recipients.
  */
-export async function factsOfSends(db: Db, deps: Deps, sends: readonly AskedSend[], at: Date): Promise<SendFacts> {
+export async function factsOfSends(db: Db, deps: FactDeps, sends: readonly AskedSend[], at: Date): Promise<SendFacts> {
   const requests = sends.map(({ request }) => request);
+  const books = await deps.rules.find(db, unique(requests.map(({ account }) => account.id)));
   const named = await listAnsweredMessages(db, unique(requests.flatMap((request) => request.replyToMessageId ?? [])));
   const [facts, lostSources] = await Promise.all([
     sendFacts(
@@ -62,7 +70,8 @@ export async function factsOfSends(db: Db, deps: Deps, sends: readonly AskedSend
       return inboxAddress(username, deps.mailDomain);
     }),
   ]);
-  const known = { ...answers, facts, lostSources, replays, owners, quotable };
+  const knownRecipients = await listKnownRecipients(db, askedRecipients(sends, { facts, answers, books }, deps));
+  const known = { ...answers, facts, lostSources, replays, owners, quotable, books, knownRecipients };
   const addressees = requests.map((request) => (hasOneNamed(request) ? [] : addresseesOf(request, answers, deps)));
   if (addressees.every((addresses) => addresses.length === 0)) return known;
   const [recipients, suppressed] = await Promise.all([
@@ -85,6 +94,36 @@ export async function factsOfSends(db: Db, deps: Deps, sends: readonly AskedSend
       suppressed: [...fact.suppressed, ...(suppressed[index] ?? [])],
     })),
   };
+}
+
+export interface FactDeps extends Deps {
+  rules: Pick<AccountRules, "find">;
+}
+
+interface ReadFacts {
+  facts: readonly SendFact[];
+  answers: AnsweredFacts;
+  books: ReadonlyMap<string, RuleBook>;
+}
+
+/** The recipients of the sends that may only go to known recipients. */
+function askedRecipients(
+  sends: readonly AskedSend[],
+  { facts, answers, books }: ReadFacts,
+  deps: Deps,
+): AskedRecipient[] {
+  return sends.flatMap(({ request }, index) => {
+    const { sender } = facts[index] ?? {};
+    const { account, inboxId } = request;
+    if (sender === undefined || policyOfSend(request, sender, books.get(account.id)) !== "known") return [];
+    const isBound = account.reach !== undefined && !isWholeAccount(account.reach);
+    return addresseesOf(request, answers, deps).map((address) => ({
+      inboxId,
+      address: address.toLowerCase(),
+      username: usernameAt(address, deps.mailDomain) ?? null,
+      isBound,
+    }));
+  });
 }
 
 /** Whether a request names exactly one recipient itself. The facts of such a recipient are read in step 1. */

@@ -17,7 +17,7 @@ import { meetsUsedKey, removeExpiredKeyUses } from "../../store/send/idempotency
 import { insertSends, lockSenders } from "../../store/send/sending.ts";
 import type { Deps } from "../deps.ts";
 import { groupCommit } from "../group-commit.ts";
-import { factsOfSends } from "./facts-of-sends.ts";
+import { type FactDeps, factsOfSends } from "./facts-of-sends.ts";
 import type { AddUnsubscribeFields } from "./unsubscribe-fields.ts";
 
 /**
@@ -37,7 +37,7 @@ const longestWaitMs = 5_000;
 /** The least time to wait for the lock, even for a send that has already waited for almost `longestWaitMs`. */
 const leastWaitMs = 250;
 
-export interface SendingDeps extends Deps {
+export interface SendingDeps extends FactDeps {
   /** Measures mails against the size limit. Undefined: there is no limit. */
   mailLimit?: MeasureMail;
   /** Adds the header fields of `unsubscribe`. Undefined: no send can have them. */

@@ -21,6 +21,11 @@ const ownBodies: Readonly<Record<string, readonly { label: string; body: object 
   addSuppressions: [
     { label: "One address", body: { address: "gone-{fresh}@example.com", detail: "asked us by phone" } },
   ],
+  addRule: [
+    { label: "Block a domain", body: { direction: "inbound", action: "block", pattern: "spam-{fresh}.example" } },
+  ],
+  changePolicy: [{ label: "Replies alone", body: { inbound: { unlisted: "replies" } } }],
+  changeInboxPolicy: [{ label: "Replies alone", body: { inbound: { unlisted: "replies" } } }],
   setWebhook: [{ label: "On this machine", body: { url: "http://127.0.0.1:8080/hook" } }],
 };
 

@@ -62,6 +62,7 @@ const tags = [
   { name: "Domains", description: "Your own domains for addresses: their DNS records, and whether they are proven" },
   { name: "Outbox", description: "Mail and events that are still to be sent, and how to cancel them" },
   { name: "Suppressions", description: "Addresses that get no mail, and the reasons" },
+  { name: "Rules", description: "Who may write and be written to, and what happens to mail that no rule decides" },
   { name: "Quarantine", description: "Mail that rules and policies have blocked" },
   { name: "Account", description: "The account of your key, with its limits" },
   { name: "Keys", description: "Keys of the account, each with an access and a reach" },

@@ -1,6 +1,7 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 import { leastAccess } from "../../domain/access/access.ts";
 import { notFound, type Reason, Refusal, type RefusalDetails, type Resource, statusOf } from "../../domain/errors.ts";
+import { mostRules } from "../../domain/rules.ts";
 import { mostSuppressions } from "../../domain/send/suppressed.ts";
 import { type Operation, takesNoBody } from "../shell/described-operation.ts";
 import { problemOf } from "../shell/errors.ts";
@@ -134,6 +135,10 @@ function exampleDetails(code: Reason, of: AnyOperation): RefusalDetails {
       return { extra: { limit: 20 } };
     case "suppression_limit_reached":
       return { extra: { limit: mostSuppressions } };
+    case "rule_limit_reached":
+      return { extra: { limit: mostRules } };
+    case "recipient_not_allowed":
+      return { extra: { recipients: [examples.sender], rule_id: examples.ruleId } };
     case "recipient_suppressed":
       return {
         extra: { suppression_id: examples.suppressionId, reason: "bounce", expires_at: examples.suppressedUntil },
@@ -176,7 +181,7 @@ function resourceOf(path: string): Resource {
   if (path.startsWith("/v1/admin/accounts/")) return "account";
   if (path.startsWith("/v1/admin/domains/")) return "domain";
   const [, resource] =
-    /^\/v1\/(inbox|thread|message|attachment|upload|event|webhook|suppression|domain|key)e?s\b/.exec(path) ?? [];
+    /^\/v1\/(inbox|thread|message|attachment|upload|event|webhook|suppression|rule|domain|key)e?s\b/.exec(path) ?? [];
   return (resource as Resource | undefined) ?? "route";
 }
 
@@ -236,6 +241,10 @@ const meanings: Record<Reason, string> = {
   recipient_suppressed: "the address is suppressed: it bounced, complained, unsubscribed, or you added it",
   suppression_limit_reached: "the account has its maximum of suppressions",
   unsubscribe_unavailable: "BASE_URL is not https, or there is no DKIM key for the domain of the sender",
+  sending_disabled: "the `sendPolicy` of the account, the tenant, the inbox or the key is `closed`",
+  recipient_not_allowed:
+    "an outbound rule blocks a recipient (`rule_id`), or `sendPolicy` allows known recipients alone",
+  rule_limit_reached: "the account, or the inbox, has its maximum of rules, or of policies",
   text_unavailable: "the file has no text that can be read (`reason`)",
   rate_limit_exceeded: "too many within a minute",
   daily_limit_exceeded: "too many today",

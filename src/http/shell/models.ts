@@ -90,7 +90,7 @@ export function pageQuery(defaultLimit = 50) {
 
 /** A path parameter that is an id, for the document only. A malformed id is an unknown id, so it is not validated. */
 export function idPath(
-  what: "inbox" | "thread" | "message" | "event" | "webhook" | "suppression" | "domain" | "key" | "grant",
+  what: "inbox" | "thread" | "message" | "event" | "webhook" | "suppression" | "rule" | "domain" | "key" | "grant",
 ) {
   return { id: { description: `Id of the ${what}`, example: examples[`${what}Id`] } };
 }
@@ -156,6 +156,18 @@ export const Problem = named(
       expires_at: Type.Optional(
         nullable(shownWith(Type.String(), { format: "date-time" }), {
           description: "With `recipient_suppressed`: when it ends; null: never",
+        }),
+      ),
+      recipients: Type.Optional(
+        Type.Array(Type.Unknown(), {
+          description:
+            "With `recipient_not_allowed` and `cold_outreach_limit`: the addresses that it is about. With `recipient_suppressed` of several: each with its suppression",
+        }),
+      ),
+      rule_id: Type.Optional(
+        nullable(Type.String(), {
+          description:
+            "With `recipient_not_allowed`: the rule that blocks; null: `sendPolicy` allows known recipients alone",
         }),
       ),
       scope: Type.Optional(

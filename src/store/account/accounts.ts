@@ -3,6 +3,7 @@ import { type Db, query } from "../../database/db.ts";
 import type { Reach } from "../../domain/access/access.ts";
 import type { Suspension } from "../../domain/access/suspension.ts";
 import type { ListedKind } from "../../domain/outbox-item.ts";
+import type { SendPolicy } from "../../domain/policy.ts";
 import { type Selected, selected } from "../columns.ts";
 import { lockNumber } from "../locks.ts";
 import { itemCount } from "../outbox/listed-items.ts";
@@ -63,6 +64,7 @@ export interface ShownAccount extends Account {
   /** Null if the key has no name, or if the account has no such key. */
   keyName: string | null;
   retentionDays: number | null;
+  sendPolicy: SendPolicy;
   counts: AccountCounts;
 }
 
@@ -73,7 +75,7 @@ export async function findShownAccount(
 ): Promise<ShownAccount | undefined> {
   const [found] = await query<Omit<ShownAccount, "counts"> & AccountCounts>(
     db,
-    sql`select ${accountFields}, a.suspended, a.retention_days as "retentionDays", k.name as "keyName", counted.*, ${outboxKinds === undefined ? sql`null` : itemCount({ reach, kinds: outboxKinds })} as outbox
+    sql`select ${accountFields}, a.suspended, a.retention_days as "retentionDays", a.send_policy as "sendPolicy", k.name as "keyName", counted.*, ${outboxKinds === undefined ? sql`null` : itemCount({ reach, kinds: outboxKinds })} as outbox
         from accounts a left join api_keys k on k.id = ${keyId} and k.account_id = a.id
         cross join lateral (
           select count(*) as inboxes, coalesce(sum(i.unread_count), 0) as "unreadThreads" from inboxes i
@@ -85,9 +87,19 @@ export async function findShownAccount(
   return { ...account, counts: { inboxes, unreadThreads, outbox } };
 }
 
-/** Sets the days after which mail of an account is removed. */
-export async function markRetention(db: Db, id: string, days: number | null): Promise<void> {
-  await query(db, sql`update accounts set retention_days = ${days} where id = ${id}`);
+/** The fields of an account that its owner may change. Those that are undefined stay. */
+export interface OwnChange {
+  retentionDays?: number | null | undefined;
+  sendPolicy?: SendPolicy | undefined;
+}
+
+/** Changes the fields of an account that its owner may change. */
+export async function markOwnChange(db: Db, id: string, { retentionDays, sendPolicy }: OwnChange): Promise<void> {
+  const changes = [
+    ...(retentionDays === undefined ? [] : [sql`retention_days = ${retentionDays}`]),
+    ...(sendPolicy === undefined ? [] : [sql`send_policy = ${sendPolicy}`]),
+  ];
+  if (changes.length > 0) await query(db, sql`update accounts set ${sql.join(changes, sql`, `)} where id = ${id}`);
 }
 
 /** Inserts an account. Returns false and writes nothing if its name is taken. */

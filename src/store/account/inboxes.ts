@@ -3,6 +3,7 @@ import { arrayOf, type Db, query, statement } from "../../database/db.ts";
 import { isWholeAccount, type Reach } from "../../domain/access/access.ts";
 import type { InboxTotals } from "../../domain/conversation.ts";
 import { withParents } from "../../domain/domains/domain-name.ts";
+import type { SendPolicy } from "../../domain/policy.ts";
 import { assigned, type Selected, selected } from "../columns.ts";
 import { isPlacedInReach, isReached, reachPlaces } from "../reach.ts";
 import { insertRows, recordSet } from "../rows.ts";
@@ -11,7 +12,13 @@ import { inboxTotals, totalsOf } from "./inbox-totals.ts";
 
 const identity = ["id", "accountId", "username", "domainId", "externalId", "createdAt"] as const;
 const identityFields = selected(inboxes, "i", identity);
-const inboxFields = selected(inboxes, "i", [...identity, "unreadCount", "lastMessageAt", "retentionDays"]);
+const inboxFields = selected(inboxes, "i", [
+  ...identity,
+  "unreadCount",
+  "lastMessageAt",
+  "retentionDays",
+  "sendPolicy",
+]);
 
 export type InboxIdentity = Selected<typeof identityFields>;
 
@@ -170,6 +177,7 @@ export function insertInbox(tx: Db, inbox: Inbox): Promise<void> {
 export interface InboxChange {
   externalId?: string | null | undefined;
   retentionDays?: number | null | undefined;
+  sendPolicy?: SendPolicy | undefined;
 }
 
 /** Changes an inbox, and returns it; undefined if there is none within the reach. */
@@ -177,11 +185,12 @@ export async function markInboxChanged(
   db: Db,
   reach: Reach,
   id: string,
-  { externalId, retentionDays }: InboxChange,
+  { externalId, retentionDays, sendPolicy }: InboxChange,
 ): Promise<Inbox | undefined> {
   const changes = [
     externalId === undefined ? sql`` : sql`, external_id = ${externalId}`,
     retentionDays === undefined ? sql`` : sql`, retention_days = ${retentionDays}`,
+    sendPolicy === undefined ? sql`` : sql`, send_policy = ${sendPolicy}`,
   ];
   const [changed] = await query<Inbox>(
     db,

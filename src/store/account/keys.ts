@@ -1,6 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
 import { isWholeAccount, type Reach } from "../../domain/access/access.ts";
+import type { SendPolicy } from "../../domain/policy.ts";
 import { type Selected, selected } from "../columns.ts";
 import { isReached } from "../reach.ts";
 import { insertNewRows, recordSet } from "../rows.ts";
@@ -18,13 +19,19 @@ const rightsFields = selected(apiKeys, "k", ["access", "inboxId", "externalId", 
 
 /** The account of a key, and what the key may do in it. */
 export type KeyHolder = Selected<typeof holderFields> &
-  Selected<typeof rightsFields> & { keyId: string; expiresAt: Date | null };
+  Selected<typeof rightsFields> & {
+    keyId: string;
+    expiresAt: Date | null;
+    /** The policies of the key and of its granter. */
+    sendPolicies: SendPolicy[];
+  };
 
 /** Finds the holder of the key with this hash. Undefined if the key is unknown or revoked. The key of a grant ends with that of its granter. */
 export async function findKeyHolder(db: Db, hash: string): Promise<KeyHolder | undefined> {
   const [holder] = await query<KeyHolder>(
     db,
-    sql`select ${holderFields}, ${rightsFields}, k.id as "keyId", least(k.expires_at, granter.expires_at) as "expiresAt"
+    sql`select ${holderFields}, ${rightsFields}, k.id as "keyId", least(k.expires_at, granter.expires_at) as "expiresAt",
+          array_remove(array[k.send_policy, granter.send_policy], null) as "sendPolicies"
         from api_keys k join accounts a on a.id = k.account_id left join api_keys granter on granter.id = k.granted_by
         where k.hash = ${hash} and k.revoked_at is null and granter.revoked_at is null and a.deleted_at is null`,
   );
@@ -88,7 +95,7 @@ export type LivingKey = Pick<ApiKey, "id" | "allowedIps" | "expiresAt">;
 
 const shownFields = selected(apiKeys, "k", [
   ...(["id", "accountId", "name", "access", "inboxId", "externalId", "allowedIps", "prefix", "lastFour"] as const),
-  ...(["createdAt", "createdBy", "lastUsedAt", "expiresAt", "revokedAt"] as const),
+  ...(["createdAt", "createdBy", "lastUsedAt", "expiresAt", "revokedAt", "sendPolicy"] as const),
 ]);
 
 export type ApiKeyInfo = Selected<typeof shownFields>;
@@ -166,6 +173,7 @@ export interface KeyChange {
   name?: string | null | undefined;
   allowedIps?: readonly string[] | undefined;
   expiresAt?: Date | null | undefined;
+  sendPolicy?: SendPolicy | null | undefined;
 }
 
 /** Changes a key that is not revoked. */
@@ -173,12 +181,13 @@ export async function markKeyChanged(
   db: Db,
   reach: Reach,
   id: string,
-  { name, allowedIps, expiresAt }: KeyChange,
+  { name, allowedIps, expiresAt, sendPolicy }: KeyChange,
 ): Promise<ApiKeyInfo | undefined> {
   const changes = [
     ...(name === undefined ? [] : [sql`name = ${name}`]),
     ...(allowedIps === undefined ? [] : [sql`allowed_ips = ${arrayOf("text", allowedIps)}`]),
     ...(expiresAt === undefined ? [] : [sql`expires_at = ${expiresAt}`]),
+    ...(sendPolicy === undefined ? [] : [sql`send_policy = ${sendPolicy}`]),
   ];
   const [changed] = await query<ApiKeyInfo>(
     db,

@@ -6,6 +6,7 @@ import type { SentMessage } from "../../domain/send/send.ts";
 import type {
   AnsweredById,
   AskedReply,
+  KnownRecipient,
   NumberedMessage,
   Owner,
   PartiesInThread,
@@ -50,15 +51,18 @@ export async function listSendFacts(
   const rows = await query<FactRow>(
     db,
     sql`with sender as materialized (
-          select i.*, used.*, ${domainOfInbox} as domain, (select storage_bytes from accounts where id = i.account_id) as account_storage_bytes
+          select i.*, used.*, ${domainOfInbox} as domain, account.*
           from unnest(${arrayOf("text", [...windows.keys()])}, ${arrayOf("int4", [...windows.values()])}) as asked (inbox_id, up_to)
           cross join lateral (select * from inboxes where id = asked.inbox_id and deleted_at is null limit 1) i
+          cross join lateral (select storage_bytes as account_storage_bytes, send_policy as account_send_policy
+            from accounts where id = i.account_id limit 1) account
           cross join lateral (select count(*) as in_window, min(created_at) as oldest from (
             select created_at from messages where inbox_id = asked.inbox_id and direction = 'outbound'
               and created_at > ${window.after} and created_at <= ${window.upTo}
               order by created_at desc limit asked.up_to) newest) used
         )
         select ${senderFields}, sender.revision, sender.domain, sender.account_storage_bytes as "accountStorageBytes",
+          sender.external_id as "externalId", sender.send_policy as "sendPolicy", sender.account_send_policy as "accountSendPolicy",
           sender.in_window as "inWindow", sender.oldest as "oldestInWindowAt",
           used.fingerprint, used.subject_id as "subjectId", used.created_at as "usedAt",
           case when asked.recipient is not null then exists (select from correspondents c
@@ -221,6 +225,37 @@ export async function listRecipientsOfSends(
             and s.sent_on = greatest(${day}::date, sender.sent_on)), 0) as "sentToday"
         from unnest(${arrayOf("text", inboxIds)}, ${arrayOf("text", addresses)}) as asked (inbox_id, recipient)
         cross join lateral (select sent_on from inboxes where id = asked.inbox_id limit 1) sender`,
+  );
+}
+
+/** A recipient of a send whose policy is `known`. */
+export interface AskedRecipient extends KnownRecipient {
+  /** The username that an inbox with this address has; null if no inbox can have it. */
+  username: string | null;
+  /** Whether the key reaches only a part of the account, so that only inboxes of the same tenant are known to it. */
+  isBound: boolean;
+}
+
+/**
+ * Lists those of these recipients that are known to an inbox (contract §5.3): its correspondents, and inboxes of the same account, or of the
+ * same tenant for a key that reaches only a part of the account.
+ */
+export async function listKnownRecipients(db: Db, asked: readonly AskedRecipient[]): Promise<KnownRecipient[]> {
+  if (asked.length === 0) return [];
+  const texts = (of: (each: AskedRecipient) => string | null) => arrayOf("text", asked.map(of));
+  return query<KnownRecipient>(
+    db,
+    sql`select asked.inbox_id as "inboxId", asked.recipient as address
+        from unnest(${texts((each) => each.inboxId)}, ${texts((each) => each.address)}, ${texts((each) => each.username)},
+          ${arrayOf(
+            "bool",
+            asked.map(({ isBound }) => isBound),
+          )}) as asked (inbox_id, recipient, username, is_bound)
+        cross join lateral (select * from inboxes where id = asked.inbox_id limit 1) sender
+        where exists (select from correspondents c where c.inbox_id = asked.inbox_id and c.address = asked.recipient)
+          or exists (select from addresses a join inboxes i on i.id = a.inbox_id where a.username = asked.username
+            and i.deleted_at is null and i.account_id = sender.account_id
+            and (not asked.is_bound or i.id = sender.id or i.external_id = sender.external_id))`,
   );
 }
 

@@ -2,9 +2,11 @@ import { describe, expect, test } from "bun:test";
 import type { ThreadState } from "../../../src/domain/conversation.ts";
 import type { ParsedMail } from "../../../src/domain/message.ts";
 import type { ArrivedMail } from "../../../src/domain/receive/arrived-mail.ts";
+import type { Verdict } from "../../../src/domain/receive/authentication.ts";
 import { fileMail, fileMails } from "../../../src/domain/receive/file-mails.ts";
 import { filingState } from "../../../src/domain/receive/filing-state.ts";
 import type { KnownOfMails, NamedThread, Parent, ReadInbox } from "../../../src/domain/receive/known-of-mails.ts";
+import { authenticationOf } from "../../support/arrivals.ts";
 
 const at = new Date("2026-03-21T10:05:00.000Z");
 
@@ -279,7 +281,11 @@ describe("conversations", () => {
   });
 });
 
-describe("senders who have answered", () => {
+function proven(arrival: ArrivedMail, verdict: Verdict): ArrivedMail {
+  return { ...arrival, authentication: authenticationOf({ verdict }) };
+}
+
+describe("senders who become known", () => {
   const sent = { parents: [bears("ours", "old thread", { sentTo: "Jane@Example.com" })] };
   const rows: [string, ArrivedMail[], Partial<KnownOfMails>, string[]][] = [
     ["whoever names what we had sent to that address", [mail("a", { answers: ["ours"] })], sent, ["jane@example.com"]],
@@ -298,10 +304,21 @@ describe("senders who have answered", () => {
       { parents: [bears("theirs", "old thread")] },
       [],
     ],
+    ["whoever is proven, also without an answer", [proven(mail("a"), "pass")], {}, ["jane@example.com"]],
+    ["not who is not proven, even by an answer", [proven(mail("a", { answers: ["ours"] }), "none")], sent, []],
+    ["not who fails", [proven(mail("a", { answers: ["ours"] }), "fail")], sent, []],
+    ["not who could not be checked in time", [proven(mail("a", { answers: ["ours"] }), "temperror")], sent, []],
+    [
+      "not an address that is too long to write to",
+      [proven(mail("a", { from: `${"a".repeat(250)}@b.example` }), "pass")],
+      {},
+      [],
+    ],
     ["nobody where the mail has no sender", [mail("a", { answers: ["ours"], mail: { from: undefined } })], sent, []],
   ];
   test.each(rows)("%s", (_, mails, known, addresses) => {
-    const expected = addresses.map((address) => ({ inboxId: "inbox", address }));
+    const verifiedAt = mails.some(({ authentication }) => authentication !== undefined) ? at : null;
+    const expected = addresses.map((address) => ({ inboxId: "inbox", address, verifiedAt }));
     expect(filed(mails, known).correspondents).toEqual(expected);
   });
 });

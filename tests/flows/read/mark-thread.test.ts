@@ -6,6 +6,7 @@ import { service } from "../../../src/domain/access/actor.ts";
 import { Refusal } from "../../../src/domain/errors.ts";
 import { deleteInbox } from "../../../src/flows/account/delete-inbox.ts";
 import { countMail, removeOldest } from "../../../src/flows/account/remove-messages.ts";
+import { accountRules } from "../../../src/flows/account-rules.ts";
 import { markThread } from "../../../src/flows/read/mark-thread.ts";
 import { type MessagesQuery, pageBetween, pageMessages } from "../../../src/flows/read/page-messages.ts";
 import { mailReceiver } from "../../../src/flows/receive/receive-email.ts";
@@ -88,19 +89,23 @@ for (const engine of enginesHere()) {
 
   /** Two inboxes of one account, with flows of two processes. */
   async function servedWorld({ deps, newInbox }: World) {
+    const rules = accountRules(deps);
     const first = await newInbox();
     const { accountId } = first;
     const inboxes = [first, await newInbox(accountId)];
     const doors = [deps, deps].map((each) => ({
       receive: mailReceiver(each),
-      send: emailSender(each, async () => undefined),
+      send: emailSender({ ...each, rules }, async () => undefined),
     }));
     const rfcIds: string[] = [];
     let turn = 0;
 
     const one = <Item>(items: readonly Item[], choice: number): Item | undefined => items[choice % items.length];
     const door = () =>
-      one(doors, turn++) ?? { receive: mailReceiver(deps), send: emailSender(deps, async () => undefined) };
+      one(doors, turn++) ?? {
+        receive: mailReceiver(deps),
+        send: emailSender({ ...deps, rules }, async () => undefined),
+      };
     const rowsOf = (table: "threads" | "messages") =>
       query<{ id: string; inboxId: string; threadId: string }>(
         deps.db.api,

@@ -20,6 +20,7 @@ type Thing =
   | "upload"
   | "suppression"
   | "quarantined mail"
+  | "rule"
   | "item"
   | "key"
   | "grant"
@@ -94,6 +95,15 @@ const operations: Record<string, [Who, Thing?]> = {
   downloadRawQuarantinedMail: ["full", "quarantined mail"],
   releaseQuarantinedMail: ["full", "quarantined mail"],
   deleteQuarantinedMail: ["full", "quarantined mail"],
+  listRules: ["full"],
+  addRule: ["full"],
+  deleteRule: ["full", "rule"],
+  getPolicy: ["full"],
+  changePolicy: ["full"],
+  deletePolicy: ["full"],
+  getInboxPolicy: ["full", "inbox"],
+  changeInboxPolicy: ["full", "inbox"],
+  deleteInboxPolicy: ["full", "inbox"],
   getAccount: ["any"],
   changeAccount: ["account"],
   getStats: ["read"],
@@ -158,6 +168,9 @@ async function filledInbox(username: string, externalId: string) {
   const [event] = (await world.api(`/v1/events?inbox_id=${inbox.id}`)).body.data;
   const address = `${username}-stopped@example.com`;
   const suppression = await post("/v1/suppressions", { address, inboxId: inbox.id });
+  const blocked = { direction: "inbound", action: "block", pattern: `${username}.example` };
+  const rule = await post("/v1/rules", { ...blocked, inboxId: inbox.id });
+  const ruleOfTenant = await post("/v1/rules", { ...blocked, externalId });
   await query(
     world.service.deps.db.api,
     sql`insert into outbox (subject_id, kind, account_id, inbox_id, lane, state, due_at, created_at)
@@ -172,6 +185,8 @@ async function filledInbox(username: string, externalId: string) {
     item: message.id,
     suppression: suppression.id,
     "quarantined mail": await quarantinedMail(world, inbox),
+    rule: rule.id,
+    ruleOfTenant: ruleOfTenant.id,
     address: inbox.address,
     file: new URL(message.attachments[0].url).pathname,
   };

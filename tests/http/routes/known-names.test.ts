@@ -20,6 +20,7 @@ for (const engine of enginesHere()) {
     let waiting: { id: string };
     let suppression: { id: string };
     let quarantined: string;
+    let rule: { id: string };
     let operatorKey: string;
     let accountId: string;
     let keyId: string;
@@ -35,6 +36,8 @@ for (const engine of enginesHere()) {
       const suppressed = { method: "POST", body: { address: "eve@example.net" } };
       ({ body: suppression } = await world().api("/v1/suppressions", suppressed));
       quarantined = await quarantinedMail(world(), inbox);
+      const blocked = { direction: "inbound", action: "block", pattern: "spam.example" };
+      ({ body: rule } = await world().api("/v1/rules", { method: "POST", body: blocked }));
       const headers = ["Content-Type: text/plain", "Content-Disposition: attachment; filename=a.txt"];
       await world().deliver(mailOf({ subject: "Hello", headers }), inbox.address);
       [thread] = (await world().api(`/v1/inboxes/${inbox.id}/threads`)).body.data;
@@ -67,6 +70,7 @@ for (const engine of enginesHere()) {
           ["/v1/outbox", waiting.id],
           ["/v1/suppressions", suppression.id],
           ["/v1/quarantine", quarantined],
+          ["/v1/rules", rule.id],
           ["/v1/keys", keyId],
           ["/v1/grants", grantId],
           ["/v1/admin/accounts", accountId],

@@ -33,6 +33,8 @@ test("Every list has what is documented of it, field by field, and nothing else"
   await world.deliver(mailOf({ subject: "Your order", headers }), inbox.address);
   await world.deliver(withAttachment, inbox.address);
   await world.api("/v1/suppressions", { method: "POST", body: { address: "eve@example.net" } });
+  const rule = { direction: "inbound", action: "block", pattern: "spam.example" };
+  await world.api("/v1/rules", { method: "POST", body: rule });
   await send(world, inbox.id, { to: "jane@example.com" });
   await world.api("/v1/domains", { method: "POST", body: { domain: "shop.test" } });
   await world.api(`/v1/inboxes/${inbox.id}/api-keys`, { method: "POST", body: {} });
@@ -74,6 +76,7 @@ test("Every list has what is documented of it, field by field, and nothing else"
     "/v1/messages",
     "/v1/outbox",
     "/v1/quarantine",
+    "/v1/rules",
     "/v1/suppressions",
     "/v1/threads/{id}/messages",
     "/v1/webhooks/{id}/deliveries",

@@ -120,7 +120,16 @@ function agreeing(json: unknown, { operationId }: ShownOperation): unknown {
   if (operationId === "createInbox" && typeof json === "object" && json !== null && "domain" in json)
     return { ...json, domain: "inbox.localhost" };
   if (operationId === "addSuppressions") return agreeingSuppression(json as Record<string, unknown>);
+  if (operationId === "addRule") return agreeingRule(json as Record<string, unknown>);
+  // Only the policy of a tenant has one.
+  if (operationId === "changePolicy") return { ...(json as object), sendPolicy: undefined, send_policy: undefined };
   return json;
+}
+
+/** A rule has a pattern, is for one inbox or one tenant, and only one that allows inbound mail holds for unproven senders. */
+function agreeingRule({ externalId: _tenant, external_id: _too, ...rule }: Record<string, unknown>): unknown {
+  const { evenUnauthenticated: _even, even_unauthenticated: _even_too, ...others } = rule;
+  return { ...others, pattern: "spam.example" };
 }
 
 /** One suppression, or a list of them; none has expired. */

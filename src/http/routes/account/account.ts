@@ -4,7 +4,7 @@ import { suspensions } from "../../../domain/access/suspension.ts";
 import { limitsOf, plans } from "../../../domain/limits.ts";
 import type { Outbound } from "../../../domain/outbound.ts";
 import { itemKindsOf } from "../../../domain/outbox-item.ts";
-import { changeRetention } from "../../../flows/account/change-retention.ts";
+import { changeOwnAccount } from "../../../flows/account/change-own-account.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { findShownAccount } from "../../../store/account/accounts.ts";
 import { mostCountedItems } from "../../../store/outbox/listed-items.ts";
@@ -16,6 +16,7 @@ import type { Account as Caller } from "../../shell/auth.ts";
 import { instant, nullable, oneOf } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
 import { retentionDays } from "./inboxes.ts";
+import { sendPolicyChange, sendPolicyShown } from "./send-policy.ts";
 
 export interface AccountDeps extends Deps {
   outbound: Outbound["kind"];
@@ -121,6 +122,7 @@ const Account = named(
       createdAt: instant({ description: "When it was created", examples: ["2026-03-20T08:59:00.000Z"] }),
       key: CallingKey,
       counts: Counts,
+      sendPolicy: sendPolicyShown("the account"),
     },
     { description: "The account of the caller, its limits, what the caller may do in it, and how much is there" },
   ),
@@ -129,7 +131,10 @@ const Account = named(
 const AccountChange = named(
   "AccountChange",
   Type.Object(
-    { retentionDays: alsoNamed("retention_days", retentionDays) },
+    {
+      retentionDays: alsoNamed("retention_days", retentionDays),
+      sendPolicy: sendPolicyChange("the account"),
+    },
     { description: "The changes. Missing fields stay as they are", examples: [{ retentionDays: 365 }] },
   ),
 );
@@ -151,14 +156,15 @@ export function account(deps: AccountDeps) {
     .patch(
       "",
       async ({ account: caller, actor, body }) => {
-        if (body.retentionDays !== undefined)
-          await changeRetention(deps, { accountId: caller.id, actor }, body.retentionDays);
+        const { retentionDays, sendPolicy } = body;
+        if (retentionDays !== undefined || sendPolicy !== undefined)
+          await changeOwnAccount(deps, { accountId: caller.id, actor }, { retentionDays, sendPolicy });
         return shownAccount(deps, caller);
       },
       operation({
         summary: "Change account",
         access: "account",
-        description: "Sets how long the mail of the account is kept.",
+        description: "Sets how long the mail of the account is kept, and to whom the account may send.",
         body: AccountChange,
         answers: { 200: Account },
       }),
@@ -185,6 +191,7 @@ async function shownAccount(deps: AccountDeps, caller: Caller) {
     createdAt: found.createdAt.toISOString(),
     key: callingKey(caller, found.keyName),
     counts: found.counts,
+    sendPolicy: found.sendPolicy,
   };
 }
 

@@ -16,6 +16,7 @@ import { whetherThere } from "../../shell/described-operation.ts";
 import { idPath, instant, nothing, nullable, pageQuery, text, totalCount } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
 import { idempotencyKeyOf } from "../../shell/request-headers.ts";
+import { sendPolicyChange, sendPolicyShown } from "./send-policy.ts";
 
 const InboxShape = named(
   "Inbox",
@@ -34,6 +35,7 @@ const InboxShape = named(
       retentionDays: nullable(Type.Integer({ minimum: 1, maximum: 3650, examples: [90] }), {
         description: "Days after which its mail is removed; null: those of the account",
       }),
+      sendPolicy: sendPolicyShown("the inbox"),
     },
     { description: "An inbox: an email address that sends and receives" },
   ),
@@ -106,6 +108,7 @@ const InboxChange = named(
         ),
       ),
       retentionDays: alsoNamed("retention_days", retentionDays),
+      sendPolicy: sendPolicyChange("the inbox"),
     },
     { description: "The changes. Missing fields stay as they are", examples: [{ retentionDays: 90 }] },
   ),
@@ -247,7 +250,7 @@ export function inboxes(deps: Deps) {
       async ({ account, actor, params, body }) => {
         const inbox = await ownedInbox(deps, account.reach, params.id);
         if (body.externalId !== undefined) refuseToGiveAway(account, body.externalId);
-        const isChanged = body.externalId !== undefined || body.retentionDays !== undefined;
+        const isChanged = Object.values(body).some((value) => value !== undefined);
         const changed = isChanged ? await changeInbox(deps, { ...account.reach, actor }, inbox.id, body) : inbox;
         return toInbox(changed, mailDomain);
       },
@@ -255,7 +258,7 @@ export function inboxes(deps: Deps) {
         summary: "Change inbox",
         access: "full",
         description:
-          "Gives the inbox another `externalId`, for example because another tenant takes it over, or sets how long its mail is kept.",
+          "Gives the inbox another `externalId`, for example because another tenant takes it over, or sets how long its mail is kept, or to whom it may send.",
         path: inboxPath,
         whenRefused: whetherThere((reach, id) => ownedInbox(deps, reach, id)),
         body: InboxChange,
@@ -282,7 +285,7 @@ export function inboxes(deps: Deps) {
 }
 
 function toInbox(inbox: Inbox, mailDomain: string) {
-  const { id, username, externalId, createdAt, unreadCount, lastMessageAt, retentionDays } = inbox;
+  const { id, username, externalId, createdAt, unreadCount, lastMessageAt, retentionDays, sendPolicy } = inbox;
   return {
     id,
     address: inboxAddress(username, mailDomain),
@@ -291,5 +294,6 @@ function toInbox(inbox: Inbox, mailDomain: string) {
     unreadThreads: unreadCount,
     lastMessageAt: lastMessageAt?.toISOString() ?? null,
     retentionDays,
+    sendPolicy,
   };
 }

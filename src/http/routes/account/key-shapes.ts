@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { accesses } from "../../../domain/access/access.ts";
 import type { Fault } from "../../../domain/errors.ts";
+import { sendPolicies } from "../../../domain/policy.ts";
 import type { MadeKey } from "../../../flows/account/manage-keys.ts";
 import { parseInstant, yearsOfInstants } from "../../../standards/instant.ts";
 import { isAddressBlock } from "../../../standards/ip.ts";
@@ -9,6 +10,7 @@ import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import { alsoNamed } from "../../judging/known-fields.ts";
 import { instant, nullable, oneOf, pageQuery, text, totalCount } from "../../shell/models.ts";
+import { sendPolicyMeanings, sendPolicyShown } from "./send-policy.ts";
 
 const accessMeanings =
   "`full`: everything; `agent`: read, send, mark, wait and stream; `send`: send, and cancel its own mail, without reading mail; `read`: only read; `ingest`: only hand in received mail";
@@ -42,6 +44,10 @@ export const keyFields = {
   }),
   expiresAt: nullable(instant(), { description: "When it ends; null: never", examples: [null] }),
   revokedAt: nullable(instant(), { description: "When it was revoked; null if it was not", examples: [null] }),
+  sendPolicy: nullable(sendPolicyShown("the key"), {
+    description: `To whom the key and its tokens may send; null: as the inbox may. ${sendPolicyMeanings}`,
+    examples: [null],
+  }),
 };
 
 export const KeyShape = named("Key", Type.Object(keyFields, { description: "An API key, without its secret" }));
@@ -81,6 +87,17 @@ const allowedIps = alsoNamed(
     Type.Array(text({ max: 64, examples: ["192.0.2.0/24"] }), {
       maxItems: mostBlocks,
       description: "The blocks of addresses (CIDR) from which it may be used; none: any address",
+    }),
+  ),
+);
+
+const sendPolicy = alsoNamed(
+  "send_policy",
+  Type.Optional(
+    nullable(sendPolicyShown("the key"), {
+      description: `To whom the key and its tokens may send; null: as the inbox may. ${sendPolicyMeanings}. A key makes no key with a milder one than its own`,
+      error: `must be null or one of ${sendPolicies.join(", ")}`,
+      examples: [null],
     }),
   ),
 );
@@ -127,6 +144,7 @@ export const NewKey = named(
         ),
       ),
       allowedIps,
+      sendPolicy,
     },
     {
       description: "The new key. All fields are optional",
@@ -152,6 +170,7 @@ export const KeyChange = named(
           nullable(expiry, { description: "When it ends; null: never", error: "must be an instant", examples: [null] }),
         ),
       ),
+      sendPolicy,
     },
     { description: "The changes. Missing fields stay as they are", examples: [{ name: "support agent" }] },
   ),
@@ -257,5 +276,6 @@ export function toKey(key: ApiKeyInfo) {
     lastUsedAt: key.lastUsedAt?.toISOString() ?? null,
     expiresAt: key.expiresAt?.toISOString() ?? null,
     revokedAt: key.revokedAt?.toISOString() ?? null,
+    sendPolicy: key.sendPolicy,
   };
 }

@@ -81,16 +81,16 @@ export function keys(deps: Deps) {
     .patch(
       "/:id",
       async ({ account, actor, params, body }) => {
-        const { name, allowedIps: blocks, expiresAt } = body;
+        const { name, allowedIps: blocks, expiresAt, sendPolicy } = body;
         const ends = expiresAt === undefined || expiresAt === null ? expiresAt : endAt(expiresAt, deps.now());
-        const change = { name, allowedIps: blocks, expiresAt: ends };
+        const change = { name, allowedIps: blocks, expiresAt: ends, sendPolicy };
         return toKey(await changeKey(deps, managerOf(account, actor), params.id, change));
       },
       operation({
         summary: "Change key",
         access: "full",
         description:
-          "Changes the name, the addresses or the end of a key. Its access and reach stay: create another key for others. The last key that manages the account cannot be made to end.",
+          "Changes the name, the addresses, the end or the `sendPolicy` of a key. Its access and reach stay: create another key for others. The last key that manages the account cannot be made to end.",
         path: idPath("key"),
         whenRefused,
         body: KeyChange,
@@ -149,11 +149,12 @@ export function settingsOf(body: Static<typeof NewKey>, now: Date): KeySettings 
     externalId = null,
     allowedIps: blocks = [],
     expiresInSeconds: seconds,
+    sendPolicy = null,
   } = body;
   const given = body.expiresAt ?? undefined;
   const inSeconds = seconds === undefined ? null : new Date(now.getTime() + seconds * 1000);
   const expiresAt = given === undefined ? inSeconds : endAt(given, now);
-  return { ...wholeKey, access, inboxId, externalId, allowedIps: blocks, expiresAt };
+  return { ...wholeKey, access, inboxId, externalId, allowedIps: blocks, expiresAt, sendPolicy };
 }
 
 function endAt(text: string, now: Date): Date {

@@ -148,6 +148,8 @@ export function send(deps: SendDeps) {
           "feature_requires_paid_plan",
           "idempotency_in_progress",
           "idempotency_key_reused",
+          "sending_disabled",
+          "recipient_not_allowed",
           "recipient_suppressed",
           "unsubscribe_unavailable",
           "rate_limit_exceeded",

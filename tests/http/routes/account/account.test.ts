@@ -45,6 +45,7 @@ describe("The account", () => {
         expiresAt: null,
       },
       counts: { inboxes: 0, unreadThreads: 0, outbox: 0 },
+      sendPolicy: "open",
     });
   });
 

@@ -60,6 +60,8 @@ describe("the audit", () => {
     const { body: upload } = await ask("POST", "/v1/uploads?filename=a.txt", "words");
     const { body: suppression } = await ask("POST", "/v1/suppressions", { address: "eve@example.net" });
     const quarantined = await quarantinedMail(world(), inbox);
+    const blocked = { direction: "inbound", action: "block", pattern: "spam.example" };
+    const { body: rule } = await ask("POST", "/v1/rules", blocked);
     const { body: key } = await ask("POST", "/v1/keys", { access: "agent" });
     const { body: domain } = await ask("POST", "/v1/domains", { domain: "own.example.org" });
     const grantId = await newGrant(world());
@@ -139,6 +141,24 @@ describe("the audit", () => {
         ["quarantine.deleted"],
         quarantined,
         () => ask("DELETE", `/v1/quarantine/${quarantined}`),
+      ],
+      [
+        "addRule",
+        ["rule.added"],
+        undefined,
+        () => ask("POST", "/v1/rules", { ...blocked, pattern: "eve@example.net" }),
+      ],
+      ["deleteRule", ["rule.removed"], rule.id, () => ask("DELETE", `/v1/rules/${rule.id}`)],
+      ["changePolicy", ["policy.changed"], undefined, () => ask("PUT", "/v1/policy?external_id=a", {})],
+      ["deletePolicy", ["policy.changed"], undefined, () => ask("DELETE", "/v1/policy?external_id=a")],
+      ["changeInboxPolicy", ["policy.changed"], inbox.id, () => ask("PUT", `/v1/inboxes/${inbox.id}/policy`, {})],
+      ["deleteInboxPolicy", ["policy.changed"], inbox.id, () => ask("DELETE", `/v1/inboxes/${inbox.id}/policy`)],
+      ["changeAccount", ["policy.changed"], undefined, () => ask("PATCH", "/v1/account", { sendPolicy: "open" })],
+      [
+        "changeInbox",
+        ["policy.changed"],
+        inbox.id,
+        () => ask("PATCH", `/v1/inboxes/${inbox.id}`, { sendPolicy: "open" }),
       ],
       ["createKey", ["key.created"], undefined, () => ask("POST", "/v1/keys", { access: "read" })],
       ["changeKey", ["key.changed"], key.id, () => ask("PATCH", `/v1/keys/${key.id}`, { name: "mine" })],

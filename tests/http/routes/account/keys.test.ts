@@ -45,6 +45,7 @@ test("a key is shown once, with its access, its reach and its end, and is listed
     lastUsedAt: null,
     expiresAt: "2026-03-21T10:06:00.000Z",
     revokedAt: null,
+    sendPolicy: null,
   });
   expect((await ask("GET", `/v1/keys/${made.id}`)).body).toEqual(made);
   expect((await ask("GET", `/v1/keys?inbox_id=${inboxId}`)).body).toEqual({ data: [made], total: 1 });

@@ -1,0 +1,18 @@
+import { Type } from "@sinclair/typebox";
+import { sendPolicies } from "../../../domain/policy.ts";
+import { alsoNamed } from "../../judging/known-fields.ts";
+import { oneOf } from "../../shell/models.ts";
+
+/** The meanings of the words of `sendPolicy`. */
+export const sendPolicyMeanings =
+  "`open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds";
+
+/** The field of an answer. `whose` completes "What … may send". */
+export function sendPolicyShown(whose: string) {
+  return oneOf(sendPolicies, { description: `To whom ${whose} may send. ${sendPolicyMeanings}`, examples: ["open"] });
+}
+
+/** The field of a change. */
+export function sendPolicyChange(whose: string) {
+  return alsoNamed("send_policy", Type.Optional(sendPolicyShown(whose)));
+}
