@@ -25,6 +25,7 @@ import { messageCommands } from "./commands/read/messages.ts";
 import { threadCommands } from "./commands/read/threads.ts";
 import { usageCommand } from "./commands/read/usage.ts";
 import { waitCommand } from "./commands/read/wait.ts";
+import { policyCommands, ruleCommands } from "./commands/rules.ts";
 import { sendCommand } from "./commands/send.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { suppressionCommands } from "./commands/suppressions/commands.ts";
@@ -64,6 +65,7 @@ const groups: readonly [heading: string, commands: readonly Register[]][] = [
   ],
   ["Events:", [eventCommands, tailCommand, listenCommand, webhookCommands]],
   ["Outgoing mail:", [outboxCommands, suppressionCommands]],
+  ["Who may write:", [ruleCommands, policyCommands]],
   ["Data:", [portableCommands]],
   ["Agents, shells and a demo:", [mcpCommand, skillCommand, completionCommand, demoCommand]],
 ];

@@ -127,6 +127,22 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "suppressions export": ["inboxd suppressions export suppressions.jsonl", "inboxd suppressions export -"],
   "suppressions import": ["inboxd suppressions import suppressions.jsonl"],
 
+  rules: ["inboxd rules list", "inboxd rules add block spam.example"],
+  "rules list": ["inboxd rules list", "inboxd rules list --inbox ada --action allow"],
+  "rules add": [
+    "inboxd rules add block '*.spam.example'",
+    "inboxd rules add allow boss.example --inbox ada --note 'our customer'",
+    "inboxd rules add block rival.example --outbound",
+  ],
+  "rules remove": ["inboxd rules remove spam.example"],
+  policy: ["inboxd policy show", "inboxd policy set --dmarc honour"],
+  "policy show": ["inboxd policy show", "inboxd policy show --inbox ada"],
+  "policy set": [
+    "inboxd policy set --dmarc honour --blocked quarantine",
+    "inboxd policy set --unauthenticated accept --send-policy open --inbox ada",
+  ],
+  "policy remove": ["inboxd policy remove --inbox ada"],
+
   mcp: ["inboxd mcp --inbox ada --read-only", "DATA_DIR=agent inboxd mcp --embedded"],
   skill: ["inboxd skill"],
 

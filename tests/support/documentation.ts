@@ -171,7 +171,7 @@ const differs = (at: string, said: unknown, came: unknown) => [
 ];
 
 const varying =
-  /(?<id>(?:inb|thr|msg|evt|att|whk|sup)_[0-9a-z]{26})|(?<instant>\d{4}-\d\d-\d\dT[\d:.]+Z)|(?<seconds>\b\d{10}\b)|[\w+/-]*…/g;
+  /(?<id>(?:inb|thr|msg|evt|att|whk|sup|rul)_[0-9a-z]{26})|(?<instant>\d{4}-\d\d-\d\dT[\d:.]+Z)|(?<seconds>\b\d{10}\b)|[\w+/-]*…/g;
 
 function isAsSaid(said: string, came: string, known: KnownIds): boolean {
   const ids: string[] = [];

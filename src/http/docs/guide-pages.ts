@@ -53,7 +53,7 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
       about: "hand in mail without SMTP: an edge worker, a pipe of Postfix or Exim",
       text: inboundHttp,
     },
-    senders: { about: "whether a mail really comes from its sender, in one word", text: senders },
+    senders: { about: "whether a mail really comes from its sender; who may write and be written to", text: senders },
     sending: { about: "send and reply, idempotency keys, the status of a mail", text: sending },
     threads: { about: "how mails join a thread, the read flag, the loop of an agent", text: threads },
     deliverability: {
