@@ -133,6 +133,13 @@ describe("the domain in From is proven", () => {
       { verdict: "pass", dmarc: "temperror", aligned: true },
     ],
     [
+      "perhaps, if SPF of a subdomain passes and its policy is not known",
+      "b.example.com TXT v=spf1 +all\n_dmarc.example.com TXT TIMEOUT",
+      "jane@example.com",
+      "x@b.example.com",
+      { verdict: "temperror", spf: "pass", dmarc: "temperror", aligned: false },
+    ],
+    [
       "perhaps, if its policy is not known",
       "_dmarc.example.com TXT TIMEOUT",
       "jane@example.com",
@@ -370,7 +377,7 @@ describe("the questions about one mail", () => {
       ),
       ...hosts.flatMap((host) => Array.from({ length: 9 }, (_, index) => `h${index}.${host.slice(3)} A 203.0.113.1`)),
     ].join("\n");
-    let raw = mail();
+    let raw = mail(`jane@${"x.".repeat(9)}example.com`);
     for (let index = 0; index < 10; index += 1) raw = signedBy(key, raw, { s: `s${index}` });
     const { verdict, spf, dkim } = await authenticated(raw, zone, {
       from: "x@evil.example",
