@@ -27,12 +27,12 @@ import {
 import { checkWebhookUrl } from "./domain/events/webhook-url.ts";
 import { type LimitName, type Plan, type PlanLimits, parsePlanLimit, perPlan, plans } from "./domain/limits.ts";
 import type { Outbound } from "./domain/outbound.ts";
+import { type AuthenticateChoice, authenticateChoices } from "./domain/receive/authentication.ts";
 import type { NoticeSource } from "./domain/reports/notice-source.ts";
 import { returnPathKinds } from "./domain/reports/return-path.ts";
 import type { NamingSetting } from "./domain/send/wire-name.ts";
 import type { ListenerLimits } from "./flows/listeners.ts";
 import { judgeFailures } from "./flows/receive/ask-judge.ts";
-import { authenticateChoices } from "./flows/receive/authenticate-sender.ts";
 import type { NameServer } from "./standards/name-server.ts";
 import { webhookSecretFault } from "./standards/signature.ts";
 import type { JudgeAddress } from "./webhook/judge.ts";
@@ -61,7 +61,7 @@ export interface Config {
   /** The addresses of load balancers before SMTP. Only the limit on all connections applies to them, not that for one address. */
   trustedProxies: readonly string[];
   /** Which mail from outside has its sender authenticated. */
-  authenticate: (typeof authenticateChoices)[number];
+  authenticate: AuthenticateChoice;
   /** The time limit for the authentication of a mail. */
   authTimeoutMs: number;
   /** The program that judges inbound mail (JUDGE_URL); `undefined`: none. */

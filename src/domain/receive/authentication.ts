@@ -71,3 +71,10 @@ export interface Spam {
   required: number | null;
   isSpam: boolean;
 }
+
+/**
+ * AUTHENTICATE: which mail from outside is checked. `auto`: mail of a host with a public address, or with an unknown one; none in sandbox
+ * mode.
+ */
+export const authenticateChoices = ["auto", "always", "off"] as const;
+export type AuthenticateChoice = (typeof authenticateChoices)[number];

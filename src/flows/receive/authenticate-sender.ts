@@ -1,4 +1,4 @@
-import type { Authentication } from "../../domain/receive/authentication.ts";
+import type { AuthenticateChoice, Authentication } from "../../domain/receive/authentication.ts";
 import type { InboundMail } from "../../domain/receive/inbound-mail.ts";
 import type { MailToAuthenticate } from "../../mail/authenticate/authenticate.ts";
 import { type SenderHost, senderHost } from "../../mail/read/received.ts";
@@ -8,14 +8,8 @@ import type { Deps } from "../deps.ts";
 /** Authenticates the sender of a mail. It never rejects. The result is undefined if the mail is not checked. */
 export type Authenticate = (mail: InboundMail) => Promise<Authentication | undefined>;
 
-/**
- * AUTHENTICATE: which mail from outside is checked. `auto`: mail of a host with a public address, or with an unknown one; none in sandbox
- * mode.
- */
-export const authenticateChoices = ["auto", "always", "off"] as const;
-
 export interface AuthenticateDeps extends Pick<Deps, "log"> {
-  choice: (typeof authenticateChoices)[number];
+  choice: AuthenticateChoice;
   isSandbox: boolean;
   /** TRUSTED_RELAYS: the addresses and blocks of the operator's mail servers in front. */
   trustedRelays: readonly string[];
