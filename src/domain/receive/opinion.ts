@@ -4,6 +4,9 @@ import type { Spam } from "./authentication.ts";
 export const judgeActions = ["take", "quarantine", "refuse"] as const;
 export type JudgeAction = (typeof judgeActions)[number];
 
+/** JUDGE_FAILS: what happens to mail about which the judge gives no opinion in time. */
+export const judgeFailures = ["take", "quarantine"] as const satisfies readonly JudgeAction[];
+
 /** The opinion of the operator's judge about a mail. */
 export interface Opinion {
   action: JudgeAction;

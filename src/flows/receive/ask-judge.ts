@@ -1,11 +1,8 @@
 import type { MailOutcome } from "../../domain/receive/inbound-mail.ts";
-import type { JudgeAction, Opinion } from "../../domain/receive/opinion.ts";
+import type { judgeFailures, Opinion } from "../../domain/receive/opinion.ts";
 import type { AskJudge, JudgedMail } from "../../webhook/judge.ts";
 import type { Deps } from "../deps.ts";
 import type { ReceivedMail } from "./arrival.ts";
-
-/** JUDGE_FAILS: what happens to mail about which the judge gives no opinion in time. */
-export const judgeFailures = ["take", "quarantine"] as const satisfies readonly JudgeAction[];
 
 export interface AskingDeps extends Pick<Deps, "now" | "newId" | "log"> {
   ask: AskJudge;
