@@ -17,10 +17,12 @@ import { deliver } from "../support/world.ts";
 
 /** A sender whose mail has the header `X-Proven` is proven; the header may also name another verdict. */
 async function authenticate({ raw }: { raw: Uint8Array }): Promise<Authentication> {
-  const [, verdict = "none"] = /^X-Proven: (\w+)\r$/m.exec(new TextDecoder().decode(raw)) ?? [];
+  const text = new TextDecoder().decode(raw);
+  const [, verdict = "none"] = /^X-Proven: (\w+)\r$/m.exec(text) ?? [];
+  const [, domain = ""] = /^From: .*@([^>\r]+)/m.exec(text) ?? [];
   return {
     verdict: verdict as Verdict,
-    domain: "boss.example",
+    domain: domain.toLowerCase(),
     internal: false,
     spf: { result: "none", domain: null, aligned: false },
     dkim: [],
@@ -279,6 +281,23 @@ for (const engine of enginesHere()) {
       expect(await messages(ada.id)).toHaveLength(released.status === "fulfilled" ? 1 : 0);
       expect(await faultsOfSources(under.db.api)).toEqual([]);
     });
+
+    test("an inbox keeps 10,000 quarantined mails, and the oldest go", async () => {
+      await using world = await reception(under.db, { authenticate });
+      const ada = await world.newInbox();
+      await setPolicy(under.db.api, { accountId: ada.accountId, unlisted: "block" });
+      await deliver(world.port, mailOf({ messageId: "1@x.example" }), addressOf(ada));
+      await query(
+        under.db.api,
+        sql`insert into quarantine select 'qua_0' || lpad(number::text, 25, '0'), account_id, inbox_id, reason, rule_id,
+              gen_random_uuid(), content_hash, 'none', envelope_from, client, to_addr, from_addr, from_name, subject, preview,
+              0, authentication, spam, received_at, expires_at
+            from quarantine cross join generate_series(1, 10002) as number`,
+      );
+      await prune(world.deps);
+      const left = await kept(ada.id);
+      expect([left.length, left[0]?.id]).toEqual([10_000, "qua_00000000000000000000000004"]);
+    }, 60_000);
 
     test("quarantined mail is removed with its bytes when its time is over, and with its inbox", async () => {
       await using world = await reception(under.db, { authenticate });

@@ -157,6 +157,21 @@ test("a released mail is an ordinary message that is dated now, with its files, 
   expect((await release(id)).status).toBe(404);
 });
 
+test.skipIf(!process.env.TEST_DATABASE_URL)(
+  "two processes that release one mail at once make one message",
+  async () => {
+    await using other = await world.another();
+    const ada = await world.inbox();
+    for (let number = 0; number < 5; number += 1) {
+      const id = await quarantinedMail(world, ada);
+      const path = `/v1/quarantine/${id}/release`;
+      const answers = await Promise.all([world, other, world, other].map((each) => each.api(path, { method: "POST" })));
+      expect(new Set(answers.map(({ status, body }) => `${status} ${body.messageId}`)).size).toBe(1);
+    }
+    expect((await get(`/v1/inboxes/${ada.id}/messages`)).total).toBe(5);
+  },
+);
+
 test("a deleted one is gone with its bytes, which count for the storage but not as received", async () => {
   const ada = await world.inbox();
   const bytes = async () =>
