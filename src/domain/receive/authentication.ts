@@ -38,12 +38,6 @@ export function inContractOrder(authentication: Authentication): Authentication 
   };
 }
 
-/**
- * AUTHENTICATE: which mail from outside is checked. `auto`: mail of a host with a public address, or with an unknown one; none in sandbox
- * mode.
- */
-export const authenticateChoices = ["auto", "always", "off"] as const;
-
 export const verdicts = ["pass", "fail", "none", "temperror"] as const;
 export type Verdict = (typeof verdicts)[number];
 
