@@ -1,5 +1,6 @@
 import { type Authentication, spfResults } from "../../domain/receive/authentication.ts";
 import { asciiDomain } from "../../standards/address.ts";
+import { isIpAddress } from "../../standards/ip.ts";
 import { mailauth } from "./mailauth-parts.ts";
 import type { Questions } from "./questions.ts";
 
@@ -22,7 +23,10 @@ export async function checkSpf(
   questions: Questions,
   hostname: string,
 ): Promise<CheckedSpf> {
-  if (address === undefined) return { result: "none", domain: null, comment: "the address of the client is unknown" };
+  // An address with a zone, such as fe80::1%eth0, is of the own network, which no record names.
+  if (address === undefined || !isIpAddress(address)) {
+    return { result: "none", domain: null, comment: "the address of the client is unknown" };
+  }
   const domain = spfDomainOf({ heloName, from });
   if (domain === null) return { result: "none", domain, comment: "the sender has no valid domain" };
   const spf = await mailauth.spf();

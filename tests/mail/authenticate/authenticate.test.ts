@@ -219,6 +219,11 @@ describe("SPF", () => {
     expect((await authenticated(signedBy(key, mail()), zone, arrival)).verdict).toBe("pass");
   });
 
+  test("of an address with a zone is none", async () => {
+    const { spf } = await authenticated(mail(), "example.com TXT v=spf1 -all", { client: { address: "fe80::1%eth0" } });
+    expect(spf.result).toBe("none");
+  });
+
   test("of an IPv4 address in the form of IPv6 is that of the IPv4 address", async () => {
     const { spf } = await authenticated(mail(), "example.com TXT v=spf1 ip4:192.0.2.9 -all", {
       client: { address: "::ffff:192.0.2.9" },
