@@ -69,6 +69,7 @@ describeInBrowser("Each screen of the console", () => {
       ["webhooks", ".endpoint"],
       [`webhooks/${endpoint.id}`, ".facts"],
       ["suppressions", ".rows .row"],
+      ["rules", ".policy"],
       ["quarantine", ".rows .row"],
       ["domains", ".rows .row"],
       [`domains/${domain.id}`, ".dns-record"],

@@ -13,6 +13,7 @@ import { OutboxList } from "../outbox/outbox-list.tsx";
 import { Overview } from "../overview/overview.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { QuarantineList } from "../quarantine/quarantine-list.tsx";
+import { RuleList } from "../rules/rule-list.tsx";
 import { may } from "../session.ts";
 import { SuppressionList } from "../suppressions/suppression-list.tsx";
 import { UsagePage } from "../usage/usage-page.tsx";
@@ -39,6 +40,7 @@ export function Screen() {
   if (kind === "webhooks") return id === undefined ? <EndpointList /> : <EndpointPage key={id} />;
   if (kind === "suppressions") return <SuppressionList />;
   if (kind === "quarantine") return <QuarantineList />;
+  if (kind === "rules") return <RuleList key={route.value.query.get("inbox")} />;
   if (kind === "domains") return id === undefined ? <DomainList /> : <DomainPage key={id} />;
   if (kind === "keys") return <KeyList />;
   if (kind === "usage") return <UsagePage />;

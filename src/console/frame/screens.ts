@@ -26,6 +26,7 @@ const screenGroups: readonly (readonly ScreenEntry[])[] = [
     { path: "events", name: "Events", icon: "events", right: "read", shortcut: "e" },
     { path: "webhooks", name: "Webhooks", icon: "webhooks", right: "account", shortcut: "w" },
     { path: "suppressions", name: "Suppressions", icon: "suppressions", right: "read" },
+    { path: "rules", name: "Rules", icon: "rules", right: "manage" },
     { path: "quarantine", name: "Quarantine", icon: "quarantine", right: "manage" },
   ],
   [

@@ -7,6 +7,7 @@ const drawings = {
   webhooks: "M8 8 4 12l4 4M16 8l4 4-4 4M13.5 6l-3 12",
   suppressions: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18M5.6 5.6l12.8 12.8",
   quarantine: "M12 3l8 3v6c0 5-3.5 8-8 9-4.5-1-8-4-8-9V6zM9 9.5l6 5M15 9.5l-6 5",
+  rules: "M4 5h16l-6 7.5V19l-4 2v-8.5z",
   usage: "M5 20V12M12 20V5M19 20v-9M3 20h18",
   audit: "M6 3h9l4 4v14H6zM9.5 11h6M9.5 15h6M14.5 3v4.5H19",
   domains: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18M3 12h18M12 3c5.5 5.5 5.5 12.5 0 18M12 3c-5.5 5.5-5.5 12.5 0 18",

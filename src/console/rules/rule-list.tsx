@@ -1,0 +1,183 @@
+import { useState } from "preact/hooks";
+import { href, route } from "../address.ts";
+import { errorText, inboxd, type Schemas } from "../api.ts";
+import { notify } from "../frame/notice.tsx";
+import { AddForm } from "../parts/add-form.tsx";
+import { curl } from "../parts/command.tsx";
+import { Confirm } from "../parts/confirm.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { LoadState } from "../parts/load-state.tsx";
+import { useLoaded } from "../parts/loaded.ts";
+import { Page } from "../parts/page.tsx";
+import { Pager } from "../parts/pager.tsx";
+import { Tag } from "../parts/tag.tsx";
+import { Time } from "../parts/time.tsx";
+import { PolicySection } from "./policy-section.tsx";
+
+type Rule = Schemas["Rule"];
+type Direction = Rule["direction"];
+
+const pageSize = 50;
+const directions = [undefined, "inbound", "outbound"] as const;
+const directionTexts = { inbound: "Inbound", outbound: "Outbound" } as const;
+
+/** The kinds of rules, in words that an address completes. */
+const kinds = [
+  { name: "block inbound", words: "Block mail from" },
+  { name: "allow inbound", words: "Allow mail from" },
+  { name: "block outbound", words: "Block mail to" },
+  { name: "allow outbound", words: "Allow mail to" },
+] as const;
+
+/** The rules and the policy of the account, or of the inbox in the address. */
+export function RuleList() {
+  const inboxId = route.value.query.get("inbox") ?? undefined;
+  const inbox = useLoaded(async () => (inboxId === undefined ? undefined : inboxd.inboxes.get(inboxId)), [inboxId]);
+  const [direction, setDirection] = useState<Direction | undefined>(undefined);
+  const [offset, setOffset] = useState(0);
+  const [toRemove, setToRemove] = useState<Rule | undefined>(undefined);
+  const query = { inbox_id: inboxId, direction, offset, limit: pageSize };
+  const page = useLoaded(() => inboxd.rules.list(query).page(), [inboxId, direction, offset]);
+  const listed = page.value?.data ?? [];
+
+  async function remove({ id, pattern }: Rule) {
+    try {
+      await inboxd.rules.delete(id);
+      notify(`The rule for ${pattern} is removed`);
+    } catch (error) {
+      notify(errorText(error), "bad");
+    }
+    page.reload();
+  }
+
+  return (
+    <Page
+      title="Rules"
+      about={
+        inboxId === undefined ? (
+          "Whose mail is taken, and who may be written to. A rule that blocks beats all rules that allow."
+        ) : (
+          <>
+            Only for {inbox.value?.address ?? "this inbox"}. <a href={href("rules")}>All rules</a>
+          </>
+        )
+      }
+    >
+      <AddForm
+        name="pattern"
+        label="Add a rule"
+        verb="Add"
+        placeholder="*.example.com"
+        suffix={
+          <select name="kind" aria-label="Kind of rule">
+            {kinds.map(({ name, words }) => (
+              <option key={name} value={name}>
+                {words}
+              </option>
+            ))}
+          </select>
+        }
+        add={async (pattern, form) => {
+          const isBlock = String(form.get("kind")).startsWith("block");
+          const isInbound = String(form.get("kind")).endsWith("inbound");
+          const rule = await inboxd.rules.add({
+            action: isBlock ? "block" : "allow",
+            direction: isInbound ? "inbound" : "outbound",
+            pattern,
+            inboxId,
+          });
+          page.reload();
+          return `${rule.pattern} is ${isBlock ? "blocked" : "allowed"}`;
+        }}
+      />
+      <fieldset class="tabs" aria-label="Filter by direction">
+        {directions.map((name) => (
+          <button
+            key={name ?? "all"}
+            type="button"
+            aria-pressed={direction === name}
+            onClick={() => {
+              setOffset(0);
+              setDirection(name);
+            }}
+          >
+            {name === undefined ? "All" : directionTexts[name]}
+          </button>
+        ))}
+      </fieldset>
+      <LoadState of={page} />
+      {page.value && listed.length === 0 && (
+        <Empty
+          icon="rules"
+          title={direction === undefined ? "No rules" : "No rules in this direction"}
+          command={curl("POST", "v1/rules", '{"direction": "inbound", "action": "block", "pattern": "spam.example"}')}
+        >
+          <p>The policy below decides about all mail. To block a domain:</p>
+        </Empty>
+      )}
+      {listed.length > 0 && (
+        <ul class="rows">
+          {listed.map((rule) => (
+            <RuleRow key={rule.id} rule={rule} onRemove={() => setToRemove(rule)} />
+          ))}
+        </ul>
+      )}
+      <Pager offset={offset} pageSize={pageSize} total={page.value?.total ?? 0} onMove={setOffset} />
+      <PolicySection key={inboxId} inboxId={inboxId} />
+      {toRemove && (
+        <Confirm
+          title={`Remove the rule for ${toRemove.pattern}?`}
+          verb="Remove"
+          onDone={(isConfirmed) => {
+            setToRemove(undefined);
+            if (isConfirmed) void remove(toRemove);
+          }}
+        >
+          <p>Other rules and the policy then decide about its mail.</p>
+        </Confirm>
+      )}
+    </Page>
+  );
+}
+
+function RuleRow({ rule, onRemove }: { rule: Rule; onRemove: () => void }) {
+  const { action, direction, pattern, inboxId, externalId, evenUnauthenticated, note, createdAt } = rule;
+  const isBlock = action === "block";
+  return (
+    <li class="row">
+      <div class="row-link">
+        <span class="strong">{pattern}</span>
+        <span class="quiet-text said">
+          {directionTexts[direction]} ·{" "}
+          {inboxId !== null ? (
+            <a href={href("rules", { inbox: inboxId })}>of one inbox</a>
+          ) : externalId !== null ? (
+            `of the tenant ${externalId}`
+          ) : (
+            "of the whole account"
+          )}
+          {evenUnauthenticated && " · even if its sender is not proven"}
+          {note !== null && ` · ${note}`}
+        </span>
+      </div>
+      <div class="row-state">
+        <Tag tone={isBlock ? "bad" : "good"}>{isBlock ? "Blocked" : "Allowed"}</Tag>
+        <span class="quiet-text">
+          <Time at={createdAt} />
+        </span>
+      </div>
+      <div class="row-actions">
+        <button
+          type="button"
+          class="quiet small"
+          aria-label={`Remove the rule for ${pattern}`}
+          title="Remove"
+          onClick={onRemove}
+        >
+          <Icon name="remove" />
+        </button>
+      </div>
+    </li>
+  );
+}
