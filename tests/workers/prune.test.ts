@@ -203,18 +203,33 @@ for (const engine of enginesHere()) {
       expect(await world.events(inbox.id)).toHaveLength(1);
     });
 
+    /** A rule and a policy of an inbox. */
+    async function insertRulesOf({ id: inboxId, accountId }: { id: string; accountId: string }): Promise<void> {
+      await query(
+        under.db.api,
+        sql`insert into rules (id, account_id, inbox_id, external_id, direction, action, pattern, created_at)
+            values (${`rul_of_${inboxId}`}, ${accountId}, ${inboxId}, '', 'inbound', 'block', 'spam.example', now())`,
+      );
+      await query(
+        under.db.api,
+        sql`insert into policies (account_id, inbox_id, external_id) values (${accountId}, ${inboxId}, '')`,
+      );
+    }
+
     test("leaves nothing of a deleted inbox, and the bytes that another inbox shares", async () => {
       const inbox = await world.newInbox();
       const other = await world.newInbox();
       for (let mail = 0; mail < 120; mail += 1)
         await world.receive(inbox, mail % 40 === 0 ? { attachments: [attachment] } : {});
       await world.receive(inbox, { attachments: [attachment] }, [other]);
+      await insertRulesOf(inbox);
       await deleteInbox(world.deps, { accountId: inbox.accountId, actor: service }, inbox.id);
       await prune(world.deps);
       expect(await count("messages", sql`inbox_id = ${inbox.id}`)).toBe(121);
       world.clock.pass(60_001);
       await prune(world.deps);
-      for (const table of ["messages", "threads", "correspondents", "awaited_parents", "cold_sends"]) {
+      const inInbox = ["messages", "threads", "correspondents", "awaited_parents", "cold_sends", "rules", "policies"];
+      for (const table of inInbox) {
         expect([table, await count(table, sql`inbox_id = ${inbox.id}`)]).toEqual([table, 0]);
       }
       const [kept] = await query<{ id: string; source: string }>(

@@ -71,6 +71,9 @@ describe("The export of one account", () => {
       const hook = { url: "https://hook.example.com/inboxd", eventTypes: ["message.bounced"] };
       expect((await post("/v1/webhooks", hook, key)).status).toBe(201);
     }
+    await post("/v1/rules", { direction: "outbound", action: "block", pattern: "rival.example", inboxId: ada.inboxId });
+    const tenant = { method: "PUT", apiKey: ada.key, body: { sendPolicy: "known", inbound: { dmarc: "honour" } } };
+    expect((await from.api("/v1/policy?external_id=user-7", tenant)).status).toBe(200);
     const both = ["ada@inbox.localhost", "bob@inbox.localhost"];
     await from.deliver(withFile, both);
     await from.deliver(mailOf({ messageId: "bob@x.example", subject: "For Bob alone" }), both[1] ?? "");
@@ -140,6 +143,8 @@ describe("The export of one account", () => {
       domains: (await ask("/v1/domains")).data,
       webhooks: (await ask("/v1/webhooks")).data,
       suppressions: (await ask("/v1/suppressions")).data,
+      rules: (await ask("/v1/rules")).data,
+      policy: await ask("/v1/policy?external_id=user-7"),
       quarantine: await Promise.all((await ask("/v1/quarantine")).data.map(withRaw)),
       audit: entries.filter(({ action }: { action: string }) => action !== "account.imported"),
     };

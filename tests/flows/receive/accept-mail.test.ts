@@ -12,6 +12,7 @@ async function loggedOf(error: unknown): Promise<object[]> {
     now: () => new Date(0),
     log: pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }),
     parse: async () => parsedMail(),
+    authenticate: async () => undefined,
     receive: () => Promise.reject(error),
   } as unknown as AcceptDeps;
   const envelope = envelopeTo([{ inboxId: "inb_1", address: "ada@inbox.localhost" } as never]);
