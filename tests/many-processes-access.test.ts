@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { enginesHere } from "./support/engines.ts";
 import { openStream } from "./support/event-stream.ts";
-import { type Fleet, startFleet } from "./support/fleet.ts";
-import { type RunningInboxd, runInboxd } from "./support/inboxd.ts";
+import { type Fleet, operatorOf, startFleet, withoutLimits } from "./support/fleet.ts";
+import type { RunningInboxd } from "./support/inboxd.ts";
 import { greeted } from "./support/raw-smtp.ts";
 import { untilSo } from "./support/until.ts";
 
@@ -32,14 +32,8 @@ describe.skipIf(!enginesHere().includes("postgres"))("access to three processes 
   let isOver = false;
   const calling: Promise<void>[] = [];
   beforeAll(async () => {
-    fleet = await startFleet(3, {
-      SENDS_PER_MINUTE: "0",
-      SENDS_PER_DAY: "0",
-      COLD_RECIPIENT_DAILY: "0",
-      TRUSTED_PROXIES: "127.0.0.1",
-    });
-    const made = await runInboxd(["operator", "create", "ops"], { env: fleet.env });
-    operatorKey = /ibo_[0-9A-Za-z]+/.exec(made.stdout)?.[0] ?? "";
+    fleet = await startFleet(3, withoutLimits);
+    operatorKey = await operatorOf(fleet);
   }, 120_000);
   afterAll(async () => {
     isOver = true;

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Answer as DnsRecord } from "dns-packet";
 import { dkimVerify } from "mailauth/lib/dkim/verify";
 import { enginesHere } from "./support/engines.ts";
-import { type Fleet, startFleet } from "./support/fleet.ts";
-import { type RunningInboxd, runInboxd } from "./support/inboxd.ts";
+import { type Fleet, operatorOf, startFleet, withoutLimits } from "./support/fleet.ts";
+import type { RunningInboxd } from "./support/inboxd.ts";
 import { mailOf } from "./support/mail.ts";
 import { nameServerOf, published } from "./support/published.ts";
 import { type ScriptedDns, scriptedDns, zone } from "./support/scripted-dns.ts";
@@ -60,13 +60,9 @@ describe.skipIf(!enginesHere().includes("postgres"))("own domains of three proce
       MAIL_DOMAIN: "in.example",
       SMTP_HOSTNAME: "mx.example",
       OUTBOUND: `smtp://127.0.0.1:${relay.port}?tls=off`,
-      SENDS_PER_MINUTE: "0",
-      SENDS_PER_DAY: "0",
-      COLD_RECIPIENT_DAILY: "0",
-      TRUSTED_PROXIES: "127.0.0.1",
+      ...withoutLimits,
     });
-    const made = await runInboxd(["operator", "create", "ops"], { env: fleet.env });
-    operatorKey = /ibo_[0-9A-Za-z]+/.exec(made.stdout)?.[0] ?? "";
+    operatorKey = await operatorOf(fleet);
   }, 120_000);
   afterAll(async () => {
     await fleet?.[Symbol.asyncDispose]();

@@ -11,6 +11,7 @@ interface AccountRow {
   name: string;
   plan: string;
   inboxCount: number;
+  suspended: string | null;
   createdAt: string;
 }
 
@@ -55,8 +56,8 @@ export function accountCommands(program: Command): void {
     account.command("list").description("list all accounts"),
     async () => (await admin({ operation: "account list", arguments: {} })) as AccountRow[],
     (accounts, calendar) =>
-      accounts.map(({ id, name, plan, inboxCount, createdAt }) => {
-        return { name, plan, inboxes: inboxCount, created: shortTime(createdAt, calendar), id };
+      accounts.map(({ id, name, plan, inboxCount, suspended, createdAt }) => {
+        return { name, plan, inboxes: inboxCount, suspended, created: shortTime(createdAt, calendar), id };
       }),
   );
   reporting(

@@ -25,6 +25,12 @@ test("a service with the embedded database does what its operator asks, or refus
     message: 'Cannot create account: the name "acme" is taken',
   });
 
+  await ask("account suspend", { name: "acme", scope: "sending" });
+  expect(await ask("account list")).toMatchObject([
+    { name: "default", suspended: null },
+    { name: "acme", suspended: "sending" },
+  ]);
+
   // Of a command that is newer than the service.
   const another = "Cannot do this: the running server is of another version";
   for (const operation of ["account rename", "toString"]) {

@@ -13,7 +13,8 @@ const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(le
 const seals = sealing({ current: process.env.ENCRYPTION_KEY, previous: undefined }, randomBytes);
 
 let readings = 0;
-await importAccount({ db, now: () => new Date(), newId: idMaker(randomBytes), sealing: seals }, async function* () {
+const deps = { db, now: () => new Date(), newId: idMaker(randomBytes), sealing: seals, mailDomain: "inbox.localhost" };
+await importAccount(deps, async function* () {
   readings += 1;
   for (const line of lines) {
     if (readings === 3 && line.startsWith('{"table":"recipients"')) {

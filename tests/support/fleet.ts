@@ -5,7 +5,7 @@ import { connectPostgres } from "../../src/database/postgres.ts";
 import type { Connection } from "../../src/database/runner.ts";
 import { type Balancer, startBalancer } from "./balancer.ts";
 import { emptyDatabase } from "./database.ts";
-import { type RunningInboxd, startInboxd } from "./inboxd.ts";
+import { type RunningInboxd, runInboxd, startInboxd } from "./inboxd.ts";
 import { type Answer, deliver } from "./world.ts";
 
 /** Several processes on one Postgres behind a balancer. */
@@ -120,4 +120,18 @@ export async function startFleet(count: number, settings: Record<string, string>
     },
   };
   return fleet;
+}
+
+/** Settings without limits on sends, for processes that trust the balancer. */
+export const withoutLimits = {
+  SENDS_PER_MINUTE: "0",
+  SENDS_PER_DAY: "0",
+  COLD_RECIPIENT_DAILY: "0",
+  TRUSTED_PROXIES: "127.0.0.1",
+};
+
+/** Makes an operator and returns its key. */
+export async function operatorOf({ env }: Fleet): Promise<string> {
+  const made = await runInboxd(["operator", "create", "ops"], { env });
+  return /ibo_[0-9A-Za-z]+/.exec(made.stdout)?.[0] ?? "";
 }

@@ -50,9 +50,10 @@ export async function importFrom(path: string, { beside = false }: { beside?: bo
   }
 }
 
-async function depsOf(db: Database, config: SealingSettings): Promise<ImportDeps> {
+async function depsOf(db: Database, config: SealingSettings & { mailDomain: string }): Promise<ImportDeps> {
   const { now, randomBytes } = realWorld;
-  return { db, now, newId: idMaker(randomBytes), sealing: await sealingOf(db.api, config, randomBytes) };
+  const sealing = await sealingOf(db.api, config, randomBytes);
+  return { db, now, newId: idMaker(randomBytes), sealing, mailDomain: config.mailDomain };
 }
 
 async function readOut(accountName: string | undefined, write: Parameters<ReadOut>[0]): Promise<void> {

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "../../standards/host-name.ts";
+import { isHostName, isLoopbackHost } from "../../standards/host-name.ts";
 
 /** Schemes of programs that run or read what the address contains, instead of getting an answer by it. */
 const forbiddenSchemes = new Set([
@@ -16,8 +16,11 @@ const forbiddenSchemes = new Set([
 export function isRedirectUri(text: string): boolean {
   const url = text.length <= 2000 && /^[\x21-\x7e]+$/.test(text) ? URL.parse(text) : null;
   if (url === null || text.includes("#") || url.username !== "" || url.password !== "") return false;
-  if (url.protocol === "https:") return true;
-  if (url.protocol === "http:") return isLoopbackHost(url.hostname);
+  if (/^https?:$/.test(url.protocol)) {
+    // A host such as `a;b` or `a,b` would end its source in a Content-Security-Policy.
+    const isHost = isHostName(url.hostname) || url.hostname.startsWith("[");
+    return isHost && (url.protocol === "https:" || isLoopbackHost(url.hostname));
+  }
   return !forbiddenSchemes.has(url.protocol) && !/^(?:ws|view-source)/.test(url.protocol);
 }
 

@@ -19,7 +19,7 @@ import { checkWhole, damaged, type OpenExport, portableLines } from "./export-fi
 import type { Imported } from "./import-everything.ts";
 import { type DomainIds, factsOf, type MovedAccount, movedLine } from "./moved-account.ts";
 
-export type ImportDeps = Pick<Deps, "db" | "now" | "newId" | "sealing">;
+export type ImportDeps = Pick<Deps, "db" | "now" | "newId" | "sealing" | "mailDomain">;
 
 /**
  * Imports the export of one account into a service that has others.
@@ -31,6 +31,9 @@ export type ImportDeps = Pick<Deps, "db" | "now" | "newId" | "sealing">;
  */
 export async function importAccount(deps: ImportDeps, open: OpenExport): Promise<Imported> {
   const file = await readFacts(deps, open);
+  if (file.account.ownDomains.includes(deps.mailDomain.toLowerCase())) {
+    throw refused(`its own domain ${deps.mailDomain} is the MAIL_DOMAIN of this service`);
+  }
   return deps.db.maintain(async (own) => {
     if (!(await holdImporting(own))) throw refused("another import of an account is running");
     try {

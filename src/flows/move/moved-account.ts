@@ -15,6 +15,8 @@ export interface MovedAccount {
   firstMessageId: string | undefined;
   /** The names of the shared domains that it uses, by their ids in the other service. */
   sharedDomains: ReadonlyMap<string, string>;
+  /** The names of its own domains. */
+  ownDomains: readonly string[];
 }
 
 /** Collects the facts from the lines of an export. Throws for lines that are not of this account, and for secrets that none of our keys opens. */
@@ -23,10 +25,12 @@ export function factsOf(id: string, opens: readonly string[]) {
   let lastPosition: bigint | undefined;
   let firstMessageId: string | undefined;
   const sharedDomains = new Map<string, string>();
+  const ownDomains: string[] = [];
 
   const look: Readonly<Record<string, (row: PortableRow) => void>> = {
     domains({ id: domainId, name, accountId }) {
       if (accountId === null) sharedDomains.set(String(domainId), String(name));
+      else ownDomains.push(String(name));
     },
     events({ writtenBy }) {
       const position = BigInt(String(writtenBy));
@@ -47,7 +51,14 @@ export function factsOf(id: string, opens: readonly string[]) {
         look[line.table]?.(row);
       }
     },
-    facts: (): MovedAccount => ({ id, rows, lastPosition: lastPosition?.toString(), firstMessageId, sharedDomains }),
+    facts: (): MovedAccount => ({
+      id,
+      rows,
+      lastPosition: lastPosition?.toString(),
+      firstMessageId,
+      sharedDomains,
+      ownDomains,
+    }),
   };
 }
 

@@ -41,8 +41,13 @@ export async function findAccountById(db: Db, id: string): Promise<Account | und
   return account;
 }
 
-export async function listAccounts(db: Db): Promise<(Account & { inboxCount: number })[]> {
-  return query(db, sql`select ${accountFields}, a.inbox_count as "inboxCount" from accounts a order by a.id`);
+export type CountedAccount = Account & { inboxCount: number; suspended: Suspension | null };
+
+export async function listAccounts(db: Db): Promise<CountedAccount[]> {
+  return query(
+    db,
+    sql`select ${accountFields}, a.inbox_count as "inboxCount", a.suspended from accounts a order by a.id`,
+  );
 }
 
 export interface AccountCounts {

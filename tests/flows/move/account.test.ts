@@ -256,6 +256,11 @@ describe("The export of one account", () => {
       expect(await refusal(closedAgain(counted))).toContain("no table settings");
     });
 
+    test("if its own domain is the MAIL_DOMAIN of the other service", async () => {
+      const ours = lines.map((line) => line.replaceAll("ada.example", "inbox.localhost"));
+      expect(await refusal(closedAgain(ours))).toContain("its own domain inbox.localhost is the MAIL_DOMAIN");
+    });
+
     test("if another ENCRYPTION_KEY has sealed its secrets", async () => {
       const sealed = lines.map((line) => line.replaceAll(/ibs1\.[^.]*\./g, "ibs1.other."));
       expect(await refusal(closedAgain(sealed))).toContain("another ENCRYPTION_KEY");
@@ -327,11 +332,7 @@ describe("The export of one account", () => {
         (await query<{ rows: number }>(again.api, sql`select count(*)::int as rows from ${sql.identifier(table)}`))[0]
           ?.rows;
       expect([await countIn("messages"), await countIn("inboxes")]).toEqual([3, 0]);
-      const { newId, now } = from.service.deps;
-      const imported = await importAccount(
-        { db: again, newId, now, sealing: from.service.deps.sealing },
-        reader(lines),
-      );
+      const imported = await importAccount({ ...from.service.deps, db: again }, reader(lines));
       expect(imported.resumedAfter).toBeGreaterThan(3);
       expect([await countIn("messages"), await countIn("inboxes")]).toEqual([3, 2]);
       await again.close();

@@ -256,7 +256,15 @@ export function faultsOfChange({ expiresAt, allowedIps: blocks }: Fields): reado
   return faults;
 }
 
-export function toCreated({ info, key }: MadeKey, set: { headers: Record<string, string | number> }) {
+/** The part of an answer that says where a new key is, and that nobody may keep it. */
+export interface KeyAnswer {
+  status?: number | string | undefined;
+  headers: Record<string, string | number>;
+}
+
+export function toCreated({ info, key }: MadeKey, set: KeyAnswer) {
+  set.status = 201;
+  set.headers.location = `/v1/keys/${info.id}`;
   set.headers["cache-control"] = "no-store";
   return { ...toKey(info), key };
 }

@@ -1,7 +1,15 @@
 import type { Static } from "@sinclair/typebox";
 import { type KeySettings, wholeKey } from "../../../domain/access/key.ts";
 import { Refusal } from "../../../domain/errors.ts";
-import { addKey, changeKey, endKey, managerOf, ownedKey, rotateKey } from "../../../flows/account/manage-keys.ts";
+import {
+  addKey,
+  changeKey,
+  endKey,
+  type KeyManager,
+  managerOf,
+  ownedKey,
+  rotateKey,
+} from "../../../flows/account/manage-keys.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { parseInstant } from "../../../standards/instant.ts";
 import { countApiKeys, listApiKeys } from "../../../store/account/keys.ts";
@@ -13,6 +21,7 @@ import {
   CreatedKey,
   faultsOfChange,
   faultsOfKey,
+  type KeyAnswer,
   KeyChange,
   KeyPage,
   KeyQuery,
@@ -30,13 +39,7 @@ export function keys(deps: Deps) {
   return api("/v1/keys", "Keys")
     .post(
       "",
-      async ({ account, actor, body, set }) => {
-        const by = managerOf(account, actor);
-        const made = await addKey(deps, by, body.name ?? undefined, settingsOf(body, deps.now()));
-        set.status = 201;
-        set.headers.location = `/v1/keys/${made.info.id}`;
-        return toCreated(made, set);
-      },
+      ({ account, actor, body, set }) => createdKey(deps, managerOf(account, actor), body, set),
       operation({
         summary: "Create key",
         access: "full key",
@@ -120,10 +123,7 @@ export function keys(deps: Deps) {
       "/:id/rotate",
       async ({ account, actor, params, body, set }) => {
         const { overlapSeconds: overlap = overlapSeconds.usual } = body;
-        const made = await rotateKey(deps, managerOf(account, actor), params.id, overlap);
-        set.status = 201;
-        set.headers.location = `/v1/keys/${made.info.id}`;
-        return toCreated(made, set);
+        return toCreated(await rotateKey(deps, managerOf(account, actor), params.id, overlap), set);
       },
       operation({
         summary: "Rotate key",
@@ -141,8 +141,12 @@ export function keys(deps: Deps) {
     );
 }
 
-/** The settings of a new key in a request. */
-export function settingsOf(body: Static<typeof NewKey>, now: Date): KeySettings {
+/** Creates the key that a request describes. */
+export async function createdKey(deps: Deps, by: KeyManager, body: Static<typeof NewKey>, set: KeyAnswer) {
+  return toCreated(await addKey(deps, by, body.name ?? undefined, settingsOf(body, deps.now())), set);
+}
+
+function settingsOf(body: Static<typeof NewKey>, now: Date): KeySettings {
   const {
     access = "full",
     inboxId = null,

@@ -1,11 +1,11 @@
 import type { Refusal } from "../../../domain/errors.ts";
-import { addKey, byOperator } from "../../../flows/account/manage-keys.ts";
+import { byOperator } from "../../../flows/account/manage-keys.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { adminPath, api } from "../../shell/app.ts";
 import type { Refused } from "../../shell/described-operation.ts";
 import { operation } from "../../shell/operation.ts";
-import { CreatedKey, faultsOfKey, NewKey, toCreated } from "../account/key-shapes.ts";
-import { settingsOf } from "../account/keys.ts";
+import { CreatedKey, faultsOfKey, NewKey } from "../account/key-shapes.ts";
+import { createdKey } from "../account/keys.ts";
 import { accountPath, livingAccount } from "./accounts.ts";
 
 /** Keys of any account, for operators. All else about keys an operator does in the account, with `X-Inboxd-Account`. */
@@ -18,10 +18,7 @@ export function adminAccountKeys(deps: Deps) {
     "/:id/keys",
     async ({ actor, params, body, set }) => {
       const account = await livingAccount(deps, params.id);
-      const made = await addKey(deps, byOperator(account, actor), body.name ?? undefined, settingsOf(body, deps.now()));
-      set.status = 201;
-      set.headers.location = `/v1/keys/${made.info.id}`;
-      return toCreated(made, set);
+      return createdKey(deps, byOperator(account, actor), body, set);
     },
     operation({
       summary: "Create key of any account",

@@ -125,6 +125,10 @@ export async function ownedTotals(deps: Deps, reach: Reach, id: string): Promise
 export interface MessagesDeps extends ReadingDeps, StoredBytesDeps {}
 
 export function messages(deps: MessagesDeps) {
+  const ofMessage = {
+    path: idPath("message"),
+    whenRefused: whetherThere((reach, id) => ownedMessage(deps, reach, id)),
+  };
   return api("/v1", "Messages")
     .get(
       "/messages",
@@ -133,9 +137,7 @@ export function messages(deps: MessagesDeps) {
           query.inbox_id === undefined
             ? await pageOfAccount(deps, account.reach, query)
             : await pageOfInbox(deps, account.reach, query.inbox_id, query);
-        const { messages, ...rest } = page;
-        const include = includedWords(query.include);
-        return { data: await toListedMessages(deps, account.id, { messages, include }), ...rest };
+        return shownPage(deps, account.id, page, query);
       },
       operation({
         summary: "Search messages",
@@ -160,8 +162,7 @@ export function messages(deps: MessagesDeps) {
         access: "read",
         description:
           "One message, with newly signed URLs of its attachments, and with its codes, links, and text without quotes. These are extracted at each request; no link is ever fetched.",
-        path: idPath("message"),
-        whenRefused: whetherThere((reach, id) => ownedMessage(deps, reach, id)),
+        ...ofMessage,
         answers: { 200: Message },
       }),
     )
@@ -174,8 +175,7 @@ export function messages(deps: MessagesDeps) {
         access: "read",
         description:
           "The mail itself. For inbound mail the received bytes. For outbound mail the bytes for the relay, without the DKIM signature, which is added when the mail is sent.",
-        path: idPath("message"),
-        whenRefused: whetherThere((reach, id) => ownedMessage(deps, reach, id)),
+        ...ofMessage,
         answers: {
           200: Type.String({
             description: "The mail",
@@ -196,18 +196,14 @@ export function messages(deps: MessagesDeps) {
         access: "read",
         description:
           "What became of a message: its arrival, or each attempt to send it; reports about it; who marked its thread; and what your webhook endpoints answered to its events. It is made from what the service has stored, so what was removed with its retention is missing. `told`, and the names in `read` and `unread`, need full access to the whole account.",
-        path: idPath("message"),
-        whenRefused: whetherThere((reach, id) => ownedMessage(deps, reach, id)),
+        ...ofMessage,
         answers: { 200: MessageHistory },
       }),
     )
     .get(
       "/inboxes/:id/messages",
-      async ({ account, params, query }) => {
-        const { messages, ...rest } = await pageOfInbox(deps, account.reach, params.id, query);
-        const include = includedWords(query.include);
-        return { data: await toListedMessages(deps, account.id, { messages, include }), ...rest };
-      },
+      async ({ account, params, query }) =>
+        shownPage(deps, account.id, await pageOfInbox(deps, account.reach, params.id, query), query),
       operation({
         summary: "List messages",
         access: "read",
@@ -230,6 +226,16 @@ interface Page {
   messages: readonly ShownMessage[];
   total: number;
   nextCursor: string | null;
+}
+
+async function shownPage(
+  deps: MessagesDeps,
+  accountId: string,
+  { messages, ...rest }: Page,
+  { include }: Pick<Parameters, "include">,
+) {
+  const data = await toListedMessages(deps, accountId, { messages, include: includedWords(include) });
+  return { data, ...rest };
 }
 
 async function pageOfInbox(deps: MessagesDeps, reach: Reach, inboxId: string, query: Parameters): Promise<Page> {
