@@ -49,6 +49,7 @@ const benchmarks: readonly Benchmark[] = [
     environment: embedded,
     quick: receivingQuick,
   },
+  { name: "inbound", title: "Mail by HTTP", command: ["inbound.ts"], quick: { MAILS: "200", ROUNDS: "1" } },
   { name: "sending", title: "Sending, Postgres", command: ["sending.ts"], quick: sendingQuick },
   {
     name: "sending/embedded",
