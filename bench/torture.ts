@@ -56,6 +56,30 @@ async function selfTest(): Promise<number> {
       evidence: /answered 250, is in \S+ 0 times/,
     },
     {
+      name: "answers a post with 200 before the commit",
+      file: "early-post.ts",
+      faults: ["kill"],
+      evidence: /answered 250, is in \S+ 0 times/,
+    },
+    {
+      name: "believes a forged sender",
+      file: "believed-sender.ts",
+      faults: [],
+      evidence: /the verdict about \S+ is pass, not fail or temperror/,
+    },
+    {
+      name: "drops what a rule blocks",
+      file: "dropped-mail.ts",
+      faults: [],
+      evidence: /answered 250, is neither a message nor in quarantine/,
+    },
+    {
+      name: "takes mail of a blocked sender",
+      file: "unblocked-sender.ts",
+      faults: [],
+      evidence: /came while its sender was blocked, and is a message/,
+    },
+    {
       name: "says sent before the relay did",
       file: "early-sent.ts",
       faults: [],

@@ -37,7 +37,7 @@ const rules: readonly [invariant: string, what: string, statement: string][] = [
     "an event is of another inbox, thread or account than its message",
     `select e.id from events e left join messages m on m.id = e.message_id
        left join inboxes i on i.id = m.inbox_id
-     where e.type like 'message.%' and ${stays} and (e.inbox_id, e.thread_id, e.account_id) is distinct from (m.inbox_id, m.thread_id, i.account_id)`,
+     where e.type like 'message.%' and e.type <> 'message.blocked' and ${stays} and (e.inbox_id, e.thread_id, e.account_id) is distinct from (m.inbox_id, m.thread_id, i.account_id)`,
   ],
   [
     "I6",

@@ -12,6 +12,7 @@ export interface ShownMessage {
   rfcMessageId: string;
   toAddr: string;
   recipients: { address: string; status: string }[];
+  authentication: { verdict: string; internal: boolean } | null;
 }
 
 /** Checks I1 to I6 by the API. Returns everything that it showed. */
@@ -64,12 +65,22 @@ function checkInbox({ ledger }: World, inbox: LedgerInbox, messages: readonly Sh
     const isOwn = ledger.sends.get(message.subject)?.toOwn === inbox;
     if (!isMail && !isOwn)
       ledger.violation("I2", `${message.id} (${message.subject}) is in ${inbox.address}, and nobody sent it`);
+    if (isMail && !isOwn) checkVerdict(ledger, message);
     const answered = ledger.answers.get(message.subject);
     if (answered !== undefined) ledger.count("answers by a name of the relay");
     if (answered !== undefined && message.threadId !== answered)
       ledger.violation("T6", `${message.subject} answers in ${answered}, and is in ${message.threadId}`);
     if (!ledger.read.has(message.id)) ledger.violation("read flag", `no agent was ever shown ${message.id} as unread`);
   }
+}
+
+/** The domain of a forged sender asks for the rejection of all its mail; that of the others publishes no such policy. */
+function checkVerdict(ledger: World["ledger"], { subject, authentication }: ShownMessage): void {
+  const verdict = authentication?.verdict ?? "not there";
+  ledger.count(`authentication: ${ledger.forged.has(subject) ? "a forged sender" : "a sender"} has ${verdict}`);
+  const possible = ledger.forged.has(subject) ? ["fail", "temperror"] : ["pass", "none", "temperror"];
+  if (!possible.includes(verdict) || authentication?.internal)
+    ledger.violation("T9", `the verdict about ${subject} is ${verdict}, not ${possible.join(" or ")}`);
 }
 
 function checkSends({ ledger }: World, all: readonly ShownMessage[]): void {

@@ -31,7 +31,6 @@ export async function deliver(
   again = false,
 ): Promise<boolean> {
   const { ledger } = world;
-  const isDone = ({ acknowledged, answers }: RecipientState) => acknowledged || answers.at(-1)?.isAccepted === false;
   const waiting = [...mail.recipients].filter(([, state]) => again || !isDone(state));
   const accepted: RecipientState[] = [];
   await inSession(world, chance, async (client, ask) => {
@@ -61,8 +60,13 @@ export async function deliver(
   return [...mail.recipients.values()].every(isDone);
 }
 
+/** Whether nothing is left to do for a recipient. */
+export function isDone({ acknowledged, answers }: RecipientState): boolean {
+  return acknowledged || answers.at(-1)?.isAccepted === false;
+}
+
 /** Mail for a suspended account stays with its sender, and 450 4.2.1 is for no other account. */
-function checkClosure({ ledger }: World, address: string, reply: string, askedMs: number): void {
+export function checkClosure({ ledger }: World, address: string, reply: string, askedMs: number): void {
   const account = ledger.inboxes.get(address)?.account;
   if (account === undefined) return;
   const isClosed = closureAt(ledger, account, askedMs)?.scope === "all";

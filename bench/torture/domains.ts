@@ -1,22 +1,46 @@
-import type { Answer as DnsRecord } from "dns-packet";
+import type { Answer as DnsRecord, RecordType } from "dns-packet";
+import * as packet from "dns-packet";
 import type { Chance } from "../../tests/support/chance.ts";
-import { type ScriptedDns, scriptedDns, zone } from "../../tests/support/scripted-dns.ts";
+import { type DnsQuestion, type ScriptedDns, scriptedDns, zone } from "../../tests/support/scripted-dns.ts";
 import { deliver, newMail } from "./deliver.ts";
 import type { LedgerAccount, LedgerDomain, LedgerInbox } from "./ledger.ts";
 import { plainMail } from "./passing.ts";
 import { type Answer, ask, type Driver, eventually, untilHeard, type World } from "./world.ts";
 
-/** The name server of all own domains; now and then it fails. */
+/** The name server of all own domains and of the senders; now and then it fails, is late, does not answer, or is overtaken by a liar. */
 export interface TortureZone extends Pick<ScriptedDns, "port" | "close"> {
   records: Set<DnsRecord>;
 }
 
 export async function startZone(chance: Chance): Promise<TortureZone> {
-  const records = new Set<DnsRecord>();
-  const { port, close } = await scriptedDns((question) =>
-    chance.is(0.03) ? { code: serverFailure } : zone([...records])(question),
-  );
+  const records = new Set<DnsRecord>(ofSenders);
+  const { port, close } = await scriptedDns(async (question) => {
+    if (chance.is(0.03)) return { code: serverFailure };
+    if (chance.is(0.02)) return "silence";
+    if (chance.is(0.02)) await Bun.sleep(chance.whole(100, 4_000));
+    const answer = await zone([...records])(question);
+    return chance.is(0.1) ? [lieAbout(question), ...[answer].flat()] : answer;
+  });
   return { port, close, records };
+}
+
+const txt = (name: string, data: string): DnsRecord => ({ name, type: "TXT", ttl: 5, data });
+
+/** What the domains of foreign senders publish: one sends from here, and the other, whose name is forged, sends nothing. */
+const ofSenders: readonly DnsRecord[] = [
+  txt("mta.example", "v=spf1 ip4:127.0.0.1 -all"),
+  txt("bank.example", "v=spf1 -all"),
+  txt("_dmarc.bank.example", "v=DMARC1; p=reject"),
+];
+
+/** The answer of somebody who has to guess the id of the question, and has guessed wrongly. */
+function lieAbout({ name, type, id }: DnsQuestion): Uint8Array {
+  return packet.encode({
+    type: "response",
+    id: (id + 1) & 0xff_ff,
+    questions: [{ name, type: type as RecordType }],
+    answers: [txt(name, "v=spf1 +all")],
+  });
 }
 
 const serverFailure = 2;

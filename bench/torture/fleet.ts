@@ -23,6 +23,8 @@ export interface Place {
 
 export interface Running {
   apiUrl: string;
+  /** The address for mail by HTTP, if a service that is broken on purpose has another. */
+  inboundUrl: string | undefined;
   smtpPort: number;
   pid: number;
 }
@@ -114,10 +116,13 @@ async function listening(
   const { promise, resolve } = Promise.withResolvers<Running | undefined>();
   const timer = setTimeout(resolve, startMs, undefined);
   let apiUrl: string | undefined;
+  let inboundUrl: string | undefined;
   void eachLine(child.stdout, (line) => {
     apiUrl ??= /^ +API +(\S+)\/v1$/.exec(line)?.[1];
+    inboundUrl ??= /^ +inbound +(\S+)$/.exec(line)?.[1];
     const port = /^ +SMTP +\S+:(\d+),/.exec(line)?.[1];
-    if (apiUrl !== undefined && port !== undefined) resolve({ apiUrl, smtpPort: Number(port), pid: child.pid });
+    if (apiUrl !== undefined && port !== undefined)
+      resolve({ apiUrl, inboundUrl, smtpPort: Number(port), pid: child.pid });
     onLine(line);
   }).then(() => resolve(undefined));
   const running = await promise;

@@ -6,6 +6,8 @@ export interface Ledger {
   inboxes: Map<string, LedgerInbox>;
   /** Keyed by the token in the subject. */
   mails: Map<string, LedgerMail>;
+  /** The tokens of mails with a forged sender. */
+  forged: Set<string>;
   sends: Map<string, LedgerSend>;
   /** The sends again, keyed by the tokens of their foreign recipients. */
   copies: Map<string, LedgerSend>;
@@ -30,6 +32,7 @@ export interface Ledger {
   /** Inboxes whose mail is removed, or that are erased themselves. */
   passing: PassingInbox[];
   domains: LedgerDomain[];
+  judged: JudgedInbox[];
   counts: Map<string, number>;
   count(what: string, by?: number): void;
   violations: Map<string, string[]>;
@@ -72,6 +75,33 @@ export interface PassingInbox extends LedgerInbox {
   sends: LedgerSend[];
   /** When its deletion was asked for; undefined if it has a retention instead. */
   deletedMs: number | undefined;
+}
+
+/** An inbox whose account adds and deletes a rule that blocks a sender, while mail of this sender comes in. */
+export interface JudgedInbox extends LedgerInbox {
+  mails: JudgedMail[];
+  blocks: Block[];
+}
+
+export interface JudgedMail {
+  mail: LedgerMail;
+  fromMs: number;
+  /** When it was answered that it is on disk. */
+  untilMs: number;
+  /** The ids with which each release was answered. */
+  releasedAs: Set<string>;
+}
+
+/** The time of a rule. Times that are not known yet are infinite. */
+export interface Block {
+  /** When it was asked for: from now on it may be in force. */
+  askedMs: number;
+  /** From when on it is in force in every process. */
+  inForceMs: number;
+  /** When its end was asked for: from now on it may be over. */
+  liftAskedMs: number;
+  /** From when on it is over in every process. */
+  overMs: number;
 }
 
 /** An own domain that goes from one account to another, with its inbox in each of them. Times that are not known yet are infinite. */
@@ -246,6 +276,7 @@ export function newLedger(): Ledger {
   return {
     inboxes: new Map(),
     mails: new Map(),
+    forged: new Set(),
     sends: new Map(),
     copies: new Map(),
     acceptances: new Map(),
@@ -262,6 +293,7 @@ export function newLedger(): Ledger {
     closures: [],
     passing: [],
     domains: [],
+    judged: [],
     counts,
     count,
     violations,

@@ -1,6 +1,7 @@
 import type { Chance } from "../../tests/support/chance.ts";
 import { deliver, newMail } from "./deliver.ts";
 import type { LedgerInbox } from "./ledger.ts";
+import { post, postBeyondReach, postHalf } from "./post.ts";
 import { inSession, stuffed } from "./smtp-client.ts";
 import { type Driver, eventually, type World } from "./world.ts";
 
@@ -14,22 +15,36 @@ export function mailSender(world: World, chance: Chance, name: string): Driver {
     const token = `m${name}n${number}`;
     if (chance.is(0.06)) return hangUpMidway(token);
     if (chance.is(0.04)) return sendToNobody();
+    if (chance.is(0.04)) return sendBeyondReach(token);
     const recipients = someInboxes();
     const raw = compose(token, recipients);
     const mail = newMail(world, token, recipients, raw);
-    await eventually(world, chance, () => deliver(world, chance, mail, raw));
-    // A server that did not read the 250 sends the whole mail again.
+    // An attempt by one way may be repeated by the other.
+    const handIn = (again = false) =>
+      chance.is(0.35) ? post(world, mail, raw, again) : deliver(world, chance, mail, raw, again);
+    await eventually(world, chance, () => handIn());
+    // A server that did not read the answer sends the whole mail again.
     if (chance.is(0.08)) {
-      ledger.count("smtp: sent again after 250");
-      await deliver(world, chance, mail, raw, true).catch(() => undefined);
+      ledger.count("mail: sent again after 250");
+      await handIn(true).catch(() => undefined);
     }
   };
+
+  async function sendBeyondReach(token: string): Promise<void> {
+    const [to] = someInboxes();
+    const other = chance.pick(world.accounts.filter((account) => account !== to?.account));
+    if (to === undefined) return;
+    const raw = compose(token, [to]);
+    newMail(world, token, [to], raw);
+    await postBeyondReach(world, { raw, to, apiKey: other.apiKey }).catch(() => undefined);
+  }
 
   /** Without a final dot there is no mail, and none of its bytes may ever show. */
   async function hangUpMidway(token: string): Promise<void> {
     const recipients = someInboxes();
     const raw = compose(token, recipients);
     newMail(world, token, recipients, raw);
+    if (chance.is(0.3)) return postHalf(world, chance, recipients, raw);
     ledger.count("smtp: hung up in DATA");
     await inSession(world, chance, async (client, ask) => {
       await ask("MAIL FROM:<>", "2");
@@ -61,8 +76,10 @@ export function mailSender(world: World, chance: Chance, name: string): Driver {
   }
 
   function compose(token: string, recipients: readonly LedgerInbox[]): Uint8Array {
+    const isForged = chance.is(0.15);
+    if (isForged) ledger.forged.add(token);
     const head = [
-      `From: Sender ${name} <sender${name}@mta.example>`,
+      `From: Sender ${name} <sender${name}@${isForged ? "bank" : "mta"}.example>`,
       `To: ${recipients.map(({ address }) => address).join(", ")}`,
       `Subject: ${token}`,
       `Message-ID: <${token}@mta.example>`,

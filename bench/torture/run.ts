@@ -16,11 +16,13 @@ import { domainMover, startZone, type TortureZone } from "./domains.ts";
 import { injectFaults, type ServiceFault } from "./faults.ts";
 import { newFleet } from "./fleet.ts";
 import { firstKey, furnish, limitedSendsPerMinute, newAccount } from "./furnish.ts";
+import { checkJudged, judgedInbox } from "./judged.ts";
 import { keyManager } from "./keys.ts";
 import { type Ledger, type LedgerAccount, newLedger } from "./ledger.ts";
 import { startListeners } from "./listeners.ts";
 import { mailSender } from "./mail-senders.ts";
 import { eraser, keeper, passingName } from "./passing.ts";
+import { ingestToken } from "./post.ts";
 import { recoverDead } from "./recovery.ts";
 import { startRelay, wireDomain } from "./relay.ts";
 import { replier } from "./repliers.ts";
@@ -93,6 +95,7 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
   );
   const others = {
     passing: await newAccount(world, passingName),
+    guarded: await newAccount(world, "guarded"),
     holders: [await newAccount(world, "holder"), await newAccount(world, "taker")] as const,
   };
   const watch = watchResources(world);
@@ -133,6 +136,7 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
   await Promise.all(listeners.map((listener) => listener.finish(Date.now() + Math.min(hearingMs, options.settleMs))));
   await checkShown(world);
   await checkDomains(world);
+  await checkJudged(world);
   await watch.check(postgres, () => relay.connections());
   for (const place of fleet.places) {
     const code = await place.end("SIGTERM");
@@ -179,12 +183,19 @@ function drivers(world: World, chance: Chance): Promise<void>[] {
   );
 }
 
-/** The drivers of domains, and of inboxes that go. */
+/** The accounts for one kind of work each. */
+interface OtherAccounts {
+  passing: LedgerAccount;
+  guarded: LedgerAccount;
+  holders: readonly [LedgerAccount, LedgerAccount];
+}
+
+/** The drivers of domains, of inboxes that go, and of rules. */
 function passingDrivers(
   world: World,
   chance: Chance,
   dns: TortureZone,
-  { passing, holders }: { passing: LedgerAccount; holders: readonly [LedgerAccount, LedgerAccount] },
+  { passing, guarded, holders }: OtherAccounts,
   { worksEarly }: TortureOptions,
 ): Promise<void>[] {
   const keepers = ["a", "b"].map((name) => ({ driver: keeper(world, chance.fork(), passing, name), pauseMs: 200 }));
@@ -193,7 +204,8 @@ function passingDrivers(
     driver: domainMover(world, chance.fork(), { dns, holders, name, mayFail: worksEarly }),
     pauseMs: 500,
   }));
-  return [...movers, ...(worksEarly ? [...keepers, ...erasers] : [])].map(({ driver, pauseMs }) =>
+  const judged = ["a", "b"].map((name) => ({ driver: judgedInbox(world, chance.fork(), guarded, name), pauseMs: 500 }));
+  return [...movers, ...judged, ...(worksEarly ? [...keepers, ...erasers] : [])].map(({ driver, pauseMs }) =>
     drive(world, chance.fork(), driver, pauseMs),
   );
 }
@@ -209,6 +221,8 @@ function environmentFor(
     SMTP_PORT: "0",
     MAIL_DOMAIN: mailDomain,
     API_KEY: firstKey,
+    AUTHENTICATE: "always",
+    INGEST_TOKEN: ingestToken,
     METRICS_TOKEN: metricsToken,
     OUTBOUND: `smtp://127.0.0.1:${relayPort}?tls=off`,
     DNS_SERVERS: `127.0.0.1:${dnsPort}`,

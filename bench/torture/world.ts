@@ -115,7 +115,7 @@ export async function askAt(
     signal: AbortSignal.timeout(10_000),
   });
   const text = await response.text();
-  const shape = path.replace(/(inb|msg|thr|evt|whk|key|acc|dom)_[a-z0-9]+/g, "…").replace(/\?.*/, "");
+  const shape = path.replace(/(inb|msg|thr|evt|whk|key|acc|dom|rul|qua)_[a-z0-9]+/g, "…").replace(/\?.*/, "");
   ledger.count(`api: ${method} ${shape} ${response.status}`);
   if (response.status === 500) ledger.violation("api", `${method} ${path} was answered 500: ${text.slice(0, 200)}`);
   if (response.status === 503 && !response.headers.has("retry-after")) {

@@ -25,11 +25,12 @@ import { workEarly } from "../early-work.ts";
 /** Runs the service like `serve`: `before` may change its settings, `after` the running service. */
 export async function serveBroken(
   before: (config: Config) => Promise<Config>,
-  after: (service: Service, config: Config) => Promise<{ smtpPort: number }>,
+  after: (service: Service, config: Config) => Promise<{ smtpPort: number; inboundUrl?: string }>,
 ): Promise<void> {
   const config = await before(readConfig(process.env));
   const service = await startService(config, pino({ level: "silent" }));
-  const { smtpPort } = await after(service, config);
+  const { smtpPort, inboundUrl } = await after(service, config);
+  if (inboundUrl !== undefined) process.stdout.write(`  inbound    ${inboundUrl}\n`);
   process.stdout.write(`  API        ${service.apiUrl.origin}/v1\n  SMTP       127.0.0.1:${smtpPort}, broken\n`);
   process.on("SIGTERM", () => void service.stop().then(() => process.exit(0)));
 }
