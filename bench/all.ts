@@ -39,7 +39,7 @@ const benchmarks: readonly Benchmark[] = [
   {
     name: "receiving",
     title: "Receiving, Postgres",
-    command: ["receiving.ts", "rate", "latency", "big", "heard", "memory", "idle"],
+    command: ["receiving.ts", "rate", "latency", "big", "heard", "senders", "memory", "idle"],
     quick: receivingQuick,
   },
   {

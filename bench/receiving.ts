@@ -1,9 +1,14 @@
 /**
- * Receiving, beside Postfix and Haraka in the same run: `bun bench/receiving.ts [rate] [latency] [big] [heard] [memory] [idle]`;
+ * Receiving, beside Postfix and Haraka in the same run: `bun bench/receiving.ts [rate] [latency] [big] [heard] [senders] [memory]
+ * [idle]`;
  * DATABASE=embedded for the other database. Needs Postgres' programs and smtp-source of the package postfix; a peer that
  * can't be had is skipped with a line. Read the ratios: on a machine that others use as well, the rates mean little.
  */
+import { generateKeyPairSync } from "node:crypto";
 import { existsSync } from "node:fs";
+import { dkimSign } from "mailauth/lib/dkim/sign";
+import { inStrings } from "../tests/support/published.ts";
+import { scriptedDns, zone } from "../tests/support/scripted-dns.ts";
 import { onEngine, startDatabase } from "./support/database.ts";
 import { median } from "./support/load.ts";
 import { type MailPeer, startHaraka, startPostfix } from "./support/mail-peers.ts";
@@ -15,7 +20,7 @@ import { plainMails, type SmtpLoadResult, smtpLoad } from "./support/smtp-load.t
 const rounds = Number(process.env.ROUNDS ?? 5);
 const mailsARun = Number(process.env.MAILS ?? 4_000);
 const sessions = 20;
-const parts = { rate, latency, big, heard, memory, idle };
+const parts = { rate, latency, big, heard, senders, memory, idle };
 type Part = keyof typeof parts;
 
 const asked = process.argv.slice(2).filter((name): name is Part => name in parts);
@@ -143,6 +148,91 @@ async function heard(): Promise<void> {
       target: { ratio: { atLeast: 0.8 } },
     });
   });
+}
+
+/**
+ * The cost of authenticating senders (AUTHENTICATE), in turns: `off`, `auto` from loopback, and `always` for unsigned mail and for mail
+ * with one RSA-2048 signature. The name server is beside the load, and its answers are remembered after the first mails.
+ */
+async function senders(): Promise<void> {
+  const { privateKey, publicKey } = generateKeyPairSync("rsa", {
+    modulusLength: 2048,
+    privateKeyEncoding: { type: "pkcs8", format: "pem" },
+    publicKeyEncoding: { type: "spki", format: "der" },
+  });
+  const txt = (name: string, text: string) => ({ name, type: "TXT" as const, ttl: 3600, data: inStrings(text, 255) });
+  const dns = await scriptedDns(
+    zone([
+      txt("example.com", "v=spf1 ip4:127.0.0.1 -all"),
+      txt("_dmarc.example.com", "v=DMARC1; p=reject"),
+      txt("s1._domainkey.example.com", `v=DKIM1; k=rsa; p=${publicKey.toString("base64")}`),
+    ]),
+  );
+  const plain = plainMails(5 << 10);
+  const signed = async (number: number) => {
+    const mail = plain(number);
+    const signatureData = [{ signingDomain: "example.com", selector: "s1", privateKey }];
+    const { signatures } = await dkimSign(mail, { canonicalization: "relaxed/relaxed", signatureData } as never);
+    return signatures + mail;
+  };
+  const start = async (choice: string) => {
+    const service = await startServiceProcess({
+      ...database.environment,
+      AUTHENTICATE: choice,
+      DNS_SERVERS: `127.0.0.1:${dns.port}`,
+      OUTBOUND: "smtp://127.0.0.1:9",
+    });
+    return { service, inboxes: await Promise.all(Array.from({ length: 5 }, () => newInbox(service))) };
+  };
+  const [off, auto, always] = [await start("off"), await start("auto"), await start("always")];
+  const turns = [
+    { name: "off, unsigned", at: off, make: plain, target: undefined },
+    { name: "off, signed", at: off, make: signed, target: undefined },
+    { name: "auto from loopback", at: auto, make: plain, target: 0.98 },
+    { name: "unsigned", at: always, make: plain, target: 0.85 },
+    { name: "one RSA-2048 signature", at: always, make: signed, target: 0.55 },
+  ];
+  const results = turns.map(() => [] as (SmtpLoadResult & { cpuMicros: number })[]);
+  let sent = 0;
+  try {
+    for (let round = 0; round <= rounds; round += 1) {
+      for (const [index, { at, make }] of turns.entries()) {
+        const first = sent;
+        // The first round warms up, and is not counted.
+        const count = round === 0 ? 3 * mailsARun : mailsARun;
+        sent += count;
+        const mails = await Promise.all(Array.from({ length: count }, (_, number) => make(first + number)));
+        const before = cpuMs(at.service.pid);
+        const result = await smtpLoad({
+          port: at.service.smtpPort,
+          sessions,
+          mails: count,
+          mail: (number) => mails[number] ?? "",
+          to: (number) => at.inboxes[number % at.inboxes.length] ?? "",
+        });
+        const cpuMicros = ((cpuMs(at.service.pid) - before) * 1000) / count;
+        if (round > 0) results[index]?.push({ ...result, cpuMicros });
+        await untilAtRest(database.pid === undefined ? [at.service.pid] : [at.service.pid, database.pid]);
+      }
+    }
+  } finally {
+    for (const { service } of [off, auto, always]) await service.stop();
+    await dns.close();
+  }
+  const of = (index: number, value: (result: SmtpLoadResult & { cpuMicros: number }) => number) =>
+    median((results[index] ?? []).map(value));
+  for (const [index, { name, target }] of turns.entries()) {
+    if (target === undefined) continue;
+    const peer = name.includes("signature") ? 1 : 0;
+    report({
+      what: `mail whose sender is checked: ${name}${onEngine}`,
+      value: of(index, ({ perSecond }) => perSecond),
+      unit: "mails/s",
+      beside: [{ name: "with off", value: of(peer, ({ perSecond }) => perSecond) }],
+      target: { ratio: { atLeast: target } },
+      note: `CPU ${Math.round(of(index, ({ cpuMicros }) => cpuMicros))} µs a mail, with off ${Math.round(of(peer, ({ cpuMicros }) => cpuMicros))}; p50 ${of(index, ({ p50Ms }) => p50Ms).toFixed(2)} ms, with off ${of(peer, ({ p50Ms }) => p50Ms).toFixed(2)}`,
+    });
+  }
 }
 
 async function newEndpoint(service: ServiceProcess, url: string): Promise<string> {

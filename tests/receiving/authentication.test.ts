@@ -133,6 +133,18 @@ for (const engine of enginesHere()) {
         expect(metrics.get("inboxd_authentication_seconds_count")).toBeGreaterThan(0);
       });
 
+      test("many mails of one new domain ask for each of its names once", async () => {
+        const inbox = await world.inbox();
+        const asked = dns.questions.length;
+        const mails = Array.from({ length: 30 }, (_, number) =>
+          mailOf({ from: "ann@fresh.example", messageId: `${number}@fresh.example` }),
+        );
+        await Promise.all(mails.map((mail) => world.deliver(mail, inbox.address, "ann@fresh.example")));
+        const questions = dns.questions.slice(asked).map(({ name, type }) => `${name} ${type}`);
+        expect(questions).toContain("_dmarc.fresh.example TXT");
+        expect(questions.toSorted()).toEqual([...new Set(questions)].toSorted());
+      });
+
       test("a mail of another inbox here passes without a question to the DNS", async () => {
         const [ada, bob] = [await world.inbox(), await world.inbox()];
         const asked = dns.questions.length;
