@@ -19,6 +19,7 @@ import { mcpCommand, skillCommand } from "./commands/mcp/mcp.ts";
 import { auditCommand, operatorCommands } from "./commands/operators.ts";
 import { outboxCommands } from "./commands/outbox.ts";
 import { portableCommands } from "./commands/portable.ts";
+import { quarantineCommands } from "./commands/quarantine.ts";
 import { eventCommands } from "./commands/read/events.ts";
 import { inboxCommands } from "./commands/read/inboxes.ts";
 import { messageCommands } from "./commands/read/messages.ts";
@@ -58,6 +59,7 @@ const groups: readonly [heading: string, commands: readonly Register[]][] = [
       messageCommands,
       waitCommand,
       threadCommands,
+      quarantineCommands,
       usageCommand,
       triggerCommand,
       authenticateCommand,

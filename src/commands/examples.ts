@@ -117,6 +117,15 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "inboxd tail --inbox ada --include extracted --after evt_01jpw7z1x2e9a8r5k3m0t6vqhd",
   ],
 
+  quarantine: ["inboxd quarantine list"],
+  "quarantine list": ["inboxd quarantine list", "inboxd quarantine list --inbox ada --reason unlisted"],
+  "quarantine show": [
+    "inboxd quarantine show qua_01jpw7z1x2e9a8r5k3m0t6vqhk",
+    "inboxd quarantine show qua_01jpw7z1x2e9a8r5k3m0t6vqhk --raw",
+  ],
+  "quarantine release": ["inboxd quarantine release qua_01jpw7z1x2e9a8r5k3m0t6vqhk"],
+  "quarantine delete": ["inboxd quarantine delete qua_01jpw7z1x2e9a8r5k3m0t6vqhk"],
+
   suppressions: ["inboxd suppressions list", "inboxd suppressions add eve@example.net"],
   "suppressions list": ["inboxd suppressions list", "inboxd suppressions list --reason bounce --limit 100"],
   "suppressions add": [
@@ -130,7 +139,6 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   rules: ["inboxd rules list", "inboxd rules add block spam.example"],
   "rules list": ["inboxd rules list", "inboxd rules list --inbox ada --action allow"],
   "rules add": [
-    "inboxd rules add block '*.spam.example'",
     "inboxd rules add allow boss.example --inbox ada --note 'our customer'",
     "inboxd rules add block rival.example --outbound",
   ],

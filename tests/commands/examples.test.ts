@@ -94,6 +94,12 @@ beforeAll(async () => {
     ".",
   ];
   expect(await client.ask(invoice.join("\r\n"))).toStartWith("250");
+  const rule = { direction: "inbound", action: "block", pattern: "blocked.example" };
+  await inboxd.request("POST", "/v1/rules", rule);
+  for (const command of ["MAIL FROM:<eve@blocked.example>", "RCPT TO:<ada@inbox.localhost>", "DATA"])
+    expect(await client.ask(command)).toMatch(/^[23]/);
+  expect(await client.ask("From: eve@blocked.example\r\n\r\nBuy\r\n.")).toStartWith("250");
+  const [blocked] = ((await (await inboxd.request("GET", "/v1/quarantine")).json()) as { data: { id: string }[] }).data;
   await client.ask("QUIT");
   const { event_id, thread_id, message } = JSON.parse((await receiver.request(1)).body);
   const key = JSON.parse((await runInboxd(["key", "create", "--json"], service())).stdout);
@@ -105,6 +111,7 @@ beforeAll(async () => {
     evt_01jpw7z1x2e9a8r5k3m0t6vqhd: event_id,
     msg_01jpw7z1x2e9a8r5k3m0t6vqhd: message.id,
     thr_01jpw7z1x2e9a8r5k3m0t6vqhe: thread_id,
+    qua_01jpw7z1x2e9a8r5k3m0t6vqhk: blocked?.id ?? "",
     key_01jpw7z1x2e9a8r5k3m0t6vqhd: key.id,
     whk_01jpw7z1x2e9a8r5k3m0t6vqhg: endpoint.id,
     "https://example.com/hooks/inboxd": receiver.url,
