@@ -363,13 +363,13 @@ export const inboxes = pgTable(
   ],
 );
 
-/** The inbox of each address: the local part at MAIL_DOMAIN, or the whole address at another domain. If the inbox is deleted, the row stays until the quarantine of the address ends. */
+/** The inbox of each address: the local part at MAIL_DOMAIN, or the whole address at another domain. If the inbox is deleted, the row stays while the address is reserved. */
 export const addresses = pgTable(
   "addresses",
   {
     username: text().primaryKey(),
     inboxId: id().notNull(),
-    /** The end of the quarantine, after which others may take the address. Null until the inbox is deleted. */
+    /** When others may take the address. Null until the inbox is deleted. */
     heldUntil: instant(),
   },
   (table) => [index("addresses_held").on(table.heldUntil).where(sql`${table.heldUntil} is not null`)],

@@ -1,7 +1,7 @@
 import type { Db } from "../database/db.ts";
 import { expiryOfKeys } from "../domain/idempotency.ts";
 import { utcDay } from "../domain/limits.ts";
-import { quarantineMs } from "../flows/account/delete-inbox.ts";
+import { addressReservedMs } from "../flows/account/delete-inbox.ts";
 import { endUnusedGrants } from "../flows/connect/grants.ts";
 import type { Deps } from "../flows/deps.ts";
 import { removeDeletedDomains, removeKeysOfDeletedDomains, removeRetiredKeys } from "../store/account/domains.ts";
@@ -94,7 +94,7 @@ async function removeListed(tx: Db, ids: readonly string[]): Promise<number> {
 /** Removes deleted accounts one by one: first their inboxes become deleted ones, then other rows go, then the account. */
 function removingAccounts(now: Date): (tx: Db) => Promise<number> {
   const before = new Date(now.getTime() - settleMs);
-  const heldUntil = new Date(now.getTime() + quarantineMs);
+  const heldUntil = new Date(now.getTime() + addressReservedMs);
   let after = "";
   return async (tx) => {
     for (;;) {

@@ -278,7 +278,7 @@ for (const engine of enginesHere()) {
       expect(await count("inboxes", sql`id = ${inbox.id}`)).toBe(0);
     });
 
-    test("frees an address when its quarantine is over, and removes its inbox within a day", async () => {
+    test("frees an address when it is reserved no longer, and removes its inbox within a day", async () => {
       const inbox = await world.newInbox();
       await deleteInbox(world.deps, { accountId: inbox.accountId, actor: service }, inbox.id);
       world.clock.pass(22 * hourMs);

@@ -1,4 +1,5 @@
 import { arrivalEventId, type MessageFacts, type Recorded, recordMessage, type ThreadState } from "../conversation.ts";
+import { idBeside, instantOfId } from "../ids.ts";
 import type { Mailbox } from "../message.ts";
 import { previewOf } from "../preview.ts";
 import { foreignAncestors, namedParent } from "../threading.ts";
@@ -84,7 +85,7 @@ function quarantineCopy(
   noteQuarantined(state, inbox, sizeBytes);
   return {
     id,
-    eventId: arrivalEventId(id, receivedAt),
+    eventId: blockedEventId(id),
     accountId: inbox.accountId,
     inboxId,
     reason,
@@ -140,6 +141,11 @@ function knownBy(state: FilingState, arrival: ArrivedMail, inboxId: string): Cor
 
 /** The longest address to which mail can be sent. A longer one would not fit the index of known senders. */
 const longestAddress = 254;
+
+/** The id of the event of a quarantined mail, with which it is removed. */
+function blockedEventId(id: string): string {
+  return idBeside(id, "evt", instantOfId(id));
+}
 
 /** Sorts the mails of a batch so that each comes after the mails that it answers. Otherwise their order stays. */
 function parentsFirst(arrivals: readonly ArrivedMail[]): ArrivedMail[] {

@@ -12,7 +12,7 @@ import { inboxEvent } from "../events/inbox-event.ts";
 import { endKeysOfInbox } from "./manage-keys.ts";
 
 /** How long the address of a deleted inbox stays reserved, so that old mail cannot reach a new owner. */
-export const quarantineMs = 30 * 24 * 3_600_000;
+export const addressReservedMs = 30 * 24 * 3_600_000;
 
 /** Deletes an inbox: it disappears at once, and its rows are deleted in the background. */
 export async function deleteInbox(
@@ -45,7 +45,7 @@ export async function deleteInbox(
   return { username };
 }
 
-/** The end of the quarantine of an address. At an own domain there is none, because only the holder of the domain can take the address. */
+/** Until when an address stays reserved. At an own domain it is free at once, because only the holder of the domain can take the address. */
 function heldUntil({ domainId }: Inbox, deletedAt: Date): Date {
-  return domainId === null ? new Date(deletedAt.getTime() + quarantineMs) : deletedAt;
+  return domainId === null ? new Date(deletedAt.getTime() + addressReservedMs) : deletedAt;
 }

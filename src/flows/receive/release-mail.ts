@@ -67,6 +67,8 @@ async function release(deps: ReleasingDeps, caller: ActorIn, kept: QuarantinedMa
     throw error;
   }
   if (released === undefined) throw notFound("quarantined_mail");
+  const about = { account_id: caller.accountId, inbox_id: inboxId, quarantined_id: kept.id };
+  deps.log.info({ ...about, message_id: released.messageId }, "mail released");
   return released;
 }
 

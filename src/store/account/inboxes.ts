@@ -149,7 +149,7 @@ function livingOf({ reach, externalId, username, host }: InboxPage): SQL {
 }
 
 /**
- * Gives an inbox a username that is new, or whose quarantine is over. Returns false if another inbox has it. Of two requests at the same
+ * Gives an inbox a username that is new, or reserved no longer. Returns false if another inbox has it. Of two requests at the same
  * time, the unique key lets only one succeed. At a domain, the names of its earlier holder's inboxes count as new; the caller has locked the
  * domain, because the statement would not see an inbox that another transaction commits while it waits.
  */

@@ -69,8 +69,9 @@ export async function markReleased(
 }
 
 /**
- * Removes quarantined mails, and their bytes from the totals of their inboxes. It locks the inboxes first, as other removals do, so that they
- * cannot deadlock. A deleted inbox keeps its totals. Returns the removed mails.
+ * Removes quarantined mails, their events, and their bytes from the totals of their inboxes. It locks the inboxes first, as other removals
+ * do, so that they cannot deadlock. A deleted inbox keeps its totals. An event stays in the log while it is in line, and if it is the last one
+ * of its account, so that a reader of the log can continue from it. Its id is that of the mail but for the prefix. Returns the removed mails.
  */
 export function removeQuarantined(
   tx: Db,
@@ -87,6 +88,14 @@ export function removeQuarantined(
           returning id, inbox_id, reason, source_id, size_bytes
         ),
         ${sharesReleased(sql`select source_id, count(*) as holders from gone group by source_id`)},
+        told as materialized (
+          delete from events e where e.id = any(array(select 'evt_' || substr(id, 5) from gone))
+          and not exists (select from outbox where subject_id >= e.id collate "C" and subject_id < (e.id || '/') collate "C")
+          and exists (select from events later
+            where later.account_id = e.account_id and (later.written_by, later.id) > (e.written_by, e.id))
+          returning id
+        ),
+        delivered as (delete from deliveries where event_id = any(array(select id from told))),
         lighter as (
           update inboxes set storage_bytes = storage_bytes - of_inbox.bytes, revision = revision + 1
           from (select inbox_id, sum(size_bytes)::int8 as bytes from gone group by inbox_id) of_inbox

@@ -228,7 +228,7 @@ export async function deleteEmptyInbox(
   return inbox;
 }
 
-/** Frees addresses of deleted inboxes whose quarantine is over. */
+/** Frees addresses of deleted inboxes that are reserved no longer. */
 export function removeFreeAddresses(tx: Db, now: Date, limit: number): Promise<number> {
   const free = sql`select username from addresses where held_until <= ${now} order by held_until limit ${limit}`;
   return count(

@@ -182,11 +182,17 @@ test("a deleted one is gone with its bytes, which count for the storage but not 
       )
     )[0]?.bytes;
   const id = await quarantinedMail(world, ada);
+  // The last event of an account stays.
+  await world.inbox();
+  await world.deliver(mailOf({ messageId: "later@x.example" }), (await world.inbox()).address);
   const { sizeBytes } = await get(`/v1/quarantine/${id}`);
   expect(await bytes()).toBe(sizeBytes);
   expect((await world.api(`/v1/quarantine/${id}`, { method: "DELETE" })).status).toBe(204);
   expect((await world.api(`/v1/quarantine/${id}`, { method: "DELETE" })).status).toBe(404);
   expect(await bytes()).toBe(0);
+  // Nothing else tells of it.
+  const told = (await get("/v1/events?types=*&limit=100&order=desc")).data;
+  expect(JSON.stringify(told)).not.toContain(id);
   const stored = await query(
     world.service.deps.db.api,
     sql`select from source_chunks c where not exists (select from messages where source_id = c.source_id)
