@@ -141,7 +141,7 @@ function envelopeOf(account: Account | undefined, request: Request, maxBytes: nu
   const client =
     account === undefined
       ? clientOf(headers, fault)
-      : { network: account.id, heloName: "", secure: true, isProxy: false };
+      : { network: account.id, heloName: "", secure: false, isProxy: false };
   if (faults.length > 0 || from === undefined) {
     throw new Refusal("validation_error", "Cannot take mail: its envelope is wrong", { faults });
   }
