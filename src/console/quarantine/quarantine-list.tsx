@@ -4,6 +4,7 @@ import { errorText, inboxd, type Schemas } from "../api.ts";
 import { formatFullTime, formatSize } from "../format.ts";
 import { notify } from "../frame/notice.tsx";
 import { useReloadOn } from "../live.ts";
+import { VerdictTag } from "../mail/verdict.tsx";
 import { curl } from "../parts/command.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -150,8 +151,8 @@ function QuarantineRow({ mail, onRelease, onDelete }: QuarantineRowProps) {
               </>
             )}
           </dd>
-          <dt>Proof</dt>
-          <dd>{proofText(authentication)}</dd>
+          <dt>Verdict</dt>
+          <dd>{authentication === null ? "not checked" : <VerdictTag authentication={authentication} />}</dd>
           <dt>To</dt>
           <dd>
             <a href={href(`inboxes/${mail.inboxId}`)}>{toAddr}</a>
@@ -180,14 +181,4 @@ function QuarantineRow({ mail, onRelease, onDelete }: QuarantineRowProps) {
       </details>
     </li>
   );
-}
-
-function proofText(authentication: QuarantinedMail["authentication"]): string {
-  if (authentication === null) return "The sender was not checked";
-  const { verdict, domain } = authentication;
-  if (verdict === "pass") return `${domain ?? "This service"} sent it`;
-  if (verdict === "fail")
-    return `Nothing shows that ${domain ?? "the sender"} sent it, and such mail should not be believed`;
-  if (verdict === "none") return `Nothing shows that ${domain ?? "the sender"} sent it`;
-  return "The sender could not be checked in time";
 }
