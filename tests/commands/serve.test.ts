@@ -116,7 +116,7 @@ test("accounts and keys are made beside the running service", async () => {
   const { apiKey } = JSON.parse(made.stdout) as { apiKey: string };
   expect((await inboxd.request("GET", "/v1/inboxes", undefined, apiKey)).status).toBe(200);
   const listed = await runInboxd(["account", "list"], here);
-  expect(listed.stdout).toMatch(/^name +plan +inboxes +created +id\n/);
+  expect(listed.stdout).toMatch(/^name +plan +inboxes +suspended +created +id\n/);
   expect(listed.stdout).toMatch(/^acme +enterprise +0 .* acc_/m);
 });
 

@@ -1,6 +1,6 @@
 import type { CallOptions } from "./call.ts";
 import { type List, listByCursor, listByOffset } from "./pages.ts";
-import type { Body, QueryAt, Requester } from "./resources.ts";
+import { type Body, pagesAt, type QueryAt, type Requester } from "./resources.ts";
 import type { Schemas } from "./types.ts";
 
 /** All accounts and the service, with the key of an operator. */
@@ -40,11 +40,7 @@ export interface Admin {
 }
 
 export const admin = (request: Requester): Admin => ({
-  accounts: (query = {}, options) =>
-    listByOffset(
-      (position) => request("GET", "/v1/admin/accounts", { query: { ...query, ...position }, ...options }),
-      query,
-    ),
+  accounts: (query = {}, options) => listByOffset(pagesAt(request, "/v1/admin/accounts", { query, ...options }), query),
   createAccount: (body, options) => request("POST", "/v1/admin/accounts", { body, ...options }),
   getAccount: (id, options) => request("GET", "/v1/admin/accounts/{id}", { path: { id }, ...options }),
   changeAccount: (id, body, options) => request("PATCH", "/v1/admin/accounts/{id}", { path: { id }, body, ...options }),
@@ -54,17 +50,12 @@ export const admin = (request: Requester): Admin => ({
     (await request("GET", "/v1/admin/accounts/{id}/export", { path: { id }, ...options })) as never,
   createKey: (id, body = {}, options) =>
     request("POST", "/v1/admin/accounts/{id}/keys", { path: { id }, body, ...options }),
-  domains: (query = {}, options) =>
-    listByOffset(
-      (position) => request("GET", "/v1/admin/domains", { query: { ...query, ...position }, ...options }),
-      query,
-    ),
+  domains: (query = {}, options) => listByOffset(pagesAt(request, "/v1/admin/domains", { query, ...options }), query),
   addDomain: (body, options) => request("POST", "/v1/admin/domains", { body, ...options }),
   getDomain: (id, options) => request("GET", "/v1/admin/domains/{id}", { path: { id }, ...options }),
   verifyDomain: (id, options) => request("POST", "/v1/admin/domains/{id}/verify", { path: { id }, ...options }),
   deleteDomain: (id, options) => request("DELETE", "/v1/admin/domains/{id}", { path: { id }, ...options }),
-  audit: (query = {}, options) =>
-    listByCursor((position) => request("GET", "/v1/admin/audit", { query: { ...query, ...position }, ...options })),
+  audit: (query = {}, options) => listByCursor(pagesAt(request, "/v1/admin/audit", { query, ...options })),
   usage: (query = {}, options) => request("GET", "/v1/admin/usage", { query, ...options }),
   system: (options) => request("GET", "/v1/admin/system", { ...options }),
 });

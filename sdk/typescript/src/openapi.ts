@@ -5494,7 +5494,7 @@ export interface components {
              * @description Null: quarantined mail is in no thread
              * @example null
              */
-            thread_id: null;
+            thread_id: string | null;
             quarantined: components["schemas"]["BlockedMail"];
         };
         /** @description Mail was blocked by a rule or a policy, and went into the quarantine */
@@ -5537,7 +5537,7 @@ export interface components {
              * @description Null: quarantined mail is in no thread
              * @example null
              */
-            thread_id: null;
+            thread_id: string | null;
             quarantined: components["schemas"]["BlockedMail"];
         };
         /** @description A message of yours bounced after the next server had accepted it */

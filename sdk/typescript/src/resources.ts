@@ -1,7 +1,7 @@
 import type { Caller, CallOptions } from "./call.ts";
 import { attachmentsOf, type OutgoingFile } from "./files.ts";
 import { newIdempotencyKey } from "./machine.ts";
-import { type List, listByCursor, listByOffset, listByPosition } from "./pages.ts";
+import { type FetchPage, type List, listByCursor, listByOffset, listByPosition } from "./pages.ts";
 import { type StreamOptions, streamEvents } from "./stream.ts";
 import type {
   AnswerOf,
@@ -29,6 +29,15 @@ export function requester({ call }: Caller): Requester {
   };
 }
 
+/** Fetches the pages of the list at a path. */
+export function pagesAt<Path extends PathOf<"GET">>(
+  request: Requester,
+  path: Path,
+  input: InputOf<OperationOf<"GET", Path>> & CallOptions & { query: object },
+): FetchPage<AnswerOf<OperationOf<"GET", Path>>> {
+  return (position) => request("GET", path, { ...input, query: { ...input.query, ...position } });
+}
+
 export type QueryAt<Path extends PathOf<"GET">> = QueryOf<OperationOf<"GET", Path>>;
 export type Body<Name extends keyof Schemas> = OrUndefined<Schemas[Name]>;
 
@@ -50,8 +59,7 @@ export interface Inboxes {
 }
 
 export const inboxes = (request: Requester): Inboxes => ({
-  list: (query = {}, options) =>
-    listByOffset((position) => request("GET", "/v1/inboxes", { query: { ...query, ...position }, ...options }), query),
+  list: (query = {}, options) => listByOffset(pagesAt(request, "/v1/inboxes", { query, ...options }), query),
   create: (body = {}, options) => request("POST", "/v1/inboxes", { body, ...keyed(options) }),
   get: (id, options) => request("GET", "/v1/inboxes/{id}", { path: { id }, ...options }),
   change: (id, body, options) => request("PATCH", "/v1/inboxes/{id}", { path: { id }, body, ...options }),
@@ -113,12 +121,9 @@ export interface Messages {
 }
 
 export const messages = (request: Requester): Messages => ({
-  search: (query = {}, options) =>
-    listByCursor((position) => request("GET", "/v1/messages", { query: { ...query, ...position }, ...options })),
+  search: (query = {}, options) => listByCursor(pagesAt(request, "/v1/messages", { query, ...options })),
   list: (id, query = {}, options) =>
-    listByCursor((position) =>
-      request("GET", "/v1/inboxes/{id}/messages", { path: { id }, query: { ...query, ...position }, ...options }),
-    ),
+    listByCursor(pagesAt(request, "/v1/inboxes/{id}/messages", { path: { id }, query, ...options })),
   async send(id, { attachments, ...email }, options) {
     let replayed = false;
     const upload = uploads(request).create;
@@ -173,17 +178,9 @@ export interface Threads {
 
 export const threads = (request: Requester): Threads => ({
   list: (id, query = {}, options) =>
-    listByOffset(
-      (position) =>
-        request("GET", "/v1/inboxes/{id}/threads", { path: { id }, query: { ...query, ...position }, ...options }),
-      query,
-    ),
+    listByOffset(pagesAt(request, "/v1/inboxes/{id}/threads", { path: { id }, query, ...options }), query),
   messages: (id, query = {}, options) =>
-    listByOffset(
-      (position) =>
-        request("GET", "/v1/threads/{id}/messages", { path: { id }, query: { ...query, ...position }, ...options }),
-      query,
-    ),
+    listByOffset(pagesAt(request, "/v1/threads/{id}/messages", { path: { id }, query, ...options }), query),
   mark: (id, body, options) => request("PATCH", "/v1/threads/{id}", { path: { id }, body, ...options }),
 });
 
@@ -286,14 +283,11 @@ export interface Events {
 }
 
 export const events = (request: Requester, caller: Caller): Events => ({
-  list: (query = {}, options) =>
-    listByPosition((position) => request("GET", "/v1/events", { query: { ...query, ...position }, ...options }), query),
+  list: (query = {}, options) => listByPosition(pagesAt(request, "/v1/events", { query, ...options }), query),
   get: (id, query = {}, options) => request("GET", "/v1/events/{id}", { path: { id }, query, ...options }),
   stream: (options = {}) => streamEvents(caller, options),
   deliveries: (id, query = {}, options) =>
-    listByCursor((position) =>
-      request("GET", "/v1/events/{id}/deliveries", { path: { id }, query: { ...query, ...position }, ...options }),
-    ),
+    listByCursor(pagesAt(request, "/v1/events/{id}/deliveries", { path: { id }, query, ...options })),
   redeliver: (id, body = {}, options) =>
     request("POST", "/v1/events/{id}/redeliver", { path: { id }, body, ...options }),
 });
@@ -339,9 +333,7 @@ export const webhooks = (request: Requester): Webhooks => ({
   change: (id, body, options) => request("PATCH", "/v1/webhooks/{id}", { path: { id }, body, ...options }),
   delete: (id, options) => request("DELETE", "/v1/webhooks/{id}", { path: { id }, ...options }),
   deliveries: (id, query = {}, options) =>
-    listByCursor((position) =>
-      request("GET", "/v1/webhooks/{id}/deliveries", { path: { id }, query: { ...query, ...position }, ...options }),
-    ),
+    listByCursor(pagesAt(request, "/v1/webhooks/{id}/deliveries", { path: { id }, query, ...options })),
   recover: (id, body, options) => request("POST", "/v1/webhooks/{id}/recover", { path: { id }, body, ...options }),
   rotateSecret: (id, body = {}, options) =>
     request("POST", "/v1/webhooks/{id}/rotate-secret", { path: { id }, body, ...options }),
@@ -359,8 +351,7 @@ export interface Outbox {
 }
 
 export const outbox = (request: Requester): Outbox => ({
-  list: (query = {}, options) =>
-    listByCursor((position) => request("GET", "/v1/outbox", { query: { ...query, ...position }, ...options })),
+  list: (query = {}, options) => listByCursor(pagesAt(request, "/v1/outbox", { query, ...options })),
   retry: (id, options) => request("POST", "/v1/outbox/{id}/retry", { path: { id }, ...options }),
   cancel: (id, options) => request("DELETE", "/v1/outbox/{id}", { path: { id }, ...options }),
 });
@@ -379,8 +370,7 @@ export interface Suppressions {
 }
 
 export const suppressions = (request: Requester): Suppressions => ({
-  list: (query = {}, options) =>
-    listByCursor((position) => request("GET", "/v1/suppressions", { query: { ...query, ...position }, ...options })),
+  list: (query = {}, options) => listByCursor(pagesAt(request, "/v1/suppressions", { query, ...options })),
   add: (body, options) => request("POST", "/v1/suppressions", { body, ...options }),
   get: (id, options) => request("GET", "/v1/suppressions/{id}", { path: { id }, ...options }),
   delete: (id, options) => request("DELETE", "/v1/suppressions/{id}", { path: { id }, ...options }),
@@ -396,8 +386,7 @@ export interface Rules {
 }
 
 export const rules = (request: Requester): Rules => ({
-  list: (query = {}, options) =>
-    listByOffset((position) => request("GET", "/v1/rules", { query: { ...query, ...position }, ...options }), query),
+  list: (query = {}, options) => listByOffset(pagesAt(request, "/v1/rules", { query, ...options }), query),
   add: (body, options) => request("POST", "/v1/rules", { body, ...options }),
   delete: (id, options) => request("DELETE", "/v1/rules/{id}", { path: { id }, ...options }),
 });
@@ -443,8 +432,7 @@ export interface Quarantine {
 }
 
 export const quarantine = (request: Requester): Quarantine => ({
-  list: (query = {}, options) =>
-    listByCursor((position) => request("GET", "/v1/quarantine", { query: { ...query, ...position }, ...options })),
+  list: (query = {}, options) => listByCursor(pagesAt(request, "/v1/quarantine", { query, ...options })),
   get: (id, options) => request("GET", "/v1/quarantine/{id}", { path: { id }, ...options }),
   raw: (id, options) => request("GET", "/v1/quarantine/{id}/raw", { path: { id }, ...options }),
   release: (id, options) => request("POST", "/v1/quarantine/{id}/release", { path: { id }, ...options }),
@@ -469,8 +457,7 @@ export const account = (request: Requester): Account => ({
   change: (change, options) => request("PATCH", "/v1/account", { body: change, ...options }),
   stats: (query = {}, options) => request("GET", "/v1/stats", { query, ...options }),
   usage: (query = {}, options) => request("GET", "/v1/usage", { query, ...options }),
-  audit: (query = {}, options) =>
-    listByCursor((position) => request("GET", "/v1/audit", { query: { ...query, ...position }, ...options })),
+  audit: (query = {}, options) => listByCursor(pagesAt(request, "/v1/audit", { query, ...options })),
 });
 
 export interface Domains {
@@ -488,8 +475,7 @@ export interface Domains {
 }
 
 export const domains = (request: Requester): Domains => ({
-  list: (query = {}, options) =>
-    listByOffset((position) => request("GET", "/v1/domains", { query: { ...query, ...position }, ...options }), query),
+  list: (query = {}, options) => listByOffset(pagesAt(request, "/v1/domains", { query, ...options }), query),
   add: (body, options) => request("POST", "/v1/domains", { body, ...options }),
   get: (id, options) => request("GET", "/v1/domains/{id}", { path: { id }, ...options }),
   change: (id, body, options) => request("PATCH", "/v1/domains/{id}", { path: { id }, body, ...options }),
@@ -512,8 +498,7 @@ export interface Keys {
 }
 
 export const keys = (request: Requester): Keys => ({
-  list: (query = {}, options) =>
-    listByOffset((position) => request("GET", "/v1/keys", { query: { ...query, ...position }, ...options }), query),
+  list: (query = {}, options) => listByOffset(pagesAt(request, "/v1/keys", { query, ...options }), query),
   create: (body = {}, options) => request("POST", "/v1/keys", { body, ...options }),
   get: (id, options) => request("GET", "/v1/keys/{id}", { path: { id }, ...options }),
   change: (id, body, options) => request("PATCH", "/v1/keys/{id}", { path: { id }, body, ...options }),
@@ -528,8 +513,7 @@ export interface Grants {
 }
 
 export const grants = (request: Requester): Grants => ({
-  list: (query = {}, options) =>
-    listByCursor((position) => request("GET", "/v1/grants", { query: { ...query, ...position }, ...options })),
+  list: (query = {}, options) => listByCursor(pagesAt(request, "/v1/grants", { query, ...options })),
   delete: (id, options) => request("DELETE", "/v1/grants/{id}", { path: { id }, ...options }),
 });
 

@@ -396,7 +396,10 @@ const logged = [
     description: "Mail was blocked by a rule or a policy, and went into the quarantine",
     fields: {
       ...ofInbox,
-      thread_id: Type.Null({ description: "Null: quarantined mail is in no thread", examples: [null] }),
+      thread_id: nullable(Type.String({ examples: [examples.threadId] }), {
+        description: "Null: quarantined mail is in no thread",
+        examples: [null],
+      }),
       quarantined: BlockedMail,
     },
   }),
