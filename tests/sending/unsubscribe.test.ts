@@ -257,6 +257,21 @@ describe.each(enginesHere())("Unsubscribing (%s):", (engine) => {
     expect(body.data).toEqual([]);
   });
 
+  test("a mail to the address that comes by HTTP suppresses likewise", async () => {
+    const token = "the-token-of-the-edge-worker-in-tests";
+    await using here = await begin({ INGEST_TOKEN: token });
+    const { world, mailed } = here;
+    const inbox = await world.inbox();
+    const { address } = await mailed(inbox.id);
+    const headers = { "content-type": "message/rfc822", "envelope-to": address };
+    const body = "From: jane@example.com\r\nSubject: please no more\r\n\r\nbye\r\n";
+    const answer = await world.fetch("/v1/inbound", { method: "POST", apiKey: token, headers, body });
+    expect([answer.status, await answer.json()]).toEqual([200, { recipients: [{ address, status: "stored" }] }]);
+    expect(await suppressed(world)).toMatchObject([{ address: "jane@example.com", inboxId: inbox.id }]);
+    const { data } = (await world.api(`/v1/inboxes/${inbox.id}/messages?direction=inbound`)).body;
+    expect(data).toEqual([]);
+  });
+
   test("an agent with an inbox here unsubscribes by a mail of ours", async () => {
     await using here = await begin();
     const { world, relay } = here;

@@ -75,8 +75,10 @@ async function recipientFor(deps: PostedMailDeps, address: string, reach: Reach 
   switch (found.kind) {
     case "accept":
       return { address, status: "stored", addressee: { toAddr: address, inboxId: found.inboxId } };
-    case "return_path":
-      return { address, status: "stored", addressee: { toAddr: address, messageId: found.messageId } };
+    case "return_path": {
+      const { kind: _kind, ...path } = found;
+      return { address, status: "stored", addressee: { toAddr: address, ...path } };
+    }
     case "suspended":
     case "busy":
       throw notNow("a recipient takes no mail for now", laterSeconds);
