@@ -8,7 +8,7 @@ import type { ReceivedMail } from "../flows/receive/arrival.ts";
 import { withOpinion } from "../flows/receive/ask-judge.ts";
 import { type Authenticate, senderAuthenticator } from "../flows/receive/authenticate-sender.ts";
 import { inboxOwners } from "../flows/receive/inbox-owners.ts";
-import { mailJudge } from "../flows/receive/judge-mail.ts";
+import { withJudgment } from "../flows/receive/judge-mail.ts";
 import { noticeProof } from "../flows/receive/prove-notices.ts";
 import { mailReceiver } from "../flows/receive/receive-email.ts";
 import { reportReception, withReports } from "../flows/receive/receive-report.ts";
@@ -73,7 +73,7 @@ export async function openReceiving(opening: Opening, signingKey: string): Promi
   const owners = inboxOwners(deps);
   const file = mailReceiver(deps);
   const judging = { ...deps, rules, owners, quarantineDays: config.quarantineDays, blocked: watch.blocked };
-  const receive = watch.receive(withReports(reports, withJudge(opening, mailJudge(judging, file))));
+  const receive = watch.receive(withReports(reports, withJudge(opening, withJudgment(judging, file))));
   const receiving = { ...deps, parse: parser.parseQueued, authenticate: authenticatorOf(opening, parser), receive };
   const hosts = ownHosts(deps, config.outbound.kind === "sandbox");
   const memory = mailMemory(defaultLimits(config.smtpMaxBytes), config.smtpMaxBytes);

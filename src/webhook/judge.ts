@@ -11,7 +11,7 @@ export interface JudgeAddress {
 }
 
 /** A mail for the judge. */
-export interface JudgedMail {
+export interface JudgeQuestion {
   /** A new id for each question. */
   id: string;
   at: Date;
@@ -25,7 +25,7 @@ export interface JudgedMail {
 }
 
 /** Asks the judge about a mail. A text is the reason why there is no opinion. It never rejects. */
-export type AskJudge = (mail: JudgedMail) => Promise<Opinion | string>;
+export type AskJudge = (mail: JudgeQuestion) => Promise<Opinion | string>;
 
 /** Makes the function that asks. `client` may connect to private addresses, since the operator has chosen this one. */
 export function judgeAsker(
@@ -56,7 +56,7 @@ function isStale(reply: WebhookReply): boolean {
 /** The headers of a question in our own protocol, signed like a webhook if there is a secret. */
 function ownHeaders(secret: string | undefined) {
   const signing = secret === undefined ? undefined : webhookSigner(secret);
-  return async (mail: JudgedMail): Promise<Record<string, string>> => {
+  return async (mail: JudgeQuestion): Promise<Record<string, string>> => {
     const { id, at, raw, authentication } = mail;
     const signature = signing && (await webhookHeaders({ eventId: id, sentAt: at, body: raw, signer: await signing }));
     return {
@@ -72,7 +72,7 @@ function ownHeaders(secret: string | undefined) {
 }
 
 /** The headers of rspamd's protocol (rspamd.com/doc/developers/protocol.html). */
-async function rspamdHeaders(mail: JudgedMail): Promise<Record<string, string>> {
+async function rspamdHeaders(mail: JudgeQuestion): Promise<Record<string, string>> {
   return {
     "content-type": "message/rfc822",
     "queue-id": mail.id,
@@ -87,7 +87,7 @@ async function rspamdHeaders(mail: JudgedMail): Promise<Record<string, string>> 
 const mostOfRecipients = 8_192;
 
 /** The recipients with commas between them, as many as fit. */
-function recipientsIn({ recipients }: JudgedMail): string {
+function recipientsIn({ recipients }: JudgeQuestion): string {
   let text = "";
   for (const recipient of recipients) {
     const longer = text === "" ? asciiOf(recipient) : `${text}, ${asciiOf(recipient)}`;

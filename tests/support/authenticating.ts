@@ -3,11 +3,11 @@ import {
   type AuthenticationOptions,
   type AuthenticationSettings,
   authenticateMail,
-  type SendingHost,
 } from "../../src/mail/authenticate/authenticate.ts";
 import type { Resolve } from "../../src/mail/authenticate/questions.ts";
+import type { SenderHost } from "../../src/mail/read/received.ts";
 
-export const sendingHost: SendingHost = {
+export const sendingHost: SenderHost = {
   address: "192.0.2.9",
   heloName: "mail.example.com",
   isTls: true,
@@ -23,7 +23,7 @@ export const usualSettings: AuthenticationSettings = {
 
 export interface Arrival {
   from?: string;
-  client?: Partial<SendingHost>;
+  client?: Partial<SenderHost>;
   settings?: Partial<AuthenticationSettings>;
   now?: Date;
   options?: Partial<AuthenticationOptions>;

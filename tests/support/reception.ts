@@ -6,7 +6,7 @@ import { accountRules } from "../../src/flows/account-rules.ts";
 import { ownHosts } from "../../src/flows/own-hosts.ts";
 import { mailDoor } from "../../src/flows/receive/accept-mail.ts";
 import { inboxOwners } from "../../src/flows/receive/inbox-owners.ts";
-import { mailJudge } from "../../src/flows/receive/judge-mail.ts";
+import { withJudgment } from "../../src/flows/receive/judge-mail.ts";
 import { mailReceiver } from "../../src/flows/receive/receive-email.ts";
 import { reportReception } from "../../src/flows/receive/receive-report.ts";
 import { mailReleaser } from "../../src/flows/receive/release-mail.ts";
@@ -45,7 +45,7 @@ export async function reception(db: Database, options: ReceptionOptions = {}) {
   const { authenticate = async () => undefined } = options;
   const file = mailReceiver(deps);
   const judging = { ...deps, rules: accountRules(deps), owners: inboxOwners(deps), quarantineDays: 30 };
-  const receiving = { ...deps, parse, authenticate, receive: mailJudge(judging, file) };
+  const receiving = { ...deps, parse, authenticate, receive: withJudgment(judging, file) };
   deps.receiveUnparsed = (...asked) => receiveUnparsed(receiving, ...asked);
   const maxBytes = 25 << 20;
   const key = await returnPathKey("k".repeat(32));

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { webhookFault } from "../../src/standards/signature.ts";
 import { webhookClient } from "../../src/webhook/client.ts";
-import { type AskJudge, type JudgedMail, judgeAsker } from "../../src/webhook/judge.ts";
+import { type AskJudge, type JudgeQuestion, judgeAsker } from "../../src/webhook/judge.ts";
 import { startJudge, type TestJudge } from "../support/judge.ts";
 
 const secret = "a secret of the judge, long enough".replaceAll(" ", "-");
 const at = new Date("2026-03-21T10:05:00.000Z");
 const raw = Buffer.from("From: jane@example.com\r\nSubject: caf\xe9\r\n\r\n\0\xff\r\n", "latin1");
-const mail: JudgedMail = {
+const mail: JudgeQuestion = {
   id: "src_1",
   at,
   raw,

@@ -4,6 +4,7 @@ import type { ParsedMail } from "../../domain/message.ts";
 import type { ArrivedMail, Quarantining } from "../../domain/receive/arrived-mail.ts";
 import type { Authentication } from "../../domain/receive/authentication.ts";
 import type { Envelope, FoundRecipient, InboundMail } from "../../domain/receive/inbound-mail.ts";
+import type { NamedMessage } from "../../domain/receive/known-of-mails.ts";
 import type { Opinion } from "../../domain/receive/opinion.ts";
 import { forShownSender } from "../../domain/receive/verdict.ts";
 import { namedAncestors } from "../../domain/threading.ts";
@@ -108,6 +109,16 @@ export function namesOf(mail: ParsedMail): Pick<ArrivedMail, "messageIdHash" | "
     messageIdHash: shortDigest(canonicalMessageId(mail.messageId) ?? mail.messageId),
     ancestorHashes: namedAncestors(mail).map(shortDigest),
   };
+}
+
+/** The Message-IDs that can decide the thread of a mail in one inbox. */
+export function threadNames(
+  { messageIdHash, ancestorHashes }: ReturnType<typeof namesOf>,
+  { inboxId, answeredHash }: Pick<FoundRecipient, "inboxId" | "answeredHash">,
+): NamedMessage[] {
+  const hashes = new Set([messageIdHash, ...ancestorHashes]);
+  if (answeredHash !== undefined) hashes.add(answeredHash);
+  return Array.from(hashes, (hash) => ({ inboxId, messageIdHash: hash }));
 }
 
 /** Splits a mail to many inboxes into parts that fit one statement each. */

@@ -1,6 +1,6 @@
 import type { MailOutcome } from "../../domain/receive/inbound-mail.ts";
 import type { judgeFailures, Opinion } from "../../domain/receive/opinion.ts";
-import type { AskJudge, JudgedMail } from "../../webhook/judge.ts";
+import type { AskJudge, JudgeQuestion } from "../../webhook/judge.ts";
 import type { Deps } from "../deps.ts";
 import type { ReceivedMail } from "./arrival.ts";
 
@@ -43,8 +43,8 @@ export function withOpinion(deps: AskingDeps, receive: Receive): Receive {
 
 function questionOf(
   { raw, envelope, authentication }: ReceivedMail,
-  question: Pick<JudgedMail, "id" | "at">,
-): JudgedMail {
+  question: Pick<JudgeQuestion, "id" | "at">,
+): JudgeQuestion {
   const { from: envelopeFrom, recipients, client } = envelope;
   // Behind a proxy without the PROXY protocol, only the sender authentication may know the host.
   const address = client === undefined || client.isProxy ? undefined : client.address;

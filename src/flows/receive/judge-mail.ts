@@ -11,7 +11,7 @@ import { allowingRule, blockingRule, inboundPolicyOf, type RuleBook } from "../.
 import { findKnownOfMails, listWrittenThreads } from "../../store/mail/receiving.ts";
 import type { AccountRules } from "../account-rules.ts";
 import type { Deps } from "../deps.ts";
-import { namesOf, oncePerInbox, type ReceivedMail } from "./arrival.ts";
+import { namesOf, oncePerInbox, type ReceivedMail, threadNames } from "./arrival.ts";
 import type { InboxOwner, InboxOwners } from "./inbox-owners.ts";
 
 export interface JudgingDeps extends Deps {
@@ -23,7 +23,7 @@ export interface JudgingDeps extends Deps {
   blocked?: ((reason: Blocking["reason"], answer: BlockedAnswer) => void) | undefined;
 }
 
-/** What happens to a blocked mail. */
+/** The outcome for a blocked mail. */
 export type BlockedAnswer = "quarantined" | "refused";
 
 type Receive = (mail: ReceivedMail) => Promise<MailOutcome>;
@@ -36,7 +36,7 @@ const dayMs = 24 * 3_600_000;
  * Judges each mail by the rules and policies of its inboxes, and then files it. Inboxes that block it get it into their quarantine. If all of
  * them refuse it, it is filed nowhere, unless it was acknowledged before. For an account without rules and policies it reads nothing.
  */
-export function mailJudge(deps: JudgingDeps, receive: Receive): Receive {
+export function withJudgment(deps: JudgingDeps, receive: Receive): Receive {
   return async (received) => {
     if (isUnruled(deps, received)) return receive(received);
     const recipients = oncePerInbox(received.envelope);
@@ -144,7 +144,7 @@ function factsFor({ mail, envelope, authentication, opinion }: ReceivedMail, { o
   };
 }
 
-/** Mail of another inbox of this service, which never left the house. */
+/** The facts of mail from another inbox of this service. */
 const internal = { verdict: "pass", dmarc: { result: "none", policy: null } } as const;
 
 function dependsOnReply(facts: JudgedMail): boolean {
@@ -160,12 +160,7 @@ async function repliesAmong(
 ): Promise<Set<string>> {
   if (recipients.length === 0) return new Set();
   const names = namesOf(mail);
-  const named = recipients.flatMap(({ inboxId, answeredHash }) =>
-    Array.from(
-      new Set([names.messageIdHash, ...names.ancestorHashes, ...(answeredHash === undefined ? [] : [answeredHash])]),
-      (messageIdHash) => ({ inboxId, messageIdHash }),
-    ),
-  );
+  const named = recipients.flatMap((recipient) => threadNames(names, recipient));
   const known = await findKnownOfMails(db.mail, { inboxIds: [], copies: [], named, notBefore: new Date(0) });
   const state = filingState(known);
   const joined = recipients.flatMap((recipient) => {

@@ -20,7 +20,7 @@ import { removeUnparsedMail } from "../../store/mail/unparsed-mails.ts";
 import { lockSenders } from "../../store/send/sending.ts";
 import type { Deps } from "../deps.ts";
 import { groupCommit } from "../group-commit.ts";
-import { type Arrival, arrivalOf, largeBytes, type ReceivedMail, slicesOf } from "./arrival.ts";
+import { type Arrival, arrivalOf, largeBytes, type ReceivedMail, slicesOf, threadNames } from "./arrival.ts";
 import { type InboxMemory, inboxMemory } from "./inbox-memory.ts";
 
 /** A second copy of a mail within this time is dropped (contract §6). */
@@ -221,13 +221,7 @@ function askedOf(arrivals: readonly Arrival[]): AskedOfMails {
   const copies = arrivals.flatMap(({ deliveries, messageIdHash, contentHash }) =>
     contentHash === undefined ? [] : deliveries.map(({ inboxId }) => ({ inboxId, messageIdHash, contentHash })),
   );
-  const named = arrivals.flatMap(({ deliveries, messageIdHash, ancestorHashes }) => {
-    const hashes = new Set([messageIdHash, ...ancestorHashes]);
-    return deliveries.flatMap(({ inboxId, answeredHash }) => {
-      const asked = answeredHash === undefined ? hashes : new Set([...hashes, answeredHash]);
-      return Array.from(asked, (hash) => ({ inboxId, messageIdHash: hash }));
-    });
-  });
+  const named = arrivals.flatMap((arrival) => arrival.deliveries.flatMap((delivery) => threadNames(arrival, delivery)));
   return { inboxIds: idsOf(arrivals), copies, named, notBefore: duplicatesSince(arrivals) };
 }
 

@@ -1,5 +1,6 @@
 import type { Authentication, DmarcResult, Verdict } from "../../domain/receive/authentication.ts";
 import { type Check, verdictOf } from "../../domain/receive/verdict.ts";
+import type { SenderHost } from "../read/received.ts";
 import { type JudgedChain, judgeChain } from "./arc.ts";
 import { type JudgedSignature, judgeSignature } from "./dkim.ts";
 import { type FoundPolicy, findPolicy } from "./dmarc.ts";
@@ -12,18 +13,7 @@ export interface MailToAuthenticate {
   raw: Uint8Array;
   /** The reverse path of the envelope, which is "" for a bounce. */
   from: string;
-  client: SendingHost;
-}
-
-/** The host that sent the mail to this service. */
-export interface SendingHost {
-  /** Undefined if it is unknown, as behind a proxy without the PROXY protocol. */
-  address: string | undefined;
-  /** The name that it gave with EHLO or HELO; "" if it gave none. */
-  heloName: string;
-  isTls: boolean;
-  /** Whether it is one of TRUSTED_RELAYS, or has the INGEST_TOKEN: then its Authentication-Results may count. */
-  isTrusted: boolean;
+  client: SenderHost;
 }
 
 export interface AuthenticationOptions {

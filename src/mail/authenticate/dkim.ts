@@ -28,7 +28,7 @@ export async function judgeSignature(
   // A name with several records is undefined (RFC 6376 §3.6.2.2): the first readable key counts.
   const keys = records.slice(0, mostKeys).map(keyIn);
   const key = keys.find((each) => typeof each !== "string") ?? keys[0] ?? "its key is not published";
-  return typeof key === "string" ? { result: "permerror", fault: key } : verdictBy(key, check);
+  return typeof key === "string" ? { result: "permerror", fault: key } : resultBy(key, check);
 }
 
 const mostKeys = 10;
@@ -41,7 +41,7 @@ interface DkimKey {
   isExact: boolean;
 }
 
-function verdictBy(key: DkimKey, check: SignatureCheck): JudgedSignature {
+function resultBy(key: DkimKey, check: SignatureCheck): JudgedSignature {
   if (key.type !== check.keyType) return { result: "permerror", fault: "its key is of another type" };
   if (key.isExact && check.isForSubdomain) return { result: "permerror", fault: "its key is for no subdomain" };
   if (key.type === "rsa" && (key.bits < leastBits || key.bits > mostBits)) {

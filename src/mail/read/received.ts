@@ -3,12 +3,12 @@ import { isInBlocks, isIpAddress } from "../../standards/ip.ts";
 
 /** The host that sent a mail to this service, or to the operator's relays before it. */
 export interface SenderHost {
-  /** Undefined if it is unknown. */
+  /** Undefined if it is unknown, as behind a proxy without the PROXY protocol. */
   address: string | undefined;
   /** The name that it gave with EHLO or HELO, in lower case; "" if it is unknown. */
   heloName: string;
   isTls: boolean;
-  /** Whether the mail came by a trusted relay, or with INGEST_TOKEN. */
+  /** Whether the mail came by a trusted relay, or with INGEST_TOKEN: then its Authentication-Results may count. */
   isTrusted: boolean;
 }
 
@@ -29,7 +29,7 @@ export function senderHost(client: MailClient, raw: Uint8Array, trustedRelays: r
     if (host === undefined) break;
     if (!isRelay(host.address)) return { ...host, isTrusted: true };
   }
-  // The relay wrote the mail itself, or nobody can say who sent it.
+  // The relay wrote the mail itself, or its sender cannot be found.
   return { address: undefined, heloName: "", isTls, isTrusted: true };
 }
 
@@ -77,7 +77,7 @@ function addressIn(text: string): string | undefined {
   const inBrackets = [...text.matchAll(/\[(?:IPv6:)?([0-9A-Fa-f.:]{2,45})\](?::\d{1,5})?/gi)];
   const [found] = inBrackets.length > 0 ? inBrackets : [/^(?:[^\s@]{1,64}@)?([0-9A-Fa-f.:]{2,45})$/.exec(text.trim())];
   const address = found?.[1];
-  // Of two addresses nobody can tell which one the relay means.
+  // With two addresses it is not certain which one the relay means.
   return inBrackets.length <= 1 && address !== undefined && isIpAddress(address) ? address : undefined;
 }
 
