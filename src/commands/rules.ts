@@ -1,6 +1,6 @@
 import { Argument, type Command, Option } from "commander";
 import type { Inboxd, Schemas } from "../../sdk/typescript/src/inboxd.ts";
-import { type SendPolicy, sendPolicies } from "../domain/policy.ts";
+import { inboundChoices, type SendPolicy, sendPolicies } from "../domain/policy.ts";
 import { type RuleAction, type RuleDirection, ruleActions, ruleDirections } from "../domain/rules.ts";
 import { printMoreByOffset, reporting } from "./cli.ts";
 import { clientOf, inboxIdOf, ofServer, type ServerOptions, unchecked } from "./client.ts";
@@ -101,14 +101,14 @@ async function idsWith(client: Inboxd, wanted: string): Promise<string[]> {
   return ids;
 }
 
-/** The fields of a policy for inbound mail, with their values. */
-const inboundChoices = {
-  unlisted: { values: ["accept", "replies", "block"], about: "mail that no allow rule matches" },
-  unauthenticated: { values: ["accept", "block"], about: "mail whose sender is not proven" },
-  dmarc: { values: ["ignore", "honour"], about: "mail that fails while its domain asks for quarantine or rejection" },
-  spam: { values: ["ignore", "block"], about: "mail that the spam filter calls spam" },
-  blocked: { values: ["quarantine", "refuse"], about: "mail that was blocked" },
-} as const;
+/** The options for the fields of a policy for inbound mail. */
+const inboundOptions = [
+  { field: "unlisted", about: "mail that no allow rule matches" },
+  { field: "unauthenticated", about: "mail whose sender is not proven" },
+  { field: "dmarc", about: "mail that fails while its domain asks for quarantine or rejection" },
+  { field: "spam", about: "mail that the spam filter calls spam" },
+  { field: "blocked", about: "mail that was blocked" },
+] as const;
 
 export function policyCommands(program: Command): void {
   const policy = program.command("policy").description("show and set what happens to mail that no rule decides");
@@ -118,8 +118,8 @@ export function policyCommands(program: Command): void {
     ({ inbound, ...others }) => ({ ...inbound, ...others }),
   );
   const set = ofScope(policy.command("set").description("change these fields of a policy, and keep the others"), "of");
-  for (const [name, { values, about }] of Object.entries(inboundChoices))
-    set.addOption(new Option(`--${name} <word>`, about).choices(values));
+  for (const { field, about } of inboundOptions)
+    set.addOption(new Option(`--${field} <word>`, about).choices(inboundChoices[field]));
   set.addOption(new Option("--send-policy <word>", "who may be written to").choices(sendPolicies));
   reporting(set, change, ({ inbound, ...others }) => ({ ...inbound, ...others }));
   reporting(ofScope(policy.command("remove").description("remove the policy of a tenant or of an inbox"), "of"), clear);

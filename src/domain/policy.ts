@@ -1,20 +1,24 @@
-/** Who may be written to: everybody, only known addresses, or nobody. They are in the order of their strictness. */
+/** The recipients to whom mail may be sent: everybody, only known addresses, or nobody. The strictest policy is the last one. */
 export const sendPolicies = ["open", "known", "closed"] as const;
 export type SendPolicy = (typeof sendPolicies)[number];
 
-/** What happens to inbound mail that no rule decides. */
-export interface InboundPolicy {
+/** The fields of a policy for inbound mail that no rule decides, with their values. */
+export const inboundChoices = {
   /** Mail that no allow rule matches. `replies` takes it if it joins a thread in which the inbox has written. */
-  unlisted: "accept" | "replies" | "block";
+  unlisted: ["accept", "replies", "block"],
   /** Mail whose verdict is not `pass`. */
-  unauthenticated: "accept" | "block";
+  unauthenticated: ["accept", "block"],
   /** Mail whose verdict is `fail`, while its domain asks for quarantine or rejection. */
-  dmarc: "ignore" | "honour";
+  dmarc: ["ignore", "honour"],
   /** Mail that the operator's spam filter calls spam. */
-  spam: "ignore" | "block";
+  spam: ["ignore", "block"],
   /** Mail that was blocked. */
-  blocked: "quarantine" | "refuse";
-}
+  blocked: ["quarantine", "refuse"],
+} as const;
+
+export type InboundPolicy = {
+  [Field in keyof typeof inboundChoices]: (typeof inboundChoices)[Field][number];
+};
 
 export const defaultInboundPolicy: InboundPolicy = {
   unlisted: "accept",
@@ -24,7 +28,7 @@ export const defaultInboundPolicy: InboundPolicy = {
   blocked: "quarantine",
 };
 
-/** Why a mail was blocked. */
+/** The reasons for which a mail is blocked. */
 export const quarantineReasons = ["rule", "dmarc", "unauthenticated", "spam", "unlisted", "judge"] as const;
 export type QuarantineReason = (typeof quarantineReasons)[number];
 

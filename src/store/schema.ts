@@ -33,6 +33,7 @@ import type { Authentication, Spam } from "../domain/receive/authentication.ts";
 import type { FoundRecipient, MailClient } from "../domain/receive/inbound-mail.ts";
 import { type Delivery, reportProofs, reportSources } from "../domain/reports/delivery.ts";
 import { bounceTypes, reportKinds } from "../domain/reports/report.ts";
+import { ruleActions, ruleDirections } from "../domain/rules.ts";
 import type { RecipientAttempt } from "../domain/send/recipient-attempt.ts";
 
 /**
@@ -583,8 +584,8 @@ export const rules = pgTable(
     inboxId: id().notNull(),
     /** "" for no single tenant. A rule has at most one of `inboxId` and `externalId`. */
     externalId: text().notNull(),
-    direction: text({ enum: ["inbound", "outbound"] }).notNull(),
-    action: text({ enum: ["allow", "block"] }).notNull(),
+    direction: text({ enum: ruleDirections }).notNull(),
+    action: text({ enum: ruleActions }).notNull(),
     /** An address, a domain, or `*.` and a domain for its subdomains. Lower case, with A-labels. */
     pattern: text().notNull(),
     /** Only an inbound `allow`: whether it also holds for mail whose sender is not proven. */

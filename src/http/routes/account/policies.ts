@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { isWholeAccount } from "../../../domain/access/access.ts";
 import { Refusal } from "../../../domain/errors.ts";
-import { defaultInboundPolicy, sendPolicies } from "../../../domain/policy.ts";
+import { defaultInboundPolicy as defaults, inboundChoices, sendPolicies } from "../../../domain/policy.ts";
 import { changePolicy, deletePolicy, type ShownPolicy, shownPolicy } from "../../../flows/account/manage-policies.ts";
 import type { RuleDeps } from "../../../flows/account/manage-rules.ts";
 import { examples } from "../../document/examples.ts";
@@ -14,34 +14,25 @@ import { operation } from "../../shell/operation.ts";
 import { inboxPath, ownedInbox } from "./inboxes.ts";
 import { sendPolicyMeanings } from "./send-policy.ts";
 
-/** The values of each field, and what they are about. */
-const choices = {
-  unlisted: {
-    values: ["accept", "replies", "block"],
-    about:
-      "Mail that no allow rule matches. `replies`: it is taken if it joins a thread in which the inbox has written",
-  },
-  unauthenticated: { values: ["accept", "block"], about: "Mail whose verdict is not `pass`" },
-  dmarc: {
-    values: ["ignore", "honour"],
-    about: "Mail whose verdict is `fail`, while its domain asks for `quarantine` or `reject`. `honour`: it is blocked",
-  },
-  spam: { values: ["ignore", "block"], about: "Mail that the operator's spam filter calls spam" },
-  blocked: {
-    values: ["quarantine", "refuse"],
-    about: "Mail that was blocked. `refuse`: its sender is told so, if all recipients refuse it",
-  },
+/** The descriptions of the fields. */
+const about = {
+  unlisted:
+    "Mail that no allow rule matches. `replies`: it is taken if it joins a thread in which the inbox has written",
+  unauthenticated: "Mail whose verdict is not `pass`",
+  dmarc: "Mail whose verdict is `fail`, while its domain asks for `quarantine` or `reject`. `honour`: it is blocked",
+  spam: "Mail that the operator's spam filter calls spam",
+  blocked: "Mail that was blocked. `refuse`: its sender is told so, if all recipients refuse it",
 } as const;
 
 const Inbound = named(
   "InboundPolicy",
   Type.Object(
     {
-      unlisted: oneOf(choices.unlisted.values, { description: choices.unlisted.about }),
-      unauthenticated: oneOf(choices.unauthenticated.values, { description: choices.unauthenticated.about }),
-      dmarc: oneOf(choices.dmarc.values, { description: choices.dmarc.about }),
-      spam: oneOf(choices.spam.values, { description: choices.spam.about }),
-      blocked: oneOf(choices.blocked.values, { description: choices.blocked.about }),
+      unlisted: oneOf(inboundChoices.unlisted, { description: about.unlisted }),
+      unauthenticated: oneOf(inboundChoices.unauthenticated, { description: about.unauthenticated }),
+      dmarc: oneOf(inboundChoices.dmarc, { description: about.dmarc }),
+      spam: oneOf(inboundChoices.spam, { description: about.spam }),
+      blocked: oneOf(inboundChoices.blocked, { description: about.blocked }),
     },
     { description: "What happens to inbound mail that no rule decides" },
   ),
@@ -52,16 +43,17 @@ const NewInbound = named(
   Type.Object(
     {
       unlisted: Type.Optional(
-        oneOf(choices.unlisted.values, { description: choices.unlisted.about, default: "accept" }),
+        oneOf(inboundChoices.unlisted, { description: about.unlisted, default: defaults.unlisted }),
       ),
       unauthenticated: Type.Optional(
-        oneOf(choices.unauthenticated.values, { description: choices.unauthenticated.about, default: "accept" }),
+        oneOf(inboundChoices.unauthenticated, {
+          description: about.unauthenticated,
+          default: defaults.unauthenticated,
+        }),
       ),
-      dmarc: Type.Optional(oneOf(choices.dmarc.values, { description: choices.dmarc.about, default: "ignore" })),
-      spam: Type.Optional(oneOf(choices.spam.values, { description: choices.spam.about, default: "ignore" })),
-      blocked: Type.Optional(
-        oneOf(choices.blocked.values, { description: choices.blocked.about, default: "quarantine" }),
-      ),
+      dmarc: Type.Optional(oneOf(inboundChoices.dmarc, { description: about.dmarc, default: defaults.dmarc })),
+      spam: Type.Optional(oneOf(inboundChoices.spam, { description: about.spam, default: defaults.spam })),
+      blocked: Type.Optional(oneOf(inboundChoices.blocked, { description: about.blocked, default: defaults.blocked })),
     },
     {
       description: "What happens to inbound mail that no rule decides. Missing fields get their defaults",
@@ -239,7 +231,7 @@ function scopeNamed(externalId: string | undefined) {
 }
 
 function inboundOf(given: Static<typeof NewInbound> | undefined) {
-  return { ...defaultInboundPolicy, ...given };
+  return { ...defaults, ...given };
 }
 
 function onlyOfTenant(): Refusal {
