@@ -149,6 +149,25 @@ for (const engine of enginesHere()) {
       expect(await faultsOfSources(under.db.api)).toEqual([]);
     });
 
+    test("a copy of a mail that is stored is not refused, and is quarantined for an inbox that lacks it", async () => {
+      await using world = await reception(under.db, { authenticate });
+      const [ada, bob] = [await world.newInbox(), await world.newInbox()];
+      const raw = mailOf({ messageId: "1@x.example" });
+      expect(await deliver(world.port, raw, addressOf(ada))).toStartWith("250 2.0.0");
+      for (const { accountId, id } of [ada, bob])
+        await setPolicy(under.db.api, { accountId, inboxId: id, unlisted: "block", blocked: "refuse" });
+      world.clock.pass(31_000);
+      expect(await deliver(world.port, raw, addressOf(bob))).toStartWith("550 5.7.1");
+      const other = raw.replace("Hello Ada", "Hello Bob");
+      expect(await deliver(world.port, other, addressOf(ada))).toStartWith("550 5.7.1");
+      expect(await deliver(world.port, raw, addressOf(ada))).toStartWith("250 2.0.0");
+      expect(await countRows(under.db.api, "quarantine")).toBe(0);
+      expect(await deliver(world.port, raw, [addressOf(ada), addressOf(bob)])).toStartWith("250 2.0.0");
+      expect([await messages(ada.id), await kept(bob.id)].map((rows) => rows.length)).toEqual([1, 1]);
+      expect([await countRows(under.db.api, "messages"), await countRows(under.db.api, "quarantine")]).toEqual([1, 1]);
+      expect(await faultsOfSources(under.db.api)).toEqual([]);
+    });
+
     test("a sender who is not checked in time comes again, if that decides", async () => {
       await using world = await reception(under.db, { authenticate });
       const [ada, bob] = [await world.newInbox(), await world.newInbox()];

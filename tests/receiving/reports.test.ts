@@ -189,6 +189,18 @@ describe.each(enginesHere())("A report about a mail (%s):", (engine) => {
     expect((await world().api(`/v1/inboxes/${inbox.id}/messages`)).body.total).toBe(1);
   });
 
+  test("a report at a return path is answered 250 beside an inbox that refuses the mail, which is quarantined there", async () => {
+    const [inbox, other] = [await world().inbox(), await world().inbox()];
+    const { id, returnPath } = await sent(world(), inbox.id);
+    const policy = { inbound: { unlisted: "block", blocked: "refuse" } };
+    await world().api(`/v1/inboxes/${other.id}/policy`, { method: "PUT", body: policy });
+    expect(await report(world(), late, other.address)).toStartWith("550 5.7.1");
+    expect(await report(world(), late, [other.address, returnPath])).toStartWith("250");
+    expect((await world().api(`/v1/messages/${id}`)).body.delivery).toMatchObject({ state: "delayed" });
+    expect((await world().api(`/v1/inboxes/${other.id}/messages`)).body.total).toBe(0);
+    expect((await world().api(`/v1/quarantine?inbox_id=${other.id}`)).body.data).toHaveLength(1);
+  });
+
   test("a forged report to an inbox about another inbox's message is stored as mail without an effect", async () => {
     const [inbox, other] = [await world().inbox(), await world().inbox()];
     const { id } = await sent(world(), inbox.id, "forged@example.com");

@@ -38,7 +38,7 @@ export function inboxesOf(recipients: readonly Addressee[]): FoundRecipient[] {
 /**
  * Accepts a mail to a return path: applies a report to the message of the path, and files any other mail in the inbox of that message. A mail
  * to the address to unsubscribe does that, whatever it says, and is then dropped.
- * Inboxes among the recipients get the mail as usual. If the parser has no time for the mail, the result is `unavailable`, and the sender
+ * Inboxes among the recipients get the mail as usual, but cannot refuse what has taken effect at the path: they quarantine it. If the parser has no time for the mail, the result is `unavailable`, and the sender
  * has to send it again.
  */
 export async function acceptReturned(
@@ -60,7 +60,10 @@ export async function acceptReturned(
   else if (!hasLeft) refused();
   const own = target === undefined || isReport ? [] : [ownCopy(target)];
   const recipients = [...others, ...own];
-  return recipients.length === 0 ? "stored" : store({ ...inbound, envelope: { ...envelope, recipients }, mail });
+  const isTaken = isReport || hasLeft;
+  if (recipients.length === 0) return "stored";
+  const outcome = await store({ ...inbound, envelope: { ...envelope, recipients }, mail, isTaken });
+  return isTaken && (outcome === "quarantined" || outcome === "gone") ? "stored" : outcome;
 
   function refused(): MailOutcome {
     returned?.("refused");

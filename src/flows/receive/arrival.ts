@@ -28,6 +28,8 @@ export interface ReceivedMail extends InboundMail {
   promise?: ClaimKey;
   /** Only for a mail that was kept unparsed: when its sender was told that it is stored. Such a mail cannot be refused any more. */
   acknowledgedAt?: Date;
+  /** Whether the mail has taken effect elsewhere, at a return path. It cannot be refused then, because SMTP has one answer for all. */
+  isTaken?: boolean;
   /** The inboxes that do not take the mail, each with the reason. The mail goes into their quarantine. */
   blocked?: ReadonlyMap<string, Omit<Quarantining, "id">> | undefined;
   /** Only for a mail that comes out of the quarantine. */
@@ -82,7 +84,7 @@ export async function arrivalOf(
     envelope,
     sizeBytes: raw.length,
     weightBytes: deliveries.length * (raw.length + (attachments.length + ancestorHashes.length) * rowBytes),
-    contentHash: isMarked(raw) ? shortDigest(contentOf(raw)) : undefined,
+    contentHash: contentHashOf(raw),
     messageIdHash,
     ancestorHashes,
     automated: automatedOf(mail, envelope.from),
@@ -102,6 +104,14 @@ export async function arrivalOf(
     return why && { ...why, id: deps.newId("qua", receivedAt) };
   }
 }
+
+/** The hash by which a copy of a mail is known; undefined for a mail of which each copy counts. */
+export function contentHashOf(raw: Uint8Array): string | undefined {
+  return isMarked(raw) ? shortDigest(contentOf(raw)) : undefined;
+}
+
+/** A second copy of a mail within this time is dropped (contract §6). */
+export const duplicateWindowMs = 7 * 24 * 3_600_000;
 
 /** The hashes by which a mail is known, and those of the mails that it refers to. */
 export function namesOf(mail: ParsedMail): Pick<ArrivedMail, "messageIdHash" | "ancestorHashes"> {

@@ -11,7 +11,7 @@ import { allowingRule, blockingRule, inboundPolicyOf, type RuleBook } from "../.
 import { findKnownOfMails, listWrittenThreads } from "../../store/mail/receiving.ts";
 import type { AccountRules } from "../account-rules.ts";
 import type { Deps } from "../deps.ts";
-import { namesOf, oncePerInbox, type ReceivedMail, threadNames } from "./arrival.ts";
+import { contentHashOf, duplicateWindowMs, namesOf, oncePerInbox, type ReceivedMail, threadNames } from "./arrival.ts";
 import type { InboxOwner, InboxOwners } from "./inbox-owners.ts";
 
 export interface JudgingDeps extends Deps {
@@ -34,7 +34,7 @@ const dayMs = 24 * 3_600_000;
 
 /**
  * Judges each mail by the rules and policies of its inboxes, and then files it. Inboxes that block it get it into their quarantine. If all of
- * them refuse it, it is filed nowhere, unless it was acknowledged before. For an account without rules and policies it reads nothing.
+ * them refuse it, it is filed nowhere, unless it was acknowledged before, has taken effect at a return path, or is a copy of a mail that one of them has. For an account without rules and policies it reads nothing.
  */
 export function withJudgment(deps: JudgingDeps, receive: Receive): Receive {
   return async (received) => {
@@ -47,8 +47,10 @@ export function withJudgment(deps: JudgingDeps, receive: Receive): Receive {
     if (judged.length === 0) return receive(received);
     const isRefused =
       received.acknowledgedAt === undefined &&
+      received.isTaken !== true &&
       judged.length === recipients.length &&
-      judged.every(({ judgment }) => judgment.answer === "refuse");
+      judged.every(({ judgment }) => judgment.answer === "refuse") &&
+      !(await isCopy(deps, received, recipients));
     if (isRefused) {
       note(deps, judged, "refused");
       return "refused";
@@ -172,6 +174,21 @@ async function repliesAmong(
     joined.map(({ threadId }) => threadId),
   );
   return new Set(joined.flatMap(({ inboxId, threadId }) => (written.has(threadId) ? inboxId : [])));
+}
+
+/** Whether one of the inboxes has the mail already: its sender may repeat it because the answer was lost. */
+async function isCopy(
+  { db, now }: JudgingDeps,
+  { mail, raw }: ReceivedMail,
+  recipients: readonly FoundRecipient[],
+): Promise<boolean> {
+  const contentHash = contentHashOf(raw);
+  if (contentHash === undefined) return false;
+  const { messageIdHash } = namesOf(mail);
+  const copies = recipients.map(({ inboxId }) => ({ inboxId, messageIdHash, contentHash }));
+  const notBefore = new Date(now().getTime() - duplicateWindowMs);
+  const known = await findKnownOfMails(db.mail, { inboxIds: [], copies, named: [], notBefore });
+  return known.copies.length > 0;
 }
 
 /** Whether the sender can repeat the mail, or a mail that was acknowledged is young enough to be judged again. */

@@ -20,11 +20,16 @@ import { removeUnparsedMail } from "../../store/mail/unparsed-mails.ts";
 import { lockSenders } from "../../store/send/sending.ts";
 import type { Deps } from "../deps.ts";
 import { groupCommit } from "../group-commit.ts";
-import { type Arrival, arrivalOf, largeBytes, type ReceivedMail, slicesOf, threadNames } from "./arrival.ts";
+import {
+  type Arrival,
+  arrivalOf,
+  duplicateWindowMs,
+  largeBytes,
+  type ReceivedMail,
+  slicesOf,
+  threadNames,
+} from "./arrival.ts";
 import { type InboxMemory, inboxMemory } from "./inbox-memory.ts";
-
-/** A second copy of a mail within this time is dropped (contract §6). */
-const duplicateWindowMs = 7 * 24 * 3_600_000;
 
 /** The result of `fileMails`, once its rows are written. */
 type Filed = Filing & Pick<WrittenMails, "hasDeliveries">;

@@ -334,6 +334,19 @@ describe("rules and policies", () => {
     expect(await messagesOf(open.id)).toHaveLength(2);
     expect(await messagesOf(blocking.id)).toEqual([]);
   });
+
+  test("a bounce is stored at its return path, and quarantined for an inbox beside it that would refuse it", async () => {
+    const [inbox, refusing] = [await world.inbox(), await world.inbox()];
+    await blocks(refusing, "refuse");
+    const { returnPath } = await sent(world, inbox.id);
+    const to = `${refusing.address},${returnPath}`;
+    const { status, body } = await post(bounce, { to, from: "eve@eve.example", apiKey: ingestToken });
+    expect([status, ...(body.recipients ?? []).map((one: { status: string }) => one.status)]).toEqual([
+      200,
+      "quarantined",
+      "stored",
+    ]);
+  });
 });
 
 test("posts are counted by outcome, and mails by way", async () => {
