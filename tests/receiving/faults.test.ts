@@ -7,6 +7,7 @@ import { type Db, openDatabase, query } from "../../src/database/db.ts";
 import { refused } from "../mail/report/fixtures.ts";
 import { breaksPostgres, enginesHere } from "../support/engines.ts";
 import { fairly } from "../support/fair-time.ts";
+import { faultsOfSources } from "../support/held-sources.ts";
 import { mailOf } from "../support/mail.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
 import { returnPathOf, signingKey } from "../support/reported.ts";
@@ -104,7 +105,95 @@ describe.each(engines)("kill -9 around the commit (%s)", (engine) => {
       }),
     120_000,
   );
+
+  test.each(["before", "after"] as const)(
+    "%s the commit of a mail that one inbox takes and another quarantines: the repeated mail is there once in each",
+    (moment) =>
+      onNew(`parted_${moment}`, async ({ env, look }) => {
+        const raw = mailOf({ from: "eve@blocked.example", messageId: "parted@blocked.example" });
+        const dying = await startReceiver(moment, env);
+        const taking = await asked<{ id: string; address: string }>(dying, "/v1/inboxes", { username: "taking" });
+        const blocking = await blockingInbox(dying);
+        const to = [taking.address, blocking.address];
+        await expect(deliver(dying.smtpPort, raw, to)).rejects.toThrow("ended before a reply");
+        expect(await dying.exited).not.toBe(0);
+        const once = moment === "after" ? 1 : 0;
+        await look(async (db) => {
+          expect([await countRows(db, "messages"), await countRows(db, "quarantine")]).toEqual([once, once]);
+          expect(await countRows(db, "source_chunks")).toBe(once);
+        });
+
+        const living = await startReceiver("never", env);
+        for (const _ of "12") expect(await deliver(living.smtpPort, raw, to)).toStartWith("250");
+        living.kill();
+        await living.exited;
+        await look(async (db) => {
+          expect([await countRows(db, "messages"), await countRows(db, "messages", taking.id)]).toEqual([1, 1]);
+          expect([await countRows(db, "quarantine"), await countRows(db, "quarantine", blocking.id)]).toEqual([1, 1]);
+          expect([await countEvents(db, "message.received"), await countEvents(db, "message.blocked")]).toEqual([1, 1]);
+          expect(await countRows(db, "source_chunks")).toBe(1);
+          expect(await faultsOfSources(db)).toEqual([]);
+        });
+      }),
+    120_000,
+  );
+
+  test.each(["before", "after"] as const)(
+    "%s the commit of a release: the repeated release is one message with one event, and later ones answer its ids",
+    (moment) =>
+      onNew(`released_${moment}`, async ({ env, look }) => {
+        const raw = mailOf({ from: "eve@blocked.example", messageId: "released@blocked.example" });
+        const dying = await startReceiver(`${moment} release`, env);
+        const inbox = await blockingInbox(dying);
+        expect(await deliver(dying.smtpPort, raw, inbox.address)).toStartWith("250");
+        const listed = await asked<{ data: { id: string }[] }>(dying, "/v1/quarantine");
+        const release = `/v1/quarantine/${listed.data[0]?.id}/release`;
+        await expect(asked(dying, release, {})).rejects.toThrow();
+        expect(await dying.exited).not.toBe(0);
+        const ids = (db: Db) =>
+          query<ReleasedIds>(db, sql`select id as "messageId", thread_id as "threadId" from messages`);
+        let before: ReleasedIds[] = [];
+        await look(async (db) => {
+          before = await ids(db);
+          expect(before).toHaveLength(moment === "after" ? 1 : 0);
+        });
+
+        const living = await startReceiver("never", env);
+        const answers = [await asked<ReleasedIds>(living, release, {}), await asked<ReleasedIds>(living, release, {})];
+        expect(await deliver(living.smtpPort, raw, inbox.address)).toStartWith("250");
+        living.kill();
+        await living.exited;
+        const again = await startReceiver("never", env);
+        answers.push(await asked<ReleasedIds>(again, release, {}));
+        again.kill();
+        await again.exited;
+        await look(async (db) => {
+          const [released, ...more] = await ids(db);
+          expect(more).toEqual([]);
+          for (const answered of [...answers, ...before]) expect(answered).toEqual(released as ReleasedIds);
+          expect(await countRows(db, "quarantine")).toBe(1);
+          expect([await countEvents(db, "message.received"), await countEvents(db, "message.blocked")]).toEqual([1, 1]);
+          const entries = await query(db, sql`select from audit_entries where action = 'quarantine.released'`);
+          expect(entries).toHaveLength(1);
+          expect(await faultsOfSources(db)).toEqual([]);
+        });
+      }),
+    120_000,
+  );
 });
+
+interface ReleasedIds extends Record<string, unknown> {
+  messageId: string;
+  threadId: string;
+}
+
+/** An inbox with a rule that blocks a sender. */
+async function blockingInbox(service: { apiUrl: string }): Promise<{ id: string; address: string }> {
+  const inbox = await asked<{ id: string; address: string }>(service, "/v1/inboxes", { username: "blocking" });
+  const rule = { direction: "inbound", action: "block", pattern: "blocked.example", inboxId: inbox.id };
+  await asked(service, "/v1/rules", rule);
+  return inbox;
+}
 
 interface Place {
   env: Record<string, string>;
@@ -112,9 +201,15 @@ interface Place {
   look(at: (db: Db) => Promise<void>): Promise<void>;
 }
 
-async function asked<Answer>({ apiUrl }: { apiUrl: string }, path: string, body: object): Promise<Answer> {
-  const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json", "idempotency-key": path };
-  const response = await fetch(new URL(path, apiUrl), { method: "POST", headers, body: JSON.stringify(body) });
+/** Reads a resource, or posts a body. */
+async function asked<Answer>({ apiUrl }: { apiUrl: string }, path: string, body?: object): Promise<Answer> {
+  const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+  const posted = body && {
+    method: "POST",
+    headers: { ...headers, ...(path.endsWith("/send") && { "idempotency-key": path }) },
+    body: JSON.stringify(body),
+  };
+  const response = await fetch(new URL(path, apiUrl), { headers, ...posted });
   return (await response.json()) as Answer;
 }
 
@@ -194,7 +289,7 @@ describe.skipIf(!breaksPostgres)("while Postgres fails,", () => {
 });
 
 async function startReceiver(
-  moment: "before" | "after" | "before report" | "after report" | "never",
+  moment: "before" | "after" | `${"before" | "after"} ${"report" | "release"}` | "never",
   env: Record<string, string>,
 ) {
   const child = Bun.spawn([process.execPath, join(import.meta.dir, "../support/dying-receiver.ts"), moment], {

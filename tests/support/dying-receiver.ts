@@ -1,6 +1,7 @@
 /**
- * The service as a process that dies by kill -9 around the commit of a batch of mails, or of a report:
- * `bun dying-receiver.ts before|after|before report|after report` with the service's environment. Prints its ports once it listens.
+ * The service as a process that dies by kill -9 around the commit of a batch of mails, of a report, or of a release from the quarantine:
+ * `bun dying-receiver.ts before|after|before report|after report|before release|after release` with the service's environment. Prints its
+ * ports once it listens.
  */
 import { sql } from "drizzle-orm";
 import pino from "pino";
@@ -28,14 +29,14 @@ mail.run = async (text, values) => {
   return written;
 };
 
-// Reports about our mail are written behind a lock, in their own transaction.
+// Reports about our mail, and mail that is released, are written behind a lock, in their own transaction.
 mail.transaction = async (work) => {
   const result = await transaction(async (tx) => {
     const written = await work(tx);
-    if (moment === "before report" && (await hasReport(tx))) die();
+    if (moment?.startsWith("before ") && (await isWritten(tx))) die();
     return written;
   });
-  if (moment === "after report" && (await hasReport(mail))) die();
+  if (moment?.startsWith("after ") && (await isWritten(mail))) die();
   return result;
 };
 
@@ -46,8 +47,12 @@ async function hasMail(db: Db): Promise<boolean> {
   return row?.there === true;
 }
 
-async function hasReport(db: Db): Promise<boolean> {
-  const [row] = await query<{ there: boolean }>(db, sql`select exists (select from reports) as there`);
+/** Whether what the moment names is written: a report, or a message of a release. */
+async function isWritten(db: Db): Promise<boolean> {
+  const written = moment?.endsWith(" report")
+    ? sql`select from reports`
+    : sql`select from quarantine where message_id is not null`;
+  const [row] = await query<{ there: boolean }>(db, sql`select exists (${written}) as there`);
   return row?.there === true;
 }
 
