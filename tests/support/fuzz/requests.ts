@@ -57,10 +57,11 @@ function goodDraft(operation: ShownOperation, known: Known, apiKey: string, chan
   const given = (where: string, share: number) =>
     parameters.filter((each) => each.in === where && !isLeftOut(each.name) && (each.required || chance.is(share)));
   const json = schema === undefined ? undefined : goodValue(schema, "", known, chance);
+  const isMail = operation.operationId === "takeMail";
   return {
     operation,
     method,
-    body: undefined,
+    body: isMail ? `From: jane@example.com\r\nSubject: ${chance.whole(1, 2000)}\r\n\r\nHi` : undefined,
     tail: "",
     path: Object.fromEntries(
       parameters
@@ -75,6 +76,7 @@ function goodDraft(operation: ShownOperation, known: Known, apiKey: string, chan
     headers: {
       ...(operation.takesKey || chance.is(0.5) ? { authorization: `Bearer ${apiKey}` } : {}),
       ...(schema === undefined ? {} : { "content-type": "application/json" }),
+      ...(isMail && { "content-type": "message/rfc822" }),
       ...Object.fromEntries(given("header", 0.3).map((each) => [each.name, textFor(each)])),
       accept: chance.pick(["*/*", "application/json", "application/problem+json", "application/json, */*;q=0.1"]),
     },
