@@ -69,7 +69,7 @@ export interface Config {
   /** Signs the questions to the judge. */
   judgeSecret: string | undefined;
   judgeTimeoutMs: number;
-  /** What happens to mail about which the judge gives no opinion in time. */
+  /** The action for mail about which the judge gives no opinion in time. */
   judgeFails: (typeof judgeFailures)[number];
   /** The domains of forwarding servers that are believed when they seal a mail (RFC 8617). */
   trustedArcSealers: readonly string[];

@@ -13,8 +13,8 @@ interface IngestOptions extends ServerOptions {
 }
 
 /**
- * The exit codes by which a mail server knows what to do with a mail (sysexits.h). Everything that its operator can mend is `tryLater`, so
- * that no mail bounces because of a wrong key or a server that is away.
+ * The exit codes by which a mail server knows what to do with a mail (sysexits.h). A fault that its operator can mend is `tryLater`, so
+ * that no mail bounces because of a wrong key or an unreachable service.
  */
 const sysexits = { usage: 64, data: 65, unknown: 67, tryLater: 75, refused: 77 } as const;
 

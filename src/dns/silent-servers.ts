@@ -1,6 +1,6 @@
 import type { NameServer } from "../standards/name-server.ts";
 
-/** Knows which name servers do not answer, so that an outage of the DNS costs each question nothing. */
+/** Remembers the name servers that do not answer, so that no question waits for them during an outage of the DNS. */
 export interface SilentServers {
   /** Whether this server must not be asked now. After each silence of 5 seconds one call waits for a probe. */
   isSilent(server: NameServer): Promise<boolean>;
@@ -10,7 +10,7 @@ export interface SilentServers {
 
 export interface SilenceOptions {
   now: () => Date;
-  /** Asks a server for what it knows without asking others. Returns whether it answered. */
+  /** Asks a server for a record that it has without asking others. Returns whether it answered. */
   probe: (server: NameServer) => Promise<boolean>;
 }
 
@@ -27,7 +27,7 @@ const silenceMs = 5_000;
 
 /**
  * A server is silent for 5 seconds if it has left 5 questions and then a probe unanswered. The probe is needed because strangers choose
- * the names of the questions: a zone whose servers never answer makes questions time out at a resolver that is well.
+ * the names of the questions: questions about a zone with dead servers time out at a healthy resolver too.
  */
 export function silentServers({ now, probe }: SilenceOptions): SilentServers {
   const states = new Map<string, State>();

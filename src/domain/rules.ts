@@ -161,7 +161,7 @@ function matching(
 
 export interface FoundPolicy {
   inbound: InboundPolicy;
-  /** Where it comes from: the inbox itself, its tenant or its account; `default` if none of them has a policy. */
+  /** The owner of the policy: the inbox itself, its tenant or its account; `default` if none of them has one. */
   from: "inbox" | "tenant" | "account" | "default";
 }
 

@@ -8,17 +8,17 @@ import type { Deps } from "./deps.ts";
  * too, so its mail costs a look-up in memory.
  */
 export interface AccountRules {
-  /** Finds those of these accounts, from memory or by one read. `db` is the pool of the caller. */
+  /** Finds the rules of these accounts, from memory or by one read. `db` is the pool of the caller. */
   find(db: Db, accountIds: readonly string[]): Promise<ReadonlyMap<string, RuleBook>>;
-  /** Those of an account as they are remembered, without a read. */
+  /** Returns the remembered rules of an account, without a read. */
   recall(accountId: string): RuleBook | undefined;
-  /** Forgets those of an account, because one of them has changed. */
+  /** Forgets the rules of an account, because one of them has changed. */
   forget(accountId: string): void;
-  /** Forgets those of all accounts, because a signal may have been lost. */
+  /** Forgets the rules of all accounts, because a signal may have been lost. */
   forgetAll(): void;
 }
 
-/** How long rules are remembered. Changed ones are forgotten by a signal, and this is for a lost one. */
+/** The time for which rules are remembered. Only a lost signal matters: a change is signalled, and forgets them at once. */
 const rememberedMs = 30_000;
 /** The most accounts to remember, and the most rules and policies of all of them, about 40 MB. */
 const mostAccounts = 10_000;

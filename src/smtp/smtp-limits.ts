@@ -5,7 +5,7 @@ export interface SmtpLimits {
   maxConnectionsPerAddress: number;
   /** Addresses of load balancers. Many clients connect through one, so only the limits for all addresses together apply to it. */
   uncountedAddresses: readonly string[];
-  /** Mails in a minute from one IPv4 address or one IPv6 /64; 0 is no limit. */
+  /** Mails in a minute from one IPv4 address or one IPv6 /64; 0: no limit. */
   maxMailsPerMinute: number;
   maxCommandOctets: number;
   maxRecipients: number;

@@ -457,7 +457,7 @@ export const messages = pgTable(
     delivery: jsonb().$type<Delivery>(),
     /** Outbound only: the key with which it was sent, or with a token of it. A key with access `send` cancels only this mail. */
     sentBy: id(),
-    /** Inbound only: what is known of the sender; null if it was not checked. */
+    /** Inbound only: the sender authentication; null if the sender was not checked. */
     authentication: jsonb().$type<Authentication>(),
     /** Inbound only: the opinion of the operator's spam filter; null without one. */
     spam: jsonb().$type<Spam>(),

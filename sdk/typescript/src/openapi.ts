@@ -2181,7 +2181,7 @@ export interface components {
             key: components["schemas"]["CallingKey"];
             counts: components["schemas"]["AccountCounts"];
             /**
-             * @description To whom the account may send. `open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
+             * @description To whom the account may send. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
              * @example open
              * @enum {string}
              */
@@ -2200,7 +2200,7 @@ export interface components {
              */
             retentionDays?: number | null;
             /**
-             * @description To whom the account may send. `open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. Also accepted as `send_policy`
+             * @description To whom the account may send. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. Also accepted as `send_policy`
              * @example open
              * @enum {string}
              */
@@ -2764,7 +2764,7 @@ export interface components {
              */
             nextCursor: string | null;
         };
-        /** @description What is known of the sender of an inbound mail */
+        /** @description The sender authentication of an inbound mail */
         Authentication: {
             /**
              * @description Whether the domain in `From` sent the mail. `pass`: it did; `fail`: it publishes DMARC, and nothing shows that it did, or `From` is missing or has several addresses; `none`: it publishes nothing, and nothing shows that it did; `temperror`: not decided in time. It says nothing about the person
@@ -2858,7 +2858,7 @@ export interface components {
              */
             tls: boolean;
         };
-        /** @description What is known of the sender of an inbound mail, with the field names of events */
+        /** @description The sender authentication of an inbound mail, with the field names of events */
         AuthenticationOfEvent: {
             /**
              * @description Whether the domain in `From` sent the mail. `pass`: it did; `fail`: it publishes DMARC, and nothing shows that it did, or `From` is missing or has several addresses; `none`: it publishes nothing, and nothing shows that it did; `temperror`: not decided in time. It says nothing about the person
@@ -2963,7 +2963,7 @@ export interface components {
             /** @description The signs: header fields, `report-type`, `from`, `subject`, `null-reverse-path`, `no-reply` */
             reasons: string[];
         };
-        /** @description The quarantined mail, with the field names of events. It has no body, so that nobody acts on it */
+        /** @description The quarantined mail, with the field names of events. It has no body, so that no program acts on it */
         BlockedMail: {
             /**
              * @description Id of the quarantined mail
@@ -3341,7 +3341,7 @@ export interface components {
              */
             revokedAt: string | null;
             /**
-             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
+             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
              * @example null
              */
             sendPolicy: ("open" | "known" | "closed") | null;
@@ -4624,7 +4624,7 @@ export interface components {
             /** @description Days after which its mail is removed; null: those of the account */
             retentionDays: number | null;
             /**
-             * @description To whom the inbox may send. `open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
+             * @description To whom the inbox may send. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
              * @example open
              * @enum {string}
              */
@@ -4648,7 +4648,7 @@ export interface components {
              */
             retentionDays?: number | null;
             /**
-             * @description To whom the inbox may send. `open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. Also accepted as `send_policy`
+             * @description To whom the inbox may send. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. Also accepted as `send_policy`
              * @example open
              * @enum {string}
              */
@@ -4854,7 +4854,7 @@ export interface components {
              */
             revokedAt: string | null;
             /**
-             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
+             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
              * @example null
              */
             sendPolicy: ("open" | "known" | "closed") | null;
@@ -4971,7 +4971,7 @@ export interface components {
              */
             revokedAt: string | null;
             /**
-             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
+             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
              * @example null
              */
             sendPolicy: ("open" | "known" | "closed") | null;
@@ -4993,7 +4993,7 @@ export interface components {
              */
             expiresAt?: string | null;
             /**
-             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. A key makes no key with a milder one than its own. Also accepted as `send_policy`
+             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. A key makes no key with a milder one than its own. Also accepted as `send_policy`
              * @example null
              */
             sendPolicy?: ("open" | "known" | "closed") | null;
@@ -6517,7 +6517,7 @@ export interface components {
             /** @description The blocks of addresses (CIDR) from which it may be used; none: any address. Also accepted as `allowed_ips` */
             allowedIps?: string[];
             /**
-             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. A key makes no key with a milder one than its own. Also accepted as `send_policy`
+             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. A key makes no key with a milder one than its own. Also accepted as `send_policy`
              * @example null
              */
             sendPolicy?: ("open" | "known" | "closed") | null;
@@ -6791,7 +6791,7 @@ export interface components {
             inherited: ("account" | "tenant") | null;
             inbound: components["schemas"]["InboundPolicy"];
             /**
-             * @description Only of a tenant. `open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
+             * @description Only of a tenant. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
              * @enum {string}
              */
             sendPolicy?: "open" | "known" | "closed";
@@ -6808,7 +6808,7 @@ export interface components {
         PolicyChange: {
             inbound?: components["schemas"]["NewInboundPolicy"];
             /**
-             * @description Only of a tenant. `open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. It stays if it is left out, and needs a key that reaches the whole account. Also accepted as `send_policy`
+             * @description Only of a tenant. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. It stays if it is left out, and needs a key that reaches the whole account. Also accepted as `send_policy`
              * @enum {string}
              */
             sendPolicy?: "open" | "known" | "closed";
@@ -6980,7 +6980,7 @@ export interface components {
              * @example 1234
              */
             sizeBytes: number;
-            /** @description What is known of its sender; null if it was not checked */
+            /** @description Its sender authentication; null if the sender was not checked */
             authentication: components["schemas"]["Authentication"] | null;
             /** @description What the operator's spam filter says; null without one */
             spam: components["schemas"]["Spam"] | null;

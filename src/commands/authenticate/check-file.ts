@@ -43,5 +43,5 @@ export async function checkFile(path: string, { ip, from = "", helo = "" }: Sent
   }
 }
 
-/** A person has more patience than a mail server: a slow DNS should be seen, and not end the checks. */
+/** Longer than AUTH_TIMEOUT_MS, so that the steps show how slow the DNS is. */
 const mostMs = 20_000;

@@ -2,7 +2,7 @@ import type { Authentication, Verdict } from "../../domain/receive/authenticatio
 import type { AuthenticationStep } from "../../mail/authenticate/authenticate.ts";
 import type { Checked } from "./check-file.ts";
 
-/** The result of `inboxd authenticate` for a person: the verdict, the checks behind it, and what was asked of the DNS. */
+/** The result of `inboxd authenticate` for a person: the verdict, the checks behind it, and the questions to the DNS. */
 export function wordsOf({ authentication, steps }: Checked): string {
   const parts = steps.filter((step) => step.part !== "dns");
   const questions = steps.filter((step) => step.part === "dns");

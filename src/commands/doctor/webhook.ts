@@ -22,7 +22,7 @@ export async function checkWebhooks(question: WebhookQuestion): Promise<Finding[
   return Promise.all(urls.map((url) => checkWebhook(url, question)));
 }
 
-/** Checks that the operator's judge of inbound mail accepts connections. Without a judge there is nothing to find. */
+/** Checks that the operator's judge of inbound mail accepts connections. Finds nothing without a judge. */
 export async function checkJudge(
   judge: JudgeAddress | undefined,
   question: Pick<WebhookQuestion, "lookup" | "ca" | "timeoutMs">,

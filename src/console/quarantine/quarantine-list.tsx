@@ -20,7 +20,7 @@ type Reason = QuarantinedMail["reason"];
 
 const reasons: Readonly<Record<Reason, { text: string; why: string; tone: Tone }>> = {
   rule: { text: "Rule", why: "A rule blocks the sender", tone: "bad" },
-  dmarc: { text: "DMARC", why: "The sender is forged, and the domain asks not to believe such mail", tone: "bad" },
+  dmarc: { text: "DMARC", why: "Nothing proves the sender, and its domain asks not to take such mail", tone: "bad" },
   unauthenticated: { text: "Not proven", why: "The sender is not proven", tone: "warm" },
   spam: { text: "Spam", why: "The spam filter calls it spam", tone: "warm" },
   unlisted: { text: "Not listed", why: "No rule allows the sender", tone: "plain" },
@@ -113,7 +113,7 @@ interface QuarantineRowProps {
   onDelete(): void;
 }
 
-/** A line that opens. What a stranger wrote is shown as text alone. */
+/** A line that opens. The words of strangers are shown as text alone. */
 function QuarantineRow({ mail, onRelease, onDelete }: QuarantineRowProps) {
   const { id, reason, ruleId, fromAddr, fromName, envelopeFrom, toAddr, subject, preview, authentication } = mail;
   const { text, why, tone } = reasons[reason];

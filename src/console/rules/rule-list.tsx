@@ -56,7 +56,7 @@ export function RuleList() {
       title="Rules"
       about={
         inboxId === undefined ? (
-          "Whose mail is taken, and who may be written to. A rule that blocks beats all rules that allow."
+          "Rules allow or block mail by its addresses, in both directions. A rule that blocks beats all rules that allow."
         ) : (
           <>
             Only for {inbox.value?.address ?? "this inbox"}. <a href={href("rules")}>All rules</a>

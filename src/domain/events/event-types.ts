@@ -158,7 +158,7 @@ export function isOfMessage(type: string): boolean {
   return (type.startsWith("message.") && !isOfQuarantine(type)) || type === "suppression.added";
 }
 
-/** Whether an event is about a quarantined mail, which is no message. It too leaves the log when its inbox is deleted. */
+/** Whether an event is about a quarantined mail, which is no message. Like an event of a message, it leaves the log when its inbox is deleted. */
 export function isOfQuarantine(type: string): boolean {
   return type === "message.blocked";
 }

@@ -18,7 +18,7 @@ export interface ArrivedMail {
   ancestorHashes: readonly string[];
   /** The kind of automated mail. Undefined for a mail without signs of that. */
   automated: Automated | undefined;
-  /** What is known of the sender. Undefined if it was not checked. */
+  /** The sender authentication. Undefined if the sender was not checked. */
   authentication: Authentication | undefined;
   /** Undefined without a judge, or if it gave no score. */
   spam: Spam | undefined;
@@ -38,11 +38,11 @@ export interface ArrivedCopy {
   answeredHash?: string;
   messageId: string;
   newThreadId: string;
-  /** Only for an inbox that does not take the mail: what its row in the quarantine tells. */
+  /** Only for an inbox that does not take the mail: the facts for its row in the quarantine. */
   quarantined?: Quarantining | undefined;
 }
 
-/** Why a mail goes into the quarantine, the id of its row there, and how long it stays. */
+/** The reason for a quarantine, the id of the row, and its end. */
 export interface Quarantining extends Pick<Blocking, "reason" | "ruleId"> {
   id: string;
   expiresAt: Date;

@@ -21,7 +21,7 @@ export interface Authentication {
   tls: boolean;
 }
 
-/** The same with the fields in the order of the contract. Postgres keeps the fields of a `jsonb` in an order of its own. */
+/** Returns the authentication with its fields in the order of the API. Postgres keeps the fields of a `jsonb` in an order of its own. */
 export function inContractOrder(authentication: Authentication): Authentication {
   const { verdict, domain, internal, spf, dkim, dmarc, arc, source, clientAddress, tls } = authentication;
   return {

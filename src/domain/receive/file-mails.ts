@@ -127,7 +127,7 @@ function fileCopy(state: FilingState, arrival: ArrivedMail, copy: ArrivedCopy, i
 
 /**
  * The sender, if the mail makes it known to the inbox (contract §5.3). The From address alone proves nothing, because it may be forged. If
- * the sender was checked, it must be proven: whoever has our mail can forge an answer to it. If it was not checked, the mail must refer to a
+ * the sender was checked, it must be proven: anybody who has our mail can forge an answer to it. If it was not checked, the mail must refer to a
  * message that this inbox sent to the From address.
  */
 function knownBy(state: FilingState, arrival: ArrivedMail, inboxId: string): Correspondent | undefined {

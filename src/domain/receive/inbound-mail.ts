@@ -46,7 +46,7 @@ export interface MailClient {
   heloName: string;
   /** Whether the mail came over TLS. */
   secure: boolean;
-  /** Whether the address is that of a proxy in TRUSTED_PROXIES, so that the sender's is unknown, and SPF says nothing. */
+  /** Whether the address is that of a proxy in TRUSTED_PROXIES. Then the address of the sender is unknown, and SPF is `none`. */
   isProxy: boolean;
   /** Whether the mail came with INGEST_TOKEN, so that its Authentication-Results of TRUSTED_AUTHSERV_IDS count. */
   isTrusted?: boolean;

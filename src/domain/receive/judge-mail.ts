@@ -2,7 +2,7 @@ import type { InboundPolicy, QuarantineReason } from "../policy.ts";
 import type { Authentication } from "./authentication.ts";
 import type { JudgeAction } from "./opinion.ts";
 
-/** The facts that decide whether an inbox takes a mail (contract T10). */
+/** The facts that decide whether an inbox takes a mail (contract §22). */
 export interface JudgedMail {
   policy: InboundPolicy;
   /** The id of a rule that blocks the mail; undefined if none does. */
@@ -14,7 +14,7 @@ export interface JudgedMail {
   /** Whether the mail joins a thread in which the inbox has written. */
   isReply: boolean;
   isSpam: boolean;
-  /** What the operator's judge says; `take` without one. */
+  /** The action in the opinion of the operator's judge; `take` without a judge. */
   opinion: JudgeAction;
 }
 
@@ -28,7 +28,7 @@ export interface Blocking {
   reason: QuarantineReason;
   /** Only for the reason `rule`. */
   ruleId: string | null;
-  /** What happens to the mail, by the judge's word or by the policy. */
+  /** Quarantine or refusal, as the judge or the policy says. */
   answer: InboundPolicy["blocked"];
 }
 

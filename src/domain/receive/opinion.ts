@@ -1,10 +1,10 @@
 import type { Spam } from "./authentication.ts";
 
-/** What the operator's judge can say of a mail: to file it, to keep it in the quarantine, or to refuse it. */
+/** The actions that the operator's judge can choose for a mail: to file it, to quarantine it, or to refuse it. */
 export const judgeActions = ["take", "quarantine", "refuse"] as const;
 export type JudgeAction = (typeof judgeActions)[number];
 
-/** JUDGE_FAILS: what happens to mail about which the judge gives no opinion in time. */
+/** JUDGE_FAILS: the action for mail about which the judge gives no opinion in time. */
 export const judgeFailures = ["take", "quarantine"] as const satisfies readonly JudgeAction[];
 
 /** The opinion of the operator's judge about a mail. */

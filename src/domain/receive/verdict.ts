@@ -2,7 +2,7 @@ import { asciiDomain, splitAddress } from "../../standards/address.ts";
 import type { Mailbox } from "../message.ts";
 import type { Authentication, Verdict } from "./authentication.ts";
 
-/** What the checks of a mail found. */
+/** The findings of the checks of a mail, which decide its verdict. */
 export interface Findings {
   /** Whether From has exactly one address with a valid domain. */
   hasDomain: boolean;
@@ -10,7 +10,7 @@ export interface Findings {
   record: "found" | "none" | "unknown";
   /** The SPF check and the DKIM signatures. */
   checks: readonly Check[];
-  /** Whether a trusted sealer says that the mail passed when it came to it (RFC 8617). */
+  /** Whether a trusted sealer says that the mail passed on its arrival there (RFC 8617). */
   isVouchedFor: boolean;
 }
 

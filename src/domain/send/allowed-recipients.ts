@@ -19,7 +19,7 @@ export function refuseClosed(policy: SendPolicy): void {
     );
 }
 
-/** What decides who may be written to. */
+/** The facts that decide whether the recipients of a send are allowed. */
 export interface Allowing {
   policy: SendPolicy;
   sender: Sender;

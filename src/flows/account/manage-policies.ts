@@ -23,7 +23,7 @@ import type { RuleDeps } from "./manage-rules.ts";
 export type PolicyOf = { inboxId: string } | { externalId: string } | Record<string, never>;
 
 export interface ShownPolicy {
-  /** Where it comes from; null if it is the own one of the inbox, the tenant or the account. */
+  /** The owner of the inherited policy; null for a policy of the inbox, the tenant or the account itself. */
   inherited: "account" | "tenant" | null;
   inbound: InboundPolicy;
   /** Only of a tenant. */

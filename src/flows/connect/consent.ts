@@ -82,7 +82,7 @@ export function grantAccess(
       externalId: externalId ?? null,
       allowedIps,
       expiresAt: null,
-      // That of the granter counts too.
+      // The policy of the granter counts too.
       sendPolicy: null,
     };
     const { accountId } = reach;

@@ -26,7 +26,7 @@ export interface ReceivedMail extends InboundMail {
    * Filing the mail removes the promise.
    */
   promise?: ClaimKey;
-  /** Only for a mail that was kept unparsed: when its sender was told that it is stored. Such a mail cannot be refused any more. */
+  /** Only for a mail that was kept unparsed: the time of the 250. Such a mail cannot be refused any more. */
   acknowledgedAt?: Date;
   /** Whether the mail has taken effect elsewhere, at a return path. It cannot be refused then, because SMTP has one answer for all. */
   isTaken?: boolean;
@@ -36,7 +36,7 @@ export interface ReceivedMail extends InboundMail {
   release?: Release | undefined;
 }
 
-/** What the transaction that files a released mail does besides. */
+/** The steps that a release adds to the transaction that files the mail. */
 export interface Release {
   /** Runs when the inbox is locked. It throws if the mail must not be released. */
   begin(tx: Db): Promise<void>;
@@ -150,7 +150,7 @@ export function oncePerInbox({ recipients }: Envelope): FoundRecipient[] {
   return [...first.values()];
 }
 
-/** The mail, whose authentication proves something only for the sender that the API shows. */
+/** Returns the mail with the authentication for the sender that the API shows. */
 export function withShownSender(received: ReceivedMail): ReceivedMail {
   const { mail, authentication } = received;
   return authentication ? { ...received, authentication: forShownSender(authentication, mail.from) } : received;

@@ -203,7 +203,7 @@ function quarantined({ now, quarantineDays }: JudgingDeps, judged: readonly Bloc
   );
 }
 
-/** Logs and counts. The log has no addresses, because they are personal data. */
+/** Logs and counts the blocked mail. The log has no addresses, because they are personal data. */
 function note({ log, blocked }: JudgingDeps, judged: readonly Blocked[], answer: BlockedAnswer): void {
   for (const { owner, judgment } of judged) {
     const { reason, ruleId } = judgment;

@@ -87,7 +87,7 @@ async function recipientFor(deps: PostedMailDeps, address: string, reach: Reach 
   }
 }
 
-/** Whether a caller reaches the inbox of an address. What it does not reach is unknown to it. Its reach has no return paths. */
+/** Whether a caller reaches the inbox of an address. All other addresses are unknown to the caller, and so are return paths. */
 async function isWithin({ db }: Deps, reach: Reach | undefined, found: RecipientFound): Promise<boolean> {
   if (reach === undefined) return true;
   if (!("inboxId" in found) || found.accountId !== reach.accountId) return false;

@@ -51,8 +51,8 @@ export function unsubscribing(deps: UnsubscribeDeps): Unsubscribing {
 }
 
 /**
- * Suppresses the recipient for the inbox. An address at our own domain is suppressed too, other than after a bounce: it is the wish of the
- * one who got the mail. Returns false if the message was deleted meanwhile.
+ * Suppresses the recipient for the inbox. An address at our own domain is suppressed too, other than after a bounce: the recipient asks for
+ * it. Returns false if the message was deleted meanwhile.
  */
 async function suppress(
   deps: UnsubscribeDeps,

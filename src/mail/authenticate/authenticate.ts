@@ -22,7 +22,7 @@ export interface AuthenticationOptions {
   now: Date;
   /** Reads a heavy mail in another process. The result is undefined if it was killed, or if none was free in time. */
   readApart?: (raw: Uint8Array, signal: AbortSignal) => Promise<MailReading | undefined>;
-  /** Called for each step, for a person who wants to know how the verdict came about. */
+  /** Called for each step, to explain the verdict. */
   onStep?: (step: AuthenticationStep) => void;
 }
 
@@ -115,10 +115,10 @@ async function authenticateBefore(
   return authentication;
 }
 
-/** The most questions to the DNS about one mail (contract T9): 40 together. A tree walk takes up to eight. */
+/** The most questions to the DNS about one mail (contract §22): 40 together. A tree walk takes up to eight. */
 const mostQuestions = { policy: 12, checks: 28 };
 
-/** The reading of a mail whose process was killed, or that found none. */
+/** The reading of a mail whose process was killed, or for which no process was free. */
 const unread: MailReading = { fromDomain: undefined, signatures: [], arc: undefined, results: [] };
 
 function checkResult(result: string): Check["result"] {

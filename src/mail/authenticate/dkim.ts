@@ -64,7 +64,7 @@ function isSignedBy({ type, key }: DkimKey, { signed, signature }: SignatureChec
   }
 }
 
-/** The key in a record, or why there is none. The last keys are kept, because to read one takes as long as to verify with it. */
+/** The key in a record, or the fault of the record. The last keys are kept, because reading a key takes as long as verifying with it. */
 function keyIn(record: string): DkimKey | string {
   const known = keys.get(record);
   if (known !== undefined) return known;

@@ -4,7 +4,7 @@ import { withWordsAsAtoms } from "../read/encoded-words.ts";
 import { trimBlanks } from "../read/white-space.ts";
 import type { HeaderField } from "../write/dkim-canonical.ts";
 
-/** Where the header of a mail ends, and whether it has line ends without CR. */
+/** The end of the header of a mail, and whether the header has line ends without CR. */
 export interface HeadEnd {
   /** The end of its last field, with the line end of that field. */
   headEnd: number;

@@ -1,6 +1,6 @@
 /**
  * The parts of mailauth, loaded with the first mail that needs them: they take 20 MB and 0.2 seconds. Its own DKIM verifier is not used,
- * since it has no bound on signatures, and takes several times as long (docs/decisions.md).
+ * since it has no bound on signatures, and takes several times as long (docs/decisions/receiving.md).
  */
 export const mailauth = {
   spf: onFirstUse(async () => (await import("mailauth/lib/spf")).spf),

@@ -17,7 +17,7 @@ export interface MailReading {
   results: readonly string[];
 }
 
-/** A DKIM signature up to its key: what is left needs the DNS. */
+/** A DKIM signature without its key, which only the DNS has. */
 export interface ReadSignature {
   /** In lower case and with A-labels. */
   domain: string;
@@ -184,7 +184,7 @@ function signaturesIn(
   });
 }
 
-/** The first signatures are judged, more of them are only listed (contract T9). */
+/** The first signatures are judged, more of them are only listed (contract §22). */
 const mostJudged = 10;
 const mostListed = 20;
 const mostFields = 1000;

@@ -40,7 +40,7 @@ export function textOfPage(glyphs: readonly Glyphs[]): string {
     .join("\n");
 }
 
-/** Leaves out pieces that the page draws again almost at their place, which programs do for a bold look. */
+/** Leaves out pieces that the page draws twice almost at the same place. Programs do that for a bold look. */
 function drawnOnce(glyphs: readonly Glyphs[]): Glyphs[] {
   const drawn = new Map<string, Glyphs[]>();
   return glyphs.filter((glyph) => {

@@ -58,7 +58,7 @@ interface Shape {
 
 const shapeElements: ReadonlySet<string> = new Set(["p:sp", "p:grpSp", "p:graphicFrame", "p:cxnSp", "p:pic"]);
 
-/** Reads the shapes of a slide in their order. Of notes, it leaves out what each page of notes has: the slide's picture, number and date. */
+/** Reads the shapes of a slide in their order. From notes it leaves out the picture, the number and the date, which each page of notes has. */
 function readShapes(bytes: Buffer, sheet: TextSheet, isNotes = false): void {
   const rows = tableRows(sheet);
   const shapes: Shape[] = [];

@@ -256,7 +256,7 @@ export function faultsOfChange({ expiresAt, allowedIps: blocks }: Fields): reado
   return faults;
 }
 
-/** The part of an answer that says where a new key is, and that nobody may keep it. */
+/** The part of an answer that has the address of a new key, and forbids to cache it. */
 export interface KeyAnswer {
   status?: number | string | undefined;
   headers: Record<string, string | number>;

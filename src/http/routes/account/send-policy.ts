@@ -5,9 +5,9 @@ import { oneOf } from "../../shell/models.ts";
 
 /** The meanings of the words of `sendPolicy`. */
 export const sendPolicyMeanings =
-  "`open`: everybody may be written to; `known`: only who has written to the inbox, an inbox of the same account, or who an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds";
+  "`open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds";
 
-/** The field of an answer. `whose` completes "What … may send". */
+/** The field of an answer. `whose` completes "To whom … may send". */
 export function sendPolicyShown(whose: string) {
   return oneOf(sendPolicies, { description: `To whom ${whose} may send. ${sendPolicyMeanings}`, examples: ["open"] });
 }

@@ -258,7 +258,10 @@ const BlockedMail = named(
       subject: quarantineFields.subject,
       received_at: quarantineFields.receivedAt,
     },
-    { description: "The quarantined mail, with the field names of events. It has no body, so that nobody acts on it" },
+    {
+      description:
+        "The quarantined mail, with the field names of events. It has no body, so that no program acts on it",
+    },
   ),
 );
 

@@ -93,7 +93,7 @@ const clientAddress = nullable(Type.String({ examples: ["192.0.2.9"] }), {
 });
 const tls = Type.Boolean({ description: "Whether that host used TLS", examples: [true] });
 
-const description = "What is known of the sender of an inbound mail";
+const description = "The sender authentication of an inbound mail";
 
 export const Authentication = named(
   "Authentication",
@@ -129,7 +129,7 @@ export const SpamOfEvent = named(
   ),
 );
 
-/** The same with the fields in the order of the contract. Postgres keeps the fields of a `jsonb` in an order of its own. */
+/** Returns the opinion of the spam filter with its fields in the order of the API, as `inContractOrder` does. */
 export function toSpam({ score, required, isSpam }: StoredSpam) {
   return { score, required, isSpam };
 }

@@ -27,7 +27,9 @@ export const quarantineFields = {
   subject: Type.String({ description: "Empty if it has none", examples: [examples.subject] }),
   preview: Type.String({ description: "The first words of its text", examples: [examples.question] }),
   sizeBytes: Type.Integer({ minimum: 0, description: "Size of the raw mail", examples: [1_234] }),
-  authentication: nullable(Authentication, { description: "What is known of its sender; null if it was not checked" }),
+  authentication: nullable(Authentication, {
+    description: "Its sender authentication; null if the sender was not checked",
+  }),
   spam: nullable(Spam, { description: "What the operator's spam filter says; null without one" }),
   receivedAt: instant({ description: "When it was received" }),
   expiresAt: instant({ description: "When it is removed", examples: [examples.quarantinedUntil] }),

@@ -2,7 +2,7 @@ import { sha256Base64 } from "../../../standards/digest.ts";
 import { type Html, html, trusted } from "../../docs/html.ts";
 import { pageHead } from "../../shell/page-head.ts";
 
-/** The pages that recipients of mail see. They load nothing, since they are not for people who know this service. */
+/** The pages that recipients of mail see. They load nothing, because the console with its style may be off. */
 const style = `body{margin:0;font:16px/1.5 system-ui,sans-serif;background:#f6f8fa;color:#1f2328}
 main{max-width:26rem;margin:12vh auto 2rem;padding:1.5rem;box-sizing:border-box}
 h1{font-size:1.35rem;margin:0 0 .75rem}
