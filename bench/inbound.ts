@@ -24,7 +24,7 @@ try {
   const to = (number: number) => inboxes[number % inboxes.length] ?? "";
   const pids = database.pid === undefined ? [pid] : [pid, database.pid];
   let sent = 0;
-  /** The number of the first of so many new mails. */
+  /** The number of the first of these new mails. */
   const nextNumber = (mails: number) => {
     sent += mails;
     return sent;

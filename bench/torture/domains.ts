@@ -26,14 +26,14 @@ export async function startZone(chance: Chance): Promise<TortureZone> {
 
 const txt = (name: string, data: string): DnsRecord => ({ name, type: "TXT", ttl: 5, data });
 
-/** What the domains of foreign senders publish: one sends from here, and the other, whose name is forged, sends nothing. */
+/** The records of the domains of foreign senders: one domain sends from here, and the other one, which is forged, sends nothing. */
 const ofSenders: readonly DnsRecord[] = [
   txt("mta.example", "v=spf1 ip4:127.0.0.1 -all"),
   txt("bank.example", "v=spf1 -all"),
   txt("_dmarc.bank.example", "v=DMARC1; p=reject"),
 ];
 
-/** The answer of somebody who has to guess the id of the question, and has guessed wrongly. */
+/** The answer of an attacker who has guessed the id of the question wrongly. */
 function lieAbout({ name, type, id }: DnsQuestion): Uint8Array {
   return packet.encode({
     type: "response",

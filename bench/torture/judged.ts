@@ -43,7 +43,7 @@ export function judgedInbox(world: World, chance: Chance, account: LedgerAccount
     await releaseSome(judged);
   };
 
-  /** Waits for a mail that came wholly after this instant, which takes long on a busy machine. */
+  /** Waits for a mail that came after this instant. That takes long on a busy machine. */
   async function untilMailCame({ mails }: JudgedInbox, fromMs: number): Promise<void> {
     const endMs = Date.now() + 15_000;
     const hasCome = () => mails.some((sent) => sent.fromMs >= fromMs && sent.untilMs !== unknown);
@@ -77,7 +77,7 @@ export function judgedInbox(world: World, chance: Chance, account: LedgerAccount
     }
   }
 
-  /** Adding the same rule again answers the one that is there. */
+  /** Adds the rule. If it is added again, the answer is the existing rule. */
   async function added({ id: inboxId }: JudgedInbox): Promise<string | undefined> {
     let rule: string | undefined;
     await eventually(world, chance, async () => {

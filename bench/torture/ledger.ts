@@ -53,13 +53,13 @@ export interface LedgerAccount {
 export interface LedgerClosure {
   account: LedgerAccount;
   scope: "sending" | "all";
-  /** When it was asked for: from now on it may be in force. */
+  /** The time of its request, from which it may be in force. */
   askedMs: number;
-  /** From when on it is in force in every process. */
+  /** The time from which it is in force in every process. */
   inForceMs: number;
-  /** When its end was asked for: from now on it may be over. */
+  /** The time of the request for its end, from which it may be over. */
   liftAskedMs: number;
-  /** From when on it is over in every process. */
+  /** The time from which it is over in every process. */
   overMs: number;
 }
 
@@ -86,7 +86,7 @@ export interface JudgedInbox extends LedgerInbox {
 export interface JudgedMail {
   mail: LedgerMail;
   fromMs: number;
-  /** When it was answered that it is on disk. */
+  /** The time of the answer that it is on disk. */
   untilMs: number;
   /** The ids with which each release was answered. */
   releasedAs: Set<string>;
@@ -94,13 +94,13 @@ export interface JudgedMail {
 
 /** The time of a rule. Times that are not known yet are infinite. */
 export interface Block {
-  /** When it was asked for: from now on it may be in force. */
+  /** The time of its request, from which it may be in force. */
   askedMs: number;
-  /** From when on it is in force in every process. */
+  /** The time from which it is in force in every process. */
   inForceMs: number;
-  /** When its end was asked for: from now on it may be over. */
+  /** The time of the request for its end, from which it may be over. */
   liftAskedMs: number;
-  /** From when on it is over in every process. */
+  /** The time from which it is over in every process. */
   overMs: number;
 }
 

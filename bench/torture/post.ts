@@ -37,7 +37,7 @@ export async function post(world: World, mail: LedgerMail, raw: Uint8Array, agai
   return [...mail.recipients.values()].every(isDone);
 }
 
-/** Posts a mail for another account's inbox: an account's key reaches none but its own. */
+/** Posts a mail for another account's inbox: a key reaches only the inboxes of its own account. */
 export async function postBeyondReach(
   world: World,
   { raw, to, apiKey }: { raw: Uint8Array; to: LedgerInbox; apiKey: string },

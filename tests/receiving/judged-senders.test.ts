@@ -62,7 +62,7 @@ for (const engine of enginesHere()) {
       const scope = { accountId: owner?.accountId ?? "", inboxId: inbox.id };
       await setPolicy(db, { ...scope, ...policy });
       if (allowed !== undefined) await addRule(db, { ...scope, action: "allow", pattern: allowed });
-      // So long the rules of an account are remembered.
+      // Rules of an account are remembered for 30 seconds.
       world.clock.pass(30_000);
       return inbox;
     }

@@ -26,7 +26,7 @@ function worldBehind(env: Record<string, string>): Promise<World> {
 
 let mails = 0;
 
-/** Hands in a mail from example.com after these bytes, and returns what is said about its sender. */
+/** Hands in a mail from example.com after these bytes, and returns its authentication. */
 async function senderOf(world: World, { start = "", head = "" }): Promise<Authentication | null> {
   mails += 1;
   const { id } = await world.inbox(`ada${mails}`);

@@ -67,7 +67,7 @@ async function deliver(smtp: RawSmtp, tls = false): Promise<void> {
   smtp.destroy();
 }
 
-/** What is said about the senders of the mails of an inbox, the oldest first, once there are this many. */
+/** The authentication of the mails of an inbox, the oldest first, once there are this many. */
 async function sendersOf(world: World, { id }: WorldInbox, count: number) {
   const { data } = await untilAnswered(async () => {
     const { body } = await world.api(`/v1/inboxes/${id}/messages`);

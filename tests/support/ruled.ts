@@ -52,7 +52,7 @@ export async function quarantinedMail(
   );
   if (owner !== undefined) {
     await addRule(db, { ...owner, inboxId: inbox.id, action: "block", pattern });
-    // So long the rules of an account are remembered.
+    // Rules of an account are remembered for 30 seconds.
     world.clock.pass(30_000);
   }
   const mail = raw ?? mailOf({ subject: "Buy", messageId: `${crypto.randomUUID()}@blocked.example` });

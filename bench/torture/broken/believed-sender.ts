@@ -1,4 +1,4 @@
-/** Broken on purpose: says of a forged sender that it is proven. */
+/** Broken on purpose: calls a forged sender proven. */
 import { asItIs, portOf, runStatements, serveBroken } from "./support.ts";
 
 await serveBroken(asItIs, async (service) => {

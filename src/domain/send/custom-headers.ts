@@ -79,7 +79,7 @@ const orderPrefixes = [
  * The URLs in a List-Unsubscribe value, with their brackets; they are separated by commas (RFC 2369 §2). Undefined for an invalid value.
  * The URLs are not encoded, so each must fit in one line.
  */
-export function unsubscribeEntries(value: string): string[] | undefined {
+function unsubscribeEntries(value: string): string[] | undefined {
   const entries = value.match(/<[^<>]*>/g) ?? [];
   const between = value.replace(/<[^<>]*>/g, "<>").replace(/[ \t]+/g, "");
   if (!/^<>(?:,<>)*$/.test(between)) return undefined;

@@ -68,7 +68,7 @@ export interface FoundInbox {
 /** How long the inbox of a username is remembered. A deleted inbox does no harm: mail is stored only in inboxes that exist. */
 const rememberedMs = 30_000;
 const mostRemembered = 50_000;
-/** How long an inbox with a quota is remembered: so long it may take mail in another process or miss that room was made. */
+/** How long an inbox with a quota is remembered. Meanwhile it may get mail in another process, or room may be made. */
 const withQuotaMs = 2_000;
 
 /** The most bytes of large mails that are stored at the same time. */

@@ -25,7 +25,7 @@ function facts({ policy, verdict, asks = null, ...rest }: Told): JudgedMail {
 const allow = { evenUnauthenticated: false };
 const allowAnyway = { evenUnauthenticated: true };
 
-/** Each row: what is said of the mail, the facts, and `taken`, `undecided` or the reason for which it is blocked. */
+/** Each row: the description of the mail, the facts, and `taken`, `undecided` or the reason for which it is blocked. */
 const rows: [string, Told, QuarantineReason | "taken" | "undecided"][] = [
   ["of a stranger, without a policy", {}, "taken"],
   ["whose sender failed, without a policy", { verdict: "fail", asks: "reject" }, "taken"],

@@ -5,8 +5,8 @@ import { authenticated } from "../../support/authenticating.ts";
 import { rsaKey, signedBy } from "../../support/signed-mail.ts";
 
 /**
- * Mail of a stranger, whose own domain passes SPF and DKIM, that wants to look like mail of bank.example. The verdict is that of the sender
- * whom the API shows.
+ * Mail of a stranger, whose own domain passes SPF and DKIM, that looks like mail of bank.example. The verdict is about the sender
+ * that the API shows.
  */
 const key = rsaKey(1024);
 const zone = `

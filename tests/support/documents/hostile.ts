@@ -1,7 +1,7 @@
 import { pdfOf, pdfOfObjects } from "./pdf.ts";
 import { zipOf } from "./zip.ts";
 
-/** Letters that hardly pack. */
+/** Letters that hardly compress. */
 export function noise(length: number): string {
   let state = 1;
   return Array.from({ length }, () => {

@@ -309,7 +309,7 @@ describe("rules and policies", () => {
     const accountId = (await world.api("/v1/account")).body.id;
     await addRule(db, { accountId, inboxId: inbox.id, action: "block", pattern: "eve.example" });
     await setPolicy(db, { accountId, inboxId: inbox.id, blocked });
-    // So long the rules of an account are remembered.
+    // Rules of an account are remembered for 30 seconds.
     world.clock.pass(30_000);
   };
 
