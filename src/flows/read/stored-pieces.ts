@@ -17,3 +17,18 @@ export async function* storedPieces(
     yield piece.subarray(Math.max(0, first - start), last + 1 - start);
   }
 }
+
+/** Loads a raw mail whole. Undefined if a chunk is missing, because the mail was deleted meanwhile. */
+export async function storedMail(
+  db: Db,
+  { sourceId, sizeBytes }: { sourceId: string; sizeBytes: number },
+): Promise<Uint8Array | undefined> {
+  const raw = new Uint8Array(sizeBytes);
+  for (let at = 0, seq = 0; at < sizeBytes; seq += 1) {
+    const piece = await findChunk(db, sourceId, 0, seq);
+    if (piece === undefined) return undefined;
+    raw.set(piece, at);
+    at += piece.length;
+  }
+  return raw;
+}

@@ -6,7 +6,7 @@ import type { MailOutcome } from "../../domain/receive/inbound-mail.ts";
 import { lockQuarantined, markReleased, type QuarantinedMail } from "../../store/mail/quarantine.ts";
 import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
-import { storedPieces } from "../read/stored-pieces.ts";
+import { storedMail } from "../read/stored-pieces.ts";
 import { sizeGate } from "../size-gate.ts";
 import { largeBytes, type ReceivedMail, type Release } from "./arrival.ts";
 import { ownedQuarantined } from "./manage-quarantine.ts";
@@ -46,7 +46,8 @@ export function mailReleaser(deps: ReleasingDeps): ReleaseMail {
 }
 
 async function release(deps: ReleasingDeps, caller: ActorIn, kept: QuarantinedMail): Promise<ReleasedMail> {
-  const raw = await rawOf(deps, kept);
+  const raw = await storedMail(deps.db.api, kept);
+  if (raw === undefined) throw notFound("quarantined_mail");
   const mail = await deps.parse(raw);
   const { inboxId, toAddr, envelopeFrom, client, authentication, spam } = kept;
   const envelope = { from: envelopeFrom, recipients: [{ toAddr, inboxId }], client: client ?? undefined };
@@ -108,14 +109,4 @@ function releaseOf(
 
 function releasedAs({ messageId, threadId }: QuarantinedMail): ReleasedMail | undefined {
   return messageId === null || threadId === null ? undefined : { messageId, threadId };
-}
-
-async function rawOf({ db }: Deps, { sourceId, sizeBytes }: QuarantinedMail): Promise<Uint8Array> {
-  const raw = new Uint8Array(sizeBytes);
-  let at = 0;
-  for await (const piece of storedPieces(db.api, { sourceId, part: 0 }, { first: 0, last: sizeBytes - 1 })) {
-    raw.set(piece, at);
-    at += piece.length;
-  }
-  return raw;
 }

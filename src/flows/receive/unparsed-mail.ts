@@ -3,10 +3,11 @@ import type { ParsedMail } from "../../domain/message.ts";
 import { type InboundMail, type MailOutcome, senderInLine } from "../../domain/receive/inbound-mail.ts";
 import { parseHead } from "../../mail/read/parse.ts";
 import type { QueueEntry } from "../../mail/read/process-pool.ts";
-import { chunksOf, findChunk, insertSources } from "../../store/mail/sources.ts";
+import { chunksOf, insertSources } from "../../store/mail/sources.ts";
 import { insertUnparsedMail, type UnparsedMail } from "../../store/mail/unparsed-mails.ts";
 import type { ClaimedItem } from "../../store/outbox/claims.ts";
 import type { Deps } from "../deps.ts";
+import { storedMail } from "../read/stored-pieces.ts";
 import { aboutMail, oncePerInbox, type ReceivedMail, withShownSender } from "./arrival.ts";
 import type { Authenticate } from "./authenticate-sender.ts";
 import { PromiseTaken } from "./receive-email.ts";
@@ -55,7 +56,8 @@ export async function receiveUnparsed(
   signal: AbortSignal,
 ): Promise<UnparsedOutcome> {
   const { envelope } = unparsed;
-  const raw = await rawOf(deps, unparsed);
+  const raw = await storedMail(deps.db.work, unparsed);
+  if (raw === undefined) throw new Error(`Cannot file ${unparsed.sourceId}: its source is not whole`);
   const mail = attempt > mostAttempts ? await parseHead(raw, deps) : await deps.parse(raw, { sender: lane, signal });
   if (mail === undefined) return "unavailable";
   const authentication = await deps.authenticate({ envelope, raw });
@@ -70,16 +72,4 @@ export async function receiveUnparsed(
     if (error instanceof PromiseTaken) return "taken";
     throw error;
   }
-}
-
-async function rawOf({ db }: Deps, { sourceId, sizeBytes }: UnparsedMail): Promise<Uint8Array> {
-  const raw = new Uint8Array(sizeBytes);
-  for (let at = 0, seq = 0; at < sizeBytes; seq += 1) {
-    const piece = await findChunk(db.work, sourceId, 0, seq);
-    if (piece === undefined)
-      throw new Error(`Cannot file ${sourceId}: its source ends after ${at} of ${sizeBytes} bytes`);
-    raw.set(piece, at);
-    at += piece.length;
-  }
-  return raw;
 }
