@@ -90,7 +90,7 @@ describeInBrowser("A conversation", () => {
     await page.context().close();
   });
 
-  test("shows what an agent sees: signs of a program, codes, links and the new text", async () => {
+  test("shows what an agent sees: signs of a program, the verdict about the sender, codes, links and the new text", async () => {
     const html = `<p>Your code is <b>482 913</b>.</p><a href="https://example.com/verify?token=4f1c">Verify your address</a>
       <a href="https://evil.example/x">https://example.com/help</a>`;
     const thread = await arrive(setup.world, ada, {
@@ -102,14 +102,15 @@ describeInBrowser("A conversation", () => {
     await page.getByRole("button", { name: "Agent’s view" }).click();
     const facts = page.locator(".agent dd");
     expect(await facts.nth(0).textContent()).toBe("notification: auto-submitted");
-    expect(await facts.nth(1).textContent()).toContain("482913");
-    expect(await facts.nth(2).textContent()).toMatch(
+    expect(await facts.nth(1).textContent()).toBe("not checked");
+    expect(await facts.nth(2).textContent()).toContain("482913");
+    expect(await facts.nth(3).textContent()).toMatch(
       /verify Verify your address.*https:\/\/example.com\/verify\?token=4f1c/,
     );
-    expect(await facts.nth(2).locator("div", { hasText: "https://evil.example/x" }).textContent()).toContain(
+    expect(await facts.nth(3).locator("div", { hasText: "https://evil.example/x" }).textContent()).toContain(
       "misleading",
     );
-    expect(await facts.nth(3).textContent()).toContain("Your code is 482 913.");
+    expect(await facts.nth(4).textContent()).toContain("Your code is 482 913.");
     await page.context().close();
   });
 
