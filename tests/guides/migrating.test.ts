@@ -77,5 +77,7 @@ test("Each event in our column is one of ours, and each outcome of a mail is in 
   const ours = events.map((row) => row.ours.replaceAll("`", ""));
   expect(ours.filter((name) => !(eventTypes as readonly string[]).includes(name))).toEqual([]);
   const ofResend = events.filter(({ service }) => service === "Resend").map((row) => row.ours.replaceAll("`", ""));
-  expect(eventTypes.filter((name) => name.startsWith("message.") && !ofResend.includes(name))).toEqual([]);
+  // Resend blocks no mail by rules, so it has no such event.
+  const missing = eventTypes.filter((name) => name.startsWith("message.") && !ofResend.includes(name));
+  expect(missing).toEqual(["message.blocked"]);
 });
