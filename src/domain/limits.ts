@@ -73,7 +73,7 @@ export interface SendUsage {
 }
 
 /**
- * The recipients of a send who are not suppressed. Each counts for the daily limit. A cold recipient, who has not answered the inbox yet,
+ * The recipients of a send who are not suppressed. Each counts for the daily limit. A cold recipient, which the inbox does not know,
  * has a daily limit of its own.
  */
 export interface CountedRecipients {

@@ -50,7 +50,7 @@ export interface SendKeyUse extends KeyUse {
   inboxId: string;
 }
 
-/** A cold send: one to a recipient who has not answered the inbox yet. */
+/** A cold send: one to a recipient that the inbox does not know. */
 export interface ColdSend {
   inboxId: string;
   recipient: string;
@@ -97,7 +97,7 @@ export interface Decided {
   recipients: readonly Recipient[];
   /** The suppressed recipients, by address. */
   suppressed: ReadonlyMap<string, SuppressedAddress>;
-  /** The recipients who have not answered the inbox yet, if cold recipients are limited. */
+  /** The recipients that the inbox does not know, if cold recipients are limited. */
   cold: readonly { address: string; sentToday: number }[];
   content: Content;
   sizeBytes: number;

@@ -168,7 +168,7 @@ function refuseOverQuotas(sender: Sender, adds: number, limits: Limits): void {
   refuseOverQuota("storageBytes", { used: sender.accountStorageBytes, adds, limits, doing: "send" });
 }
 
-/** The cold recipients of a send, who have not answered the inbox yet. Empty if cold recipients are not limited. */
+/** The cold recipients of a send, which the inbox does not know. Empty if cold recipients are not limited. */
 function coldAmong(state: SendingState, inboxId: string, recipients: readonly Recipient[]) {
   const cold: { address: string; sentToday: number }[] = [];
   for (const { address } of recipients) {
