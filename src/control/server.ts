@@ -39,8 +39,8 @@ async function answerAdmin(deps: AdminDeps, request: Request): Promise<Response>
 }
 
 /**
- * Answers `inboxd export` of another process with the whole database, or with one account. Reading it blocks the only session of the embedded database, so
- * the export is first written to a file: a slow reader must not block the service.
+ * Answers `inboxd export` of another process with the whole database, or with one account. Reading it blocks the only session of the
+ * embedded database, so the export is first written to a file: a slow reader must not block the service.
  */
 async function answerExport(
   deps: ControlDeps,

@@ -36,8 +36,8 @@ export function openRelay({ config, deps, dns, opened }: Opening, simulator: Sim
   const way = wayOut(config, deps, dns);
   const relay = simulator?.around(way) ?? way;
   opened.push(relay.close);
-  // The last pushed is closed first, and closing twice changes nothing: DNS must end before the relay, because the relay waits for its mails, and those must not wait for a
-  // name server.
+  // The last pushed is closed first, and closing twice changes nothing: DNS must end before the relay, because the relay waits for its
+  // mails, and those must not wait for a name server.
   opened.push(dns.close);
   return relay;
 }

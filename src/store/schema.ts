@@ -364,7 +364,10 @@ export const inboxes = pgTable(
   ],
 );
 
-/** The inbox of each address: the local part at MAIL_DOMAIN, or the whole address at another domain. If the inbox is deleted, the row stays while the address is reserved. */
+/**
+ * The inbox of each address: the local part at MAIL_DOMAIN, or the whole address at another domain. If the inbox is deleted, the row stays
+ * while the address is reserved.
+ */
 export const addresses = pgTable(
   "addresses",
   {
@@ -574,7 +577,10 @@ export const suppressions = pgTable(
   ],
 );
 
-/** Addresses and domains whose mail is allowed or blocked, for an inbox, for a tenant (the inboxes with one `externalId`) or for a whole account. */
+/**
+ * Addresses and domains whose mail is allowed or blocked, for an inbox, for a tenant (the inboxes with one `externalId`) or for a whole
+ * account.
+ */
 export const rules = pgTable(
   "rules",
   {
@@ -817,8 +823,8 @@ export const usageDays = pgTable(
 );
 
 /**
- * The progress of counting in each inbox. The messages of an inbox have numbers without gaps, which are committed in order: so a message cannot be
- * counted twice, and none is left out, however late it is committed.
+ * The progress of counting in each inbox. The messages of an inbox have numbers without gaps, which are committed in order: so a message
+ * cannot be counted twice, and none is left out, however late it is committed.
  */
 export const countedInboxes = pgTable("counted_inboxes", {
   inboxId: id().primaryKey(),

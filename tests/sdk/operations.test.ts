@@ -2,7 +2,10 @@ import { expect, test } from "bun:test";
 import { Inboxd } from "../../sdk/typescript/src/inboxd.ts";
 import { startWorld } from "../support/world.ts";
 
-/** Operations without a method: pages and probes, which no program calls as an account, the link of a recipient, the door of a relay, and other paths to `/v1/keys` and to the text of an attachment. */
+/**
+ * Operations without a method: pages and probes, which no program calls as an account, the link of a recipient, the door of a relay, and
+ * other paths to `/v1/keys` and to the text of an attachment.
+ */
 const leftOut = [
   "GET /docs",
   "GET /healthz",

@@ -115,7 +115,10 @@ export function tokenEnd(now: Date, ttlSeconds: number): Date {
   return new Date((seconds(now) + ttlSeconds) * 1000);
 }
 
-/** Behind the prefix are two characters of the cell, which a balancer reads. An `externalId` of 255 characters takes up to 1,400 characters of the claims. */
+/**
+ * Behind the prefix are two characters of the cell, which a balancer reads. An `externalId` of 255 characters takes up to 1,400 characters
+ * of the claims.
+ */
 const tokenForm = /^ibt_[0-9A-Za-z]{2}([A-Za-z0-9_-]{1,1800})\.([A-Za-z0-9_-]{43})$/;
 
 function seconds(at: Date): number {

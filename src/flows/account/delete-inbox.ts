@@ -45,7 +45,10 @@ export async function deleteInbox(
   return { username };
 }
 
-/** The time at which the reservation of an address ends. At an own domain it is free at once, because only the holder of the domain can take the address. */
+/**
+ * The time at which the reservation of an address ends. At an own domain it is free at once, because only the holder of the domain can take
+ * the address.
+ */
 function heldUntil({ domainId }: Inbox, deletedAt: Date): Date {
   return domainId === null ? new Date(deletedAt.getTime() + addressReservedMs) : deletedAt;
 }

@@ -36,10 +36,10 @@ export function inboxesOf(recipients: readonly Addressee[]): FoundRecipient[] {
 }
 
 /**
- * Accepts a mail to a return path: applies a report to the message of the path, and files any other mail in the inbox of that message. A mail
- * to the address to unsubscribe does that, whatever it says, and is then dropped.
- * Inboxes among the recipients get the mail as usual, but cannot refuse what has taken effect at the path: they quarantine it. If the parser has no time for the mail, the result is `unavailable`, and the sender
- * has to send it again.
+ * Accepts a mail to a return path: applies a report to the message of the path, and files any other mail in the inbox of that message. A
+ * mail to the address to unsubscribe does that, whatever it says, and is then dropped. Inboxes among the recipients get the mail as usual,
+ * but cannot refuse a mail that has taken effect at the path: they quarantine it. If the parser has no time for the mail, the result is
+ * `unavailable`, and the sender has to send it again.
  */
 export async function acceptReturned(
   { parse, store, reports, unsubscribing, returned }: ReturnedDeps,

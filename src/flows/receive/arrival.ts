@@ -105,7 +105,7 @@ export async function arrivalOf(
   }
 }
 
-/** The hash by which a copy of a mail is known; undefined for a mail of which each copy counts. */
+/** The hash by which a copy of a mail is known; undefined for a mail that is never treated as a copy. */
 export function contentHashOf(raw: Uint8Array): string | undefined {
   return isMarked(raw) ? shortDigest(contentOf(raw)) : undefined;
 }

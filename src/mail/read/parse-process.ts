@@ -5,8 +5,9 @@ import type { ProcessAnswer } from "./job-process.ts";
 import { type ParserJob, type ParserResult, parseMail } from "./parse.ts";
 
 /**
- * The process that parses large and suspicious mail and reads its signatures, converts long Markdown to HTML, and reads the text of documents. It ends when its channel to the service closes, and
- * ignores signals: a terminal or an init system signals the whole group, and the service still needs it for mail that is arriving.
+ * The process that parses large and suspicious mail and reads its signatures, converts long Markdown to HTML, and reads the text of
+ * documents. It ends when its channel to the service closes, and ignores signals: a terminal or an init system signals the whole group, and
+ * the service still needs it for mail that is arriving.
  */
 process.on("message", async (job: ParserJob) => {
   if ("markdown" in job) return answer({ result: { html: await htmlOf(job.markdown) } });

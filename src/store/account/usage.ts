@@ -231,7 +231,8 @@ export async function listUsageByDay(db: Db, asked: AskedUsage): Promise<(UsageC
 }
 
 /**
- * Sums the usage of all inboxes together, and then that of each of the `limit` inboxes with the most mail. The usage of days that are not kept by inbox has "" as id.
+ * Sums the usage of all inboxes together, and then that of each of the `limit` inboxes with the most mail. The usage of days that are not
+ * kept by inbox has "" as id.
  */
 export async function listUsageByInbox(
   db: Db,
