@@ -94,25 +94,48 @@ test("a blocked mail shows who wrote what to whom, and its bytes as they came", 
   expect(JSON.stringify(logged)).not.toContain("@");
 });
 
-test("blocked mail is in no list, total or search", async () => {
+test("1,000 blocked mails change no list, page, total, search or read flag", async () => {
   const ada = await world.inbox();
-  await world.deliver(mailOf({ subject: "Taken", messageId: "taken@x.example" }), ada.address);
+  const ids = ["read@x.example", "unread@x.example"];
+  for (const messageId of ids) await world.deliver(mailOf({ subject: "Taken", messageId }), ada.address);
+  const [, { threadId }] = (await get(`/v1/inboxes/${ada.id}/messages`)).data;
+  expect((await world.api(`/v1/threads/${threadId}`, { method: "PATCH", body: { isRead: true } })).status).toBe(200);
+  const { nextCursor } = await get(`/v1/inboxes/${ada.id}/messages?limit=1`);
+  const paths = [
+    `/v1/inboxes/${ada.id}`,
+    `/v1/inboxes/${ada.id}/messages`,
+    `/v1/inboxes/${ada.id}/messages?limit=1&cursor=${nextCursor}`,
+    `/v1/inboxes/${ada.id}/threads`,
+    `/v1/inboxes/${ada.id}/threads?is_read=false`,
+    `/v1/threads/${threadId}/messages`,
+    "/v1/messages?q=buy",
+    `/v1/events?inbox_id=${ada.id}`,
+    "/v1/account",
+  ];
   const shown = async () => {
-    const account = await get("/v1/account");
-    return {
-      messages: await get(`/v1/inboxes/${ada.id}/messages`),
-      threads: await get(`/v1/inboxes/${ada.id}/threads`),
-      inbox: await get(`/v1/inboxes/${ada.id}`),
-      found: await get("/v1/messages?q=buy"),
-      unread: account.counts.unreadThreads,
-      received: (await get(`/v1/events?inbox_id=${ada.id}`)).data.length,
-      first: await get(`/v1/inboxes/${ada.id}/messages?limit=1`),
-    };
+    const answers = await Promise.all(paths.map((path) => world.api(path)));
+    expect(answers.map(({ status }) => status)).toEqual(paths.map(() => 200));
+    return answers.map(({ body }) => body);
   };
+  const rule = { direction: "inbound", action: "block", pattern: "blocked.example", inboxId: ada.id };
+  expect((await world.api("/v1/rules", { method: "POST", body: rule })).status).toBe(201);
   const before = await shown();
-  for (let number = 0; number < 5; number += 1) await quarantinedMail(world, ada);
+  expect(before[3].data.map(({ isRead }: { isRead: boolean }) => isRead)).toEqual([false, true]);
+  const from = "eve@blocked.example";
+  const headers = { "content-type": "message/rfc822", "envelope-to": ada.address, "envelope-from": from };
+  for (let batch = 0; batch < 10; batch += 1) {
+    const posts = Array.from({ length: 100 }, (_, number) => {
+      // Each one answers a mail that is there.
+      const answering = { inReplyTo: ids[number % 2] ?? "", messageId: `${batch}.${number}@blocked.example` };
+      const body = mailOf({ from, subject: "Buy", ...answering });
+      return world.api("/v1/inbound", { method: "POST", headers, body });
+    });
+    for (const { body } of await Promise.all(posts)) expect(body.recipients).toMatchObject([{ status: "quarantined" }]);
+  }
+  const counted = sql`select count(*) from quarantine where inbox_id = ${ada.id}`;
+  expect(await query(world.service.deps.db.api, counted)).toEqual([{ count: 1_000 }]);
   expect(await shown()).toEqual(before);
-});
+}, 60_000);
 
 test("a released mail is an ordinary message that is dated now, with its files, and further releases find it", async () => {
   const ada = await world.inbox();
