@@ -32,7 +32,7 @@ function draftOf(operation: ReferenceOperation, base: string, isGiven: (name: st
   const [body] = tryBodies(operation);
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => pathValues[name] ?? "");
   const search = new URLSearchParams(query.map(({ name, value }) => [name, value])).toString();
-  const keys = of("header").filter(({ name }) => name === "Idempotency-Key");
+  const filledIn = of("header").filter(({ name, required }) => required || name === "Idempotency-Key");
   return {
     operationId,
     method,
@@ -44,7 +44,7 @@ function draftOf(operation: ReferenceOperation, base: string, isGiven: (name: st
     needsKey: true,
     headers: [
       ...(body ? [["Content-Type", tryType(operation)] as const] : []),
-      ...keys.map(({ name }) => [name, "try-1"] as const),
+      ...filledIn.map(({ name }) => [name, "try-1"] as const),
     ],
     body: body?.text,
   };
