@@ -74,6 +74,18 @@ async function selfTest(): Promise<number> {
       evidence: /answered 250, is neither a message nor in quarantine/,
     },
     {
+      name: "loses quarantined mail",
+      file: "brief-quarantine.ts",
+      faults: [],
+      evidence: /answered 250, is neither a message nor in quarantine/,
+    },
+    {
+      name: "files a mail twice that is released twice",
+      file: "twice-released.ts",
+      faults: [],
+      evidence: /is 2 messages and 1 mails in quarantine|was released as msg_\w+,msg_\w+/,
+    },
+    {
       name: "takes mail of a blocked sender",
       file: "unblocked-sender.ts",
       faults: [],

@@ -52,6 +52,12 @@ const rules: readonly [invariant: string, what: string, statement: string][] = [
   ],
   [
     "I3",
+    "a quarantined mail has not one event",
+    `select q.id, count(e.id) from quarantine q left join events e on e.data ->> 'id' = q.id and e.type = 'message.blocked'
+     group by q.id having count(e.id) <> 1`,
+  ],
+  [
+    "I3",
     "an outbound message has not one event of what became of it",
     `select m.id, m.status, count(e.id) from messages m
        left join events e on e.inbox_id = m.inbox_id and e.message_id = m.id and e.type = 'message.' || m.status

@@ -10,18 +10,22 @@ import { type Answer, ask, type Driver, eventually, untilHeard, type World } fro
 /** The name server of all own domains and of the senders; now and then it fails, is late, does not answer, or is overtaken by a liar. */
 export interface TortureZone extends Pick<ScriptedDns, "port" | "close"> {
   records: Set<DnsRecord>;
+  /** Whether it answers nobody. */
+  isDead: boolean;
 }
 
 export async function startZone(chance: Chance): Promise<TortureZone> {
   const records = new Set<DnsRecord>(ofSenders);
+  const state = { records, isDead: false };
   const { port, close } = await scriptedDns(async (question) => {
+    if (state.isDead) return "silence";
     if (chance.is(0.03)) return { code: serverFailure };
     if (chance.is(0.02)) return "silence";
     if (chance.is(0.02)) await Bun.sleep(chance.whole(100, 4_000));
     const answer = await zone([...records])(question);
     return chance.is(0.1) ? [lieAbout(question), ...[answer].flat()] : answer;
   });
-  return { port, close, records };
+  return Object.assign(state, { port, close });
 }
 
 const txt = (name: string, data: string): DnsRecord => ({ name, type: "TXT", ttl: 5, data });

@@ -1,5 +1,6 @@
 import type { Chance } from "../../tests/support/chance.ts";
 import type { PostgresServer } from "../../tests/support/postgres.ts";
+import type { TortureZone } from "./domains.ts";
 import type { Place } from "./fleet.ts";
 import type { Disturbance } from "./ledger.ts";
 import type { TortureReceiver } from "./receivers.ts";
@@ -10,6 +11,7 @@ export interface Victims {
   world: World;
   postgres: PostgresServer | undefined;
   relay: TortureRelay;
+  dns: TortureZone;
   receivers: readonly TortureReceiver[];
   /** A process is stopped for a little longer than a lease. */
   webhookLeaseMs: number;
@@ -134,14 +136,19 @@ async function untilItServes(world: World): Promise<void> {
 const slowest = "slowest recovery of the database, ms";
 
 async function faultsOfNeighbours(
-  { world, relay, receivers }: Victims,
+  { world, relay, dns, receivers }: Victims,
   chance: Chance,
   untilMs: number,
 ): Promise<void> {
   while (Date.now() < untilMs) {
     await Bun.sleep(chance.whole(2000, 8000));
     const forMs = chance.whole(1000, 6000);
-    if (chance.is(0.6)) {
+    if (chance.is(0.2)) {
+      world.ledger.count("fault: name server dead");
+      dns.isDead = true;
+      await Bun.sleep(forMs);
+      dns.isDead = false;
+    } else if (chance.is(0.6)) {
       const mood = chance.pick(["busy", "gone", "silent"] as const);
       world.ledger.count(`fault: relay ${mood}`);
       relay.behave(mood);

@@ -2,7 +2,7 @@ import type { Chance } from "../../tests/support/chance.ts";
 import { deliver, newMail } from "./deliver.ts";
 import type { Block, JudgedInbox, JudgedMail, LedgerAccount } from "./ledger.ts";
 import { post } from "./post.ts";
-import { ask, type Driver, eventually, untilHeard, type World } from "./world.ts";
+import { type Answer, ask, type Driver, eventually, untilHeard, type World } from "./world.ts";
 
 const unknown = Number.POSITIVE_INFINITY;
 const sender = "eve@eve.example";
@@ -13,8 +13,16 @@ interface QuarantinedRow {
   messageId: string | null;
 }
 
-/** Blocks the sender, sends mail meanwhile and afterwards, and releases some of it. */
-export function judgedInbox(world: World, chance: Chance, account: LedgerAccount, name: string): Driver {
+/**
+ * Blocks the sender, by a rule and by a policy in turn, and the first time by `first`. Sends mail meanwhile and afterwards, and releases
+ * and deletes some of it.
+ */
+export function judgedInbox(
+  world: World,
+  chance: Chance,
+  account: LedgerAccount,
+  { name, first }: { name: string; first: "rule" | "policy" },
+): Driver {
   const { ledger } = world;
   let inbox: JudgedInbox | undefined;
   let number = 0;
@@ -26,21 +34,20 @@ export function judgedInbox(world: World, chance: Chance, account: LedgerAccount
     const isOver = { now: false };
     const mailing = send(judged, isOver);
     const block: Block = { askedMs: Date.now(), inForceMs: unknown, liftAskedMs: unknown, overMs: unknown };
-    judged.blocks.push(block);
-    const rule = await added(judged);
+    const isByRule = (judged.blocks.push(block) % 2 === 1) === (first === "rule");
+    const lift = await (isByRule ? blockedByRule(judged) : blockedByPolicy(judged));
     await untilHeard(world, account);
     block.inForceMs = Date.now();
-    ledger.count("rules: a sender was blocked");
     await Bun.sleep(chance.whole(500, 2_000));
     await untilMailCame(judged, block.inForceMs);
     block.liftAskedMs = Date.now();
-    if (rule !== undefined) await deleted(rule);
+    const isLifted = await lift();
     await untilHeard(world, account);
-    block.overMs = rule === undefined ? unknown : Date.now();
+    block.overMs = isLifted ? Date.now() : unknown;
     await Bun.sleep(chance.whole(0, 1_000));
     isOver.now = true;
     await mailing;
-    await releaseSome(judged);
+    await emptySome(judged);
   };
 
   /** Waits for a mail that came after this instant. That takes long on a busy machine. */
@@ -65,7 +72,14 @@ export function judgedInbox(world: World, chance: Chance, account: LedgerAccount
       ];
       const raw = Buffer.from(lines.join("\r\n"));
       const mail = newMail(world, token, [judged], raw);
-      const sent: JudgedMail = { mail, fromMs: Date.now(), untilMs: unknown, releasedAs: new Set() };
+      const sent: JudgedMail = {
+        mail,
+        fromMs: Date.now(),
+        untilMs: unknown,
+        releasedAs: new Set(),
+        mayBeDeleted: false,
+        deleted: new Set(),
+      };
       judged.mails.push(sent);
       await eventually(world, chance, () =>
         chance.is(0.5) ? post(world, mail, raw) : deliver(world, chance, mail, raw),
@@ -77,41 +91,75 @@ export function judgedInbox(world: World, chance: Chance, account: LedgerAccount
     }
   }
 
-  /** Adds the rule. If it is added again, the answer is the existing rule. */
-  async function added({ id: inboxId }: JudgedInbox): Promise<string | undefined> {
-    let rule: string | undefined;
-    await eventually(world, chance, async () => {
-      const body = { direction: "inbound", action: "block", pattern: "eve.example", inboxId };
-      const answer = await ask(world, account, "POST", "/rules", { body });
-      if (answer.status < 300) rule = String(answer.body.id);
-      else if (answer.status !== 503) ledger.violation("api", `a rule was answered ${answer.status}`);
-      return rule !== undefined;
+  /** Adds a rule; returns the function that deletes it. If it is added again, the answer is the existing rule. */
+  async function blockedByRule({ id: inboxId }: JudgedInbox): Promise<() => Promise<boolean>> {
+    const body = { direction: "inbound", action: "block", pattern: "eve.example", inboxId };
+    let rule: unknown;
+    await answered("POST", "/rules", { body, statuses: [200, 201] }, (added) => {
+      rule = added.id;
     });
-    return rule;
+    ledger.count("rules: a sender was blocked by a rule");
+    return async () => rule !== undefined && answered("DELETE", `/rules/${rule}`, { statuses: [204, 404] });
   }
 
-  async function deleted(rule: string): Promise<void> {
-    await eventually(world, chance, async () => {
-      const { status } = await ask(world, account, "DELETE", `/rules/${rule}`);
-      return status === 204 || status === 404;
-    });
+  /** Sets a policy that takes listed senders alone, of which there is none; returns the function that removes it. */
+  async function blockedByPolicy({ id }: JudgedInbox): Promise<() => Promise<boolean>> {
+    const path = `/inboxes/${id}/policy`;
+    await answered("PUT", path, { body: { inbound: { unlisted: "block" } }, statuses: [200] });
+    ledger.count("rules: a sender was blocked by a policy");
+    const asBefore = { body: { inbound: { unlisted: "accept" } }, statuses: [200] };
+    return () =>
+      chance.is(0.5) ? answered("DELETE", path, { statuses: [204, 404] }) : answered("PUT", path, asBefore);
   }
 
-  /** Releases some mail, each twice at once. */
-  async function releaseSome(judged: JudgedInbox): Promise<void> {
+  /** Asks until one of these statuses is the answer; false if the run ends before. Another one but 503 is a violation. */
+  async function answered(
+    method: string,
+    path: string,
+    { body, statuses }: { body?: unknown; statuses: readonly number[] },
+    then: (body: Answer["body"], status: number) => void = () => undefined,
+  ): Promise<boolean> {
+    let isAnswered = false;
+    await eventually(world, chance, async () => {
+      const answer = await ask(world, account, method, path, { body });
+      isAnswered = statuses.includes(answer.status);
+      if (isAnswered) then(answer.body, answer.status);
+      else if (answer.status !== 503) ledger.violation("api", `${method} ${path} was answered ${answer.status}`);
+      return answer.status !== 503;
+    });
+    return isAnswered;
+  }
+
+  /** Releases some mail, each twice at once, deletes some, and does both at once with some. */
+  async function emptySome(judged: JudgedInbox): Promise<void> {
     const rows = await quarantineOf(world, judged).catch(() => []);
     const known = new Map(judged.mails.map((sent) => [sent.mail.token, sent]));
-    for (const { id, subject } of rows.filter(() => chance.is(0.3))) {
-      const release = () =>
-        eventually(world, chance, async () => {
-          const { status, body } = await ask(world, account, "POST", `/quarantine/${id}/release`);
-          if (status === 200) known.get(subject)?.releasedAs.add(String(body.messageId));
-          else if (status !== 503) ledger.violation("api", `the release of ${id} was answered ${status}`);
-          return status === 200;
-        });
-      await Promise.all([release(), release()]);
-      ledger.count("quarantine: released");
+    for (const { id, subject } of rows.filter(() => chance.is(0.4))) {
+      const sent = known.get(subject);
+      if (sent === undefined) continue;
+      const isDeleted = chance.is(0.4);
+      const isReleased = !isDeleted || chance.is(0.5);
+      sent.mayBeDeleted ||= isDeleted;
+      await Promise.all([
+        ...(isReleased ? [released(id, sent), released(id, sent)] : []),
+        ...(isDeleted ? [deleted(id, sent)] : []),
+      ]);
     }
+  }
+
+  async function released(id: string, sent: JudgedMail): Promise<void> {
+    const statuses = sent.mayBeDeleted ? [200, 404] : [200];
+    await answered("POST", `/quarantine/${id}/release`, { statuses }, ({ messageId }, status) => {
+      if (status === 200) sent.releasedAs.add(String(messageId));
+      ledger.count(`quarantine: a release was answered ${status}`);
+    });
+  }
+
+  async function deleted(id: string, sent: JudgedMail): Promise<void> {
+    await answered("DELETE", `/quarantine/${id}`, { statuses: [204, 404] }, () => {
+      sent.deleted.add(id);
+      ledger.count("quarantine: deleted");
+    });
   }
 }
 
@@ -142,8 +190,8 @@ async function listed<Row>(world: World, account: LedgerAccount, path: string): 
 }
 
 /**
- * Each acknowledged mail is there once: as a message, or in quarantine, or as the message of a release. While the rule is in force in all
- * processes, no mail of the sender becomes a message by itself; while there is none, no mail is quarantined.
+ * Each acknowledged mail is there once: as a message, or in quarantine, or as the message of a release, unless it was deleted. While the
+ * sender is blocked in all processes, no mail of his becomes a message by itself; while he is not, no mail is quarantined.
  */
 export async function checkJudged(world: World): Promise<void> {
   const { ledger } = world;
@@ -154,27 +202,30 @@ export async function checkJudged(world: World): Promise<void> {
       `/inboxes/${inbox.id}/messages?direction=inbound`,
     );
     const rows = await quarantineOf(world, inbox);
-    for (const { mail, fromMs, untilMs, releasedAs } of inbox.mails) {
+    for (const { mail, fromMs, untilMs, releasedAs, mayBeDeleted, deleted } of inbox.mails) {
       const made = messages.filter(({ subject }) => subject === mail.token);
       const held = rows.filter(({ subject }) => subject === mail.token);
       const state = mail.recipients.get(inbox.address);
       const about = `${mail.token} in ${inbox.address}`;
-      ledger.count(`rules: a mail ${held.length > 0 ? "was quarantined" : "became a message"}`);
+      const became = held.length > 0 ? "was quarantined" : made.length > 0 ? "became a message" : "was deleted";
+      ledger.count(`rules: a mail ${became}`);
       const isReleased = held.some(({ messageId }) => messageId !== null);
       if (made.length > 1 || held.length > 1 || (made.length + held.length > 1 && !isReleased))
         ledger.violation("T10", `${about} is ${made.length} messages and ${held.length} mails in quarantine`);
-      if (state?.acknowledged && made.length + held.length === 0)
+      if (state?.acknowledged && made.length + held.length === 0 && !mayBeDeleted)
         ledger.violation("T10", `${about}, answered 250, is neither a message nor in quarantine`);
       if (isReleased && made.length !== 1)
         ledger.violation("T10", `${about} was released, and is ${made.length} messages`);
       if (releasedAs.size > 0 && (releasedAs.size > 1 || !releasedAs.has(made[0]?.id ?? "")))
         ledger.violation("T10", `${about} was released as ${[...releasedAs].join()}, and is ${made[0]?.id}`);
+      if (held.some(({ id }) => deleted.has(id)))
+        ledger.violation("T10", `${about} was deleted from the quarantine, and is there`);
       const isBlocked = inbox.blocks.some((block) => block.inForceMs <= fromMs && untilMs <= block.liftAskedMs);
-      if (isBlocked && held.length === 0)
+      if (isBlocked && held.length === 0 && !mayBeDeleted)
         ledger.violation("T10", `${about} came while its sender was blocked, and is a message`);
       const isOpen = !inbox.blocks.some((block) => block.askedMs <= untilMs && fromMs <= block.overMs);
       if (isOpen && state?.acknowledged && held.length > 0)
-        ledger.violation("T10", `${about} came while no rule was there, and is in quarantine`);
+        ledger.violation("T10", `${about} came while nothing blocked its sender, and is in quarantine`);
     }
   }
 }

@@ -77,7 +77,7 @@ export interface PassingInbox extends LedgerInbox {
   deletedMs: number | undefined;
 }
 
-/** An inbox whose account adds and deletes a rule that blocks a sender, while mail of this sender comes in. */
+/** An inbox whose account blocks a sender now and then, by a rule or by the policy of the inbox, while mail of this sender comes in. */
 export interface JudgedInbox extends LedgerInbox {
   mails: JudgedMail[];
   blocks: Block[];
@@ -90,9 +90,13 @@ export interface JudgedMail {
   untilMs: number;
   /** The ids with which each release was answered. */
   releasedAs: Set<string>;
+  /** Whether its deletion from the quarantine was asked for. Then it may be gone, and a repetition that was under way may come back. */
+  mayBeDeleted: boolean;
+  /** The quarantined mails whose deletion was answered. */
+  deleted: Set<string>;
 }
 
-/** The time of a rule. Times that are not known yet are infinite. */
+/** The time of a rule or a policy. Times that are not known yet are infinite. */
 export interface Block {
   /** The time of its request, from which it may be in force. */
   askedMs: number;

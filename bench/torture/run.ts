@@ -107,6 +107,7 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
     world,
     postgres,
     relay,
+    dns,
     receivers: receivers.map(({ moody }) => moody),
     webhookLeaseMs,
     relayLeaseMs,
@@ -204,7 +205,10 @@ function passingDrivers(
     driver: domainMover(world, chance.fork(), { dns, holders, name, mayFail: worksEarly }),
     pauseMs: 500,
   }));
-  const judged = ["a", "b"].map((name) => ({ driver: judgedInbox(world, chance.fork(), guarded, name), pauseMs: 500 }));
+  const judged = (["rule", "policy", "rule", "policy"] as const).map((first, index) => ({
+    driver: judgedInbox(world, chance.fork(), guarded, { name: `${index}`, first }),
+    pauseMs: 500,
+  }));
   return [...movers, ...judged, ...(worksEarly ? [...keepers, ...erasers] : [])].map(({ driver, pauseMs }) =>
     drive(world, chance.fork(), driver, pauseMs),
   );
