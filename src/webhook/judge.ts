@@ -62,10 +62,10 @@ function ownHeaders(secret: string | undefined) {
     return {
       ...signature,
       "content-type": "message/rfc822",
-      "envelope-from": asciiOf(mail.envelopeFrom),
-      "envelope-to": recipientsIn(mail),
+      "envelope-from": percentEncoded(mail.envelopeFrom),
+      "envelope-to": recipientsIn(mail, percentEncoded),
       ...(mail.clientAddress !== undefined && { "client-address": mail.clientAddress }),
-      ...(mail.heloName !== undefined && { "client-helo": asciiOf(mail.heloName) }),
+      ...(mail.heloName !== undefined && { "client-helo": percentEncoded(mail.heloName) }),
       ...(authentication !== undefined && { authentication: asciiJson(authentication) }),
     };
   };
@@ -77,7 +77,7 @@ async function rspamdHeaders(mail: JudgeQuestion): Promise<Record<string, string
     "content-type": "message/rfc822",
     "queue-id": mail.id,
     from: asciiOf(mail.envelopeFrom),
-    rcpt: recipientsIn(mail),
+    rcpt: recipientsIn(mail, asciiOf),
     ...(mail.clientAddress !== undefined && { ip: mail.clientAddress }),
     ...(mail.heloName !== undefined && { helo: asciiOf(mail.heloName) }),
   };
@@ -87,17 +87,22 @@ async function rspamdHeaders(mail: JudgeQuestion): Promise<Record<string, string
 const mostOfRecipients = 8_192;
 
 /** The recipients with commas between them, as many as fit. */
-function recipientsIn({ recipients }: JudgeQuestion): string {
+function recipientsIn({ recipients }: JudgeQuestion, encoded: (address: string) => string): string {
   let text = "";
   for (const recipient of recipients) {
-    const longer = text === "" ? asciiOf(recipient) : `${text}, ${asciiOf(recipient)}`;
+    const longer = text === "" ? encoded(recipient) : `${text}, ${encoded(recipient)}`;
     if (longer.length > mostOfRecipients) break;
     text = longer;
   }
   return text;
 }
 
-/** A text for a header. Other characters than visible ASCII are percent-encoded, as UTF-8. */
+/** A text for a header, percent-encoded as UTF-8. It is encoded where it has other characters than ASCII, a comma or a percent sign. */
+function percentEncoded(text: string): string {
+  return text.toWellFormed().replace(/[^ -~]+|[%,]/g, encodeURIComponent);
+}
+
+/** A text for a header of rspamd, which decodes nothing: only characters that a header cannot have are percent-encoded. */
 function asciiOf(text: string): string {
   return text.toWellFormed().replace(/[^ -~]+/g, encodeURIComponent);
 }

@@ -47,7 +47,7 @@ describe("a judge of the operator's", () => {
     expect(Object.fromEntries(headers)).toMatchObject({
       "content-type": "message/rfc822",
       "envelope-from": "j%C3%A4ne@example.com",
-      "envelope-to": 'ada@inbox.localhost, "a, b"@inbox.localhost',
+      "envelope-to": 'ada@inbox.localhost, "a%2C b"@inbox.localhost',
       "client-address": "192.0.2.1",
       "client-helo": "a%0D%0Ab: c",
     });
