@@ -191,7 +191,8 @@ async function listed<Row>(world: World, account: LedgerAccount, path: string): 
 
 /**
  * Each acknowledged mail is there once: as a message, or in quarantine, or as the message of a release, unless it was deleted. While the
- * sender is blocked in all processes, no mail of his becomes a message by itself; while he is not, no mail is quarantined.
+ * sender is blocked in all processes, no mail of the sender becomes a message by itself. While nothing blocks the sender, no mail is
+ * quarantined.
  */
 export async function checkJudged(world: World): Promise<void> {
   const { ledger } = world;
