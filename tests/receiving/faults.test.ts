@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,12 +38,16 @@ describe.each(engines)("kill -9 around the commit (%s)", (engine) => {
       API_KEY: apiKey,
       ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
     };
-    try {
-      await run({ env, look: (at) => onDatabase(databaseUrl, dataDir, at) });
-    } finally {
-      rmSync(dataDir, { recursive: true, force: true });
-    }
+    dataDirs.push(dataDir);
+    await run({ env, look: (at) => onDatabase(databaseUrl, dataDir, at) });
   }
+
+  const dataDirs: string[] = [];
+  // After a failure, a receiver may still run.
+  afterEach(async () => {
+    for (const receiver of receivers.splice(0)) await receiver.kill();
+    for (const directory of dataDirs.splice(0)) rmSync(directory, { recursive: true, force: true });
+  });
 
   test.each(["before", "after"] as const)(
     "%s the commit of a mail: the sender tries again, and it is stored once with one event",
@@ -62,8 +66,7 @@ describe.each(engines)("kill -9 around the commit (%s)", (engine) => {
 
         const living = await startReceiver("never", hooked);
         expect(await deliver(living.smtpPort, raw, inbox.address)).toStartWith("250");
-        living.kill();
-        await living.exited;
+        await living.kill();
         await look(async (db) => {
           const [message, ...more] = await storedMessages(db, inbox.id);
           expect(more).toEqual([]);
@@ -94,8 +97,7 @@ describe.each(engines)("kill -9 around the commit (%s)", (engine) => {
 
         const living = await startReceiver("never", signed);
         expect(await deliver(living.smtpPort, raw, returnPath, "")).toStartWith("250");
-        living.kill();
-        await living.exited;
+        await living.kill();
         await look(async (db) => {
           expect(await countRows(db, "reports")).toBe(1);
           expect(await countRows(db, "suppressions")).toBe(1);
@@ -125,8 +127,7 @@ describe.each(engines)("kill -9 around the commit (%s)", (engine) => {
 
         const living = await startReceiver("never", env);
         for (const _ of "12") expect(await deliver(living.smtpPort, raw, to)).toStartWith("250");
-        living.kill();
-        await living.exited;
+        await living.kill();
         await look(async (db) => {
           expect([await countRows(db, "messages"), await countRows(db, "messages", taking.id)]).toEqual([1, 1]);
           expect([await countRows(db, "quarantine"), await countRows(db, "quarantine", blocking.id)]).toEqual([1, 1]);
@@ -161,12 +162,10 @@ describe.each(engines)("kill -9 around the commit (%s)", (engine) => {
         const living = await startReceiver("never", env);
         const answers = [await asked<ReleasedIds>(living, release, {}), await asked<ReleasedIds>(living, release, {})];
         expect(await deliver(living.smtpPort, raw, inbox.address)).toStartWith("250");
-        living.kill();
-        await living.exited;
+        await living.kill();
         const again = await startReceiver("never", env);
         answers.push(await asked<ReleasedIds>(again, release, {}));
-        again.kill();
-        await again.exited;
+        await again.kill();
         await look(async (db) => {
           const [released, ...more] = await ids(db);
           expect(more).toEqual([]);
@@ -288,6 +287,8 @@ describe.skipIf(!breaksPostgres)("while Postgres fails,", () => {
   }, 60_000);
 });
 
+const receivers: { kill(): Promise<unknown> }[] = [];
+
 async function startReceiver(
   moment: "before" | "after" | `${"before" | "after"} ${"report" | "release"}` | "never",
   env: Record<string, string>,
@@ -297,6 +298,11 @@ async function startReceiver(
     stdout: "pipe",
     stderr: "inherit",
   });
+  const kill = () => {
+    child.kill("SIGKILL");
+    return child.exited;
+  };
+  receivers.push({ kill });
   const reader = child.stdout.getReader();
   let text = "";
   while (!text.includes("\n")) {
@@ -305,7 +311,7 @@ async function startReceiver(
     text += new TextDecoder().decode(value);
   }
   const { smtpPort, apiUrl } = JSON.parse(text) as { smtpPort: number; apiUrl: string };
-  return { smtpPort, apiUrl, exited: child.exited, kill: () => child.kill("SIGKILL") };
+  return { smtpPort, apiUrl, exited: child.exited, kill };
 }
 
 /** Reads what the crash left, in a new process. */
