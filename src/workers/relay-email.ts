@@ -46,6 +46,8 @@ export interface RelayEmailDeps extends Deps, ReadyMailDeps, DoorDeps {
   envelopeFrom: EnvelopeFrom;
   /** The accounts whose mail waits without an attempt. */
   suspended?: () => ReadonlySet<string>;
+  /** The clock that shows which attempts are slow, in milliseconds. The default is that of the machine. */
+  attemptsNowMs?: () => number;
   /** Whether reports are requested for successful deliveries too, and not only for failures and delays. */
   askDelivered: boolean;
   maxQueueHours: number;
@@ -215,6 +217,7 @@ export function relayEmailJob(
         isOwn(lane) || deps.hosts.recall(lane)?.isLocal ? ownDomain : relay.serverOf(`postmaster@${lane}`),
       onRecovery,
       ...(deps.suspended && { suspended: deps.suspended }),
+      ...(deps.attemptsNowMs && { nowMs: deps.attemptsNowMs }),
     }),
     claim: (claim) => claimWithMessages(db.work, claim, deps.now(), isOwn),
     attempt,

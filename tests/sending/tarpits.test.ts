@@ -4,6 +4,7 @@ import { query } from "../../src/database/db.ts";
 import { dnsClient } from "../../src/dns/client.ts";
 import { directRelay } from "../../src/relay/direct.ts";
 import { mailResolver } from "../../src/service/sending.ts";
+import type { WorkerDeps } from "../../src/workers/scheduler.ts";
 import { enginesHere } from "../support/engines.ts";
 import { fairly } from "../support/fair-time.ts";
 import { outboxWorld } from "../support/outbox-world.ts";
@@ -32,7 +33,7 @@ describe.each(enginesHere())("mail to tarpits, sent directly (%s):", (engine) =>
     await query(under.db.api, sql`truncate outbox`);
   });
 
-  async function begin(script: Script = { greeting: "silence" }) {
+  async function begin(script: Script = { greeting: "silence" }, own: Partial<WorkerDeps> = {}) {
     const nameServer = await scriptedDns(({ name, type }) => recordsOf(name, type));
     const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
     const dns = dnsClient({ now: () => new Date(), randomBytes, servers: [nameServer] });
@@ -45,8 +46,10 @@ describe.each(enginesHere())("mail to tarpits, sent directly (%s):", (engine) =>
       random: () => 0,
       port: tarpit.port,
       allowPrivate: true,
+      // No attempt ends by itself while a test runs, so mail that arrives has not waited for the slot of one.
+      timings: { greetingMs: 600_000, dataMs: 600_000 },
     });
-    const world = await outboxWorld(under.db, { deps: { relay } });
+    const world = await outboxWorld(under.db, { deps: { relay, ...own } });
     open.push(nameServer, tarpit, good, relay, dns, { close: () => world.stop(0) });
     const [ours, theirs] = [await world.newInbox(), await world.newInbox()];
     return { tarpit, good, world, ours, theirs };
@@ -55,7 +58,8 @@ describe.each(enginesHere())("mail to tarpits, sent directly (%s):", (engine) =>
   const arrived = (server: ScriptedSmtp, count: number) => until(() => server.mails.length >= count);
 
   test("100 tarpits of one account do not delay mail of another", async () => {
-    const { tarpit, good, world, ours, theirs } = await begin();
+    // The clock of the attempts stands still, so none turns slow and moves to another pool of slots.
+    const { tarpit, good, world, ours, theirs } = await begin({ greeting: "silence" }, { attemptsNowMs: () => 0 });
     for (let index = 0; index < 100; index += 1) await world.send(ours, `jane@tarpit-${index}.example`);
     await world.start();
     await until(() => tarpit.open() === 50);
@@ -63,7 +67,6 @@ describe.each(enginesHere())("mail to tarpits, sent directly (%s):", (engine) =>
       await world.send(theirs, "joe@good.example");
       await arrived(good, 1);
     });
-    // Sooner than a slot becomes free by itself.
     expect(fairMs).toBeLessThan(1_500);
     expect(tarpit.connections()).toBe(50);
   });
@@ -141,5 +144,5 @@ describe.each(enginesHere())("mail to tarpits, sent directly (%s):", (engine) =>
     await world.start();
     await arrived(good, 1);
     await tarpit.openIs(60);
-  }, 30_000);
+  });
 });

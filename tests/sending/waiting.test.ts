@@ -10,33 +10,31 @@ describe("the response waits for the first attempt", () => {
   let relay: ScriptedSmtp;
   let world: World;
   let inboxId: string;
-  let silent = Promise.resolve();
 
   beforeAll(async () => {
     relay = await scriptedSmtp({
       answer: (command) => {
         if (command.startsWith("RCPT TO:<full@")) return "452 4.2.2 Mailbox full";
         if (command.startsWith("RCPT TO:<nobody@")) return "550 5.1.1 No such user";
-        if (command.startsWith("RCPT TO:<slow@")) return "silence";
         return undefined;
       },
     });
+    // On a busy machine an attempt may take longer than the usual time limit.
     world = await startWorld({
       database: "embedded",
-      env: { OUTBOUND: `smtp://127.0.0.1:${relay.port}?tls=off`, SENDS_PER_MINUTE: "0" },
+      env: { OUTBOUND: `smtp://127.0.0.1:${relay.port}?tls=off`, SENDS_PER_MINUTE: "0", SEND_WAIT_MS: "30000" },
     });
     inboxId = await newInbox(world);
   });
   afterAll(async () => {
-    await silent;
     await relay.close();
     await world[Symbol.asyncDispose]();
   });
 
   async function timed(to: string, options: Parameters<typeof send>[3]) {
-    const { result, fairMs, tookMs } = await fairly(() => send(world, inboxId, { to }, options));
+    const { result, fairMs } = await fairly(() => send(world, inboxId, { to }, options));
     expect(result.status).toBe(200);
-    return { body: result.body, fairMs, tookMs };
+    return { body: result.body, fairMs };
   }
 
   test("a relay that accepts the mail gives `sent` and its own id", async () => {
@@ -94,14 +92,20 @@ describe("the response waits for the first attempt", () => {
     });
     expect(body.status).toBe("sent");
   });
+});
 
-  test("one that does not reply gives `pending` after the time limit", async () => {
-    const answer = timed("slow@example.com", { waits: true });
-    silent = answer.then(() => undefined);
-    const { body, tookMs } = await answer;
-    expect(body.status).toBe("pending");
-    expect(tookMs).toBeGreaterThan(usualWaitMs - 50);
+test("a relay that does not reply gives `pending` after the usual time limit", async () => {
+  const relay = await scriptedSmtp({ greeting: "silence" });
+  await using world = await startWorld({
+    database: "embedded",
+    env: { OUTBOUND: `smtp://127.0.0.1:${relay.port}?tls=off` },
   });
+  const inboxId = await newInbox(world);
+  const startMs = performance.now();
+  const { body } = await send(world, inboxId, {}, { waits: true });
+  expect(body.status).toBe("pending");
+  expect(performance.now() - startMs).toBeGreaterThan(usualWaitMs - 50);
+  await relay.close();
 });
 
 describe("SEND_WAIT_MS=0", () => {
