@@ -43,7 +43,7 @@ for (const engine of enginesHere()) {
         question.name.endsWith("silent.example") ? "silence" : published(question),
       );
       world = await startWorld({
-        env: { DNS_SERVERS: `127.0.0.1:${dns.port}`, AUTHENTICATE: "always", AUTH_TIMEOUT_MS: "1000" },
+        env: { DNS_SERVERS: `127.0.0.1:${dns.port}`, AUTHENTICATE: "always" },
         ...(engine === "embedded" && { database: "embedded" as const }),
       });
     }, 60_000);

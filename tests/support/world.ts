@@ -67,6 +67,8 @@ export interface Answer {
 }
 
 const apiKey = "key-of-the-first-account-in-tests";
+/** Time limits that work keeps on a busy machine too. A test of a time limit sets its own. */
+const patience = { SEND_WAIT_MS: "30000", AUTH_TIMEOUT_MS: "60000" };
 
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const made = await databaseOf(options);
@@ -106,6 +108,7 @@ async function worldOn(databaseUrl: string | undefined, options: WorldOptions): 
     SMTP_PORT: "0",
     API_KEY: apiKey,
     ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
+    ...patience,
     ...options.env,
   });
   const start = () =>

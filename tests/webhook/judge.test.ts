@@ -19,7 +19,7 @@ const mail: JudgeQuestion = {
 };
 
 let judge: TestJudge;
-const client = webhookClient({ allowPrivate: true, version: "test", timeoutMs: 5_000 });
+const client = webhookClient({ allowPrivate: true, version: "test", timeoutMs: 60_000 });
 beforeAll(async () => {
   judge = await startJudge();
 });
