@@ -13,13 +13,18 @@ export interface PostfixOptions {
   settings: readonly string[];
   /** Its port; without one it does not listen. */
   port?: number;
+  /** Further lines of master.cf. */
+  services?: string;
 }
 
 /** Whether this machine has it and this process may start it, which takes root. */
 export const hasPostfix = existsSync("/usr/sbin/postfix") && process.getuid?.() === 0;
 
 /** Starts one in a directory that every user may enter. */
-export async function startPostfixIn(home: string, { settings, port }: PostfixOptions): Promise<Postfix> {
+export async function startPostfixIn(
+  home: string,
+  { settings, port, services: own = "" }: PostfixOptions,
+): Promise<Postfix> {
   const config = join(home, "etc");
   for (const path of [home, config, join(home, "queue"), join(home, "data")]) mkdirSync(path, { recursive: true });
   const common = [
@@ -36,7 +41,7 @@ export async function startPostfixIn(home: string, { settings, port }: PostfixOp
   const door = port === undefined ? "" : `127.0.0.1:${port} inet n - n - - smtpd`;
   // No chroot, which would need more set-up.
   const master = services.replace(/^smtp +inet .*$/m, door).replace(/^(\S+ +(?:unix|inet|fifo) +\S+ +\S+ +)y/gm, "$1n");
-  writeFileSync(join(config, "master.cf"), `${master}\npostlog unix-dgram n - n - 1 postlogd\n`);
+  writeFileSync(join(config, "master.cf"), `${master}\npostlog unix-dgram n - n - 1 postlogd\n${own}`);
   await Bun.$`chown postfix ${home}/data`.quiet();
   await Bun.$`/usr/sbin/postfix -c ${config} set-permissions`.quiet().nothrow();
   await Bun.$`/usr/sbin/postfix -c ${config} start`.quiet();
