@@ -92,6 +92,18 @@ async function selfTest(): Promise<number> {
       evidence: /came while its sender was blocked, and is a message/,
     },
     {
+      name: "takes mail that an inbox refuses",
+      file: "taken-refusal.ts",
+      faults: [],
+      evidence: /came while its inbox refused it, and was answered 250/,
+    },
+    {
+      name: "keeps mail that it refuses",
+      file: "kept-refusal.ts",
+      faults: [],
+      evidence: /was refused, and is there/,
+    },
+    {
       name: "says sent before the relay did",
       file: "early-sent.ts",
       faults: [],

@@ -9,7 +9,7 @@ export function newMail(
   token: string,
   recipients: readonly Pick<LedgerInbox, "address">[],
   raw: Uint8Array,
-  mayBeRefused = false,
+  mayBeRefused?: LedgerMail["mayBeRefused"],
 ): LedgerMail {
   const mail: LedgerMail = {
     token,
@@ -32,7 +32,7 @@ export async function deliver(
 ): Promise<boolean> {
   const { ledger } = world;
   const waiting = [...mail.recipients].filter(([, state]) => again || !isDone(state));
-  const accepted: RecipientState[] = [];
+  const accepted: { state: RecipientState; wasOpen: boolean }[] = [];
   await inSession(world, chance, async (client, ask) => {
     await ask(`MAIL FROM:<sender@mta.example> SIZE=${raw.length}`, "2");
     for (const [address, state] of waiting) {
@@ -41,23 +41,30 @@ export async function deliver(
       checkClosure(world, address, reply, askedMs);
       const isAccepted = reply.startsWith("2");
       if (isAccepted || reply.startsWith("5")) state.answers.push({ askedMs, answeredMs: Date.now(), isAccepted });
-      if (isAccepted) accepted.push(state);
-      else if (reply.startsWith("5") && !mail.mayBeRefused)
+      if (isAccepted) accepted.push({ state, wasOpen: state.open });
+      else if (reply.startsWith("5") && mail.mayBeRefused !== "gone")
         ledger.violation("I1", `RCPT of ${address}, which exists, was answered ${reply}`);
     }
     if (accepted.length === 0) return;
     await ask("DATA", "3");
-    for (const state of accepted) state.open = true;
+    for (const { state } of accepted) state.open = true;
     const askedMs = Date.now();
     client.send(Buffer.concat([stuffed(raw), Buffer.from("\r\n.\r\n")]));
     const reply = await client.reply();
     ledger.count(`smtp: final dot answered ${reply.slice(0, 3)}`);
-    if (reply.startsWith("2")) for (const state of accepted) state.acknowledged = true;
-    else if (reply.startsWith("5") && mail.mayBeRefused)
-      for (const state of accepted) state.answers.push({ askedMs, answeredMs: Date.now(), isAccepted: false });
+    const isRefused = reply.startsWith(mail.mayBeRefused === "gone" ? "5" : "550 5.7.1");
+    if (reply.startsWith("2")) for (const { state } of accepted) state.acknowledged = true;
+    else if (mail.mayBeRefused !== undefined && isRefused)
+      for (const { state, wasOpen } of accepted) noteRefusal(state, askedMs, wasOpen);
     else if (reply.startsWith("5")) ledger.violation("I1", `the final dot of ${mail.token} was answered ${reply}`);
   });
   return [...mail.recipients.values()].every(isDone);
+}
+
+/** Notes that a whole mail was refused. It is not stored then, unless an earlier attempt stored it. */
+export function noteRefusal(state: RecipientState, askedMs: number, wasOpen: boolean): void {
+  state.answers.push({ askedMs, answeredMs: Date.now(), isAccepted: false });
+  state.open = wasOpen;
 }
 
 /** Whether nothing is left to do for a recipient. */

@@ -168,7 +168,7 @@ export function domainMover(world: World, chance: Chance, { dns, holders, name, 
     for (let count = 1; !isOver.now; count += 1) {
       const token = `d${name}n${number}s${sender}c${count}`;
       const raw = plainMail(token, address);
-      const mail = newMail(world, token, [{ address }], raw, true);
+      const mail = newMail(world, token, [{ address }], raw, "gone");
       domain.mails.push(mail);
       await eventually(world, chance, () => deliver(world, chance, mail, raw));
       await Bun.sleep(chance.whole(20, 150));

@@ -1,11 +1,14 @@
 import type { Chance } from "../../tests/support/chance.ts";
-import { deliver, newMail } from "./deliver.ts";
-import type { Block, JudgedInbox, JudgedMail, LedgerAccount } from "./ledger.ts";
+import { deliver, isDone, newMail } from "./deliver.ts";
+import type { Block, JudgedInbox, JudgedMail, Ledger, LedgerAccount, LedgerMail } from "./ledger.ts";
 import { post } from "./post.ts";
 import { type Answer, ask, type Driver, eventually, untilHeard, type World } from "./world.ts";
 
 const unknown = Number.POSITIVE_INFINITY;
 const sender = "eve@eve.example";
+
+/** The ways to block the sender, in turn. By a rule and by a policy mail is quarantined, and by the last way it is refused. */
+const ways = ["rule", "policy", "refusal"] as const;
 
 interface QuarantinedRow {
   id: string;
@@ -14,28 +17,26 @@ interface QuarantinedRow {
 }
 
 /**
- * Blocks the sender, by a rule and by a policy in turn, and the first time by `first`. Sends mail meanwhile and afterwards, and releases
- * and deletes some of it.
+ * Blocks the sender by each way in turn, and begins with that of `offset`. Sends mail meanwhile and afterwards, some of it to a neighbour
+ * too, and releases and deletes some of it.
  */
-export function judgedInbox(
-  world: World,
-  chance: Chance,
-  account: LedgerAccount,
-  { name, first }: { name: string; first: "rule" | "policy" },
-): Driver {
+export function judgedInbox(world: World, chance: Chance, account: LedgerAccount, offset: number): Driver {
   const { ledger } = world;
-  let inbox: JudgedInbox | undefined;
+  let judged: JudgedInbox | undefined;
+  let neighbour: JudgedInbox | undefined;
   let number = 0;
 
   return async function blockOnce() {
-    inbox ??= await newInbox(world, account, `judged-${name}-${chance.whole(1, 1e6)}`);
-    if (inbox === undefined) return;
-    const judged = inbox;
+    judged ??= await newInbox(world, account, `judged-${offset}-${chance.whole(1, 1e6)}`);
+    neighbour ??= await newInbox(world, account, `neighbour-${offset}-${chance.whole(1, 1e6)}`);
+    if (judged === undefined || neighbour === undefined) return;
     const isOver = { now: false };
-    const mailing = send(judged, isOver);
-    const block: Block = { askedMs: Date.now(), inForceMs: unknown, liftAskedMs: unknown, overMs: unknown };
-    const isByRule = (judged.blocks.push(block) % 2 === 1) === (first === "rule");
-    const lift = await (isByRule ? blockedByRule(judged) : blockedByPolicy(judged));
+    const mailing = send(judged, neighbour, isOver);
+    const way = ways[(judged.blocks.length + offset) % ways.length];
+    const times = { askedMs: Date.now(), inForceMs: unknown, liftAskedMs: unknown, overMs: unknown };
+    const block: Block = { refuses: way === "refusal", ...times };
+    judged.blocks.push(block);
+    const lift = await (way === "rule" ? blockedByRule(judged) : blockedByPolicy(judged, block));
     await untilHeard(world, account);
     block.inForceMs = Date.now();
     await Bun.sleep(chance.whole(500, 2_000));
@@ -57,13 +58,14 @@ export function judgedInbox(
     while (!hasCome() && !world.isDraining && Date.now() < endMs) await Bun.sleep(50);
   }
 
-  async function send(judged: JudgedInbox, isOver: { now: boolean }): Promise<void> {
+  async function send(inbox: JudgedInbox, beside: JudgedInbox, isOver: { now: boolean }): Promise<void> {
     while (!isOver.now && !world.isOver) {
       number += 1;
-      const token = `j${name}n${number}z5w`;
+      const token = `j${offset}n${number}z5w`;
+      const inboxes = chance.is(0.3) ? [inbox, beside] : [inbox];
       const lines = [
         `From: Eve <${sender}>`,
-        `To: ${judged.address}`,
+        `To: ${inboxes.map(({ address }) => address).join(", ")}`,
         `Subject: ${token}`,
         `Message-ID: <${token}@mta.example>`,
         "",
@@ -71,22 +73,28 @@ export function judgedInbox(
         "",
       ];
       const raw = Buffer.from(lines.join("\r\n"));
-      const mail = newMail(world, token, [judged], raw);
-      const sent: JudgedMail = {
-        mail,
-        fromMs: Date.now(),
-        untilMs: unknown,
-        releasedAs: new Set(),
-        mayBeDeleted: false,
-        deleted: new Set(),
-      };
-      judged.mails.push(sent);
+      const mail = newMail(world, token, inboxes, raw, "blocked");
+      const fromMs = Date.now();
+      const copies = inboxes.map(({ address, mails }) => {
+        const sent: JudgedMail = {
+          mail,
+          fromMs,
+          untilMs: unknown,
+          releasedAs: new Set(),
+          mayBeDeleted: false,
+          deleted: new Set(),
+        };
+        mails.push(sent);
+        return { sent, state: mail.recipients.get(address) };
+      });
       await eventually(world, chance, () =>
         chance.is(0.5) ? post(world, mail, raw) : deliver(world, chance, mail, raw),
       );
-      if (mail.recipients.get(judged.address)?.acknowledged) sent.untilMs = Date.now();
-      // A copy is neither a second message nor a second mail in quarantine.
-      if (chance.is(0.2)) await post(world, mail, raw, true).catch(() => undefined);
+      const answeredMs = Date.now();
+      for (const { sent, state } of copies) if (state !== undefined && isDone(state)) sent.untilMs = answeredMs;
+      // A copy of a mail that was taken is neither refused nor a second message or mail in quarantine.
+      if (copies.every(({ state }) => state?.acknowledged) && chance.is(0.2))
+        await post(world, mail, raw, true).catch(() => undefined);
       await Bun.sleep(chance.whole(0, 200));
     }
   }
@@ -103,10 +111,11 @@ export function judgedInbox(
   }
 
   /** Sets a policy that takes listed senders alone, of which there is none; returns the function that removes it. */
-  async function blockedByPolicy({ id }: JudgedInbox): Promise<() => Promise<boolean>> {
+  async function blockedByPolicy({ id }: JudgedInbox, { refuses }: Block): Promise<() => Promise<boolean>> {
     const path = `/inboxes/${id}/policy`;
-    await answered("PUT", path, { body: { inbound: { unlisted: "block" } }, statuses: [200] });
-    ledger.count("rules: a sender was blocked by a policy");
+    const inbound = { unlisted: "block", blocked: refuses ? "refuse" : "quarantine" };
+    await answered("PUT", path, { body: { inbound }, statuses: [200] });
+    ledger.count(`rules: a sender was blocked by a policy${refuses ? " that refuses" : ""}`);
     const asBefore = { body: { inbound: { unlisted: "accept" } }, statuses: [200] };
     return () =>
       chance.is(0.5) ? answered("DELETE", path, { statuses: [204, 404] }) : answered("PUT", path, asBefore);
@@ -203,13 +212,12 @@ export async function checkJudged(world: World): Promise<void> {
       `/inboxes/${inbox.id}/messages?direction=inbound`,
     );
     const rows = await quarantineOf(world, inbox);
-    for (const { mail, fromMs, untilMs, releasedAs, mayBeDeleted, deleted } of inbox.mails) {
+    for (const sent of inbox.mails) {
+      const { mail, fromMs, untilMs, releasedAs, mayBeDeleted, deleted } = sent;
       const made = messages.filter(({ subject }) => subject === mail.token);
       const held = rows.filter(({ subject }) => subject === mail.token);
       const state = mail.recipients.get(inbox.address);
       const about = `${mail.token} in ${inbox.address}`;
-      const became = held.length > 0 ? "was quarantined" : made.length > 0 ? "became a message" : "was deleted";
-      ledger.count(`rules: a mail ${became}`);
       const isReleased = held.some(({ messageId }) => messageId !== null);
       if (made.length > 1 || held.length > 1 || (made.length + held.length > 1 && !isReleased))
         ledger.violation("T10", `${about} is ${made.length} messages and ${held.length} mails in quarantine`);
@@ -221,12 +229,32 @@ export async function checkJudged(world: World): Promise<void> {
         ledger.violation("T10", `${about} was released as ${[...releasedAs].join()}, and is ${made[0]?.id}`);
       if (held.some(({ id }) => deleted.has(id)))
         ledger.violation("T10", `${about} was deleted from the quarantine, and is there`);
-      const isBlocked = inbox.blocks.some((block) => block.inForceMs <= fromMs && untilMs <= block.liftAskedMs);
-      if (isBlocked && held.length === 0 && !mayBeDeleted)
+      const block = inbox.blocks.find(({ inForceMs, liftAskedMs }) => inForceMs <= fromMs && untilMs <= liftAskedMs);
+      if (block !== undefined && made.length > 0 && held.length === 0 && !mayBeDeleted)
         ledger.violation("T10", `${about} came while its sender was blocked, and is a message`);
-      const isOpen = !inbox.blocks.some((block) => block.askedMs <= untilMs && fromMs <= block.overMs);
+      if (block?.refuses && state?.acknowledged && mail.recipients.size === 1)
+        ledger.violation("T10", `${about} came while its inbox refused it, and was answered 250`);
+      const isOpen = !inbox.blocks.some((each) => each.askedMs <= untilMs && fromMs <= each.overMs);
       if (isOpen && state?.acknowledged && held.length > 0)
         ledger.violation("T10", `${about} came while nothing blocked its sender, and is in quarantine`);
+      const isRefused = checkRefusals(ledger, inbox, mail, made.length + held.length);
+      const became = held.length > 0 ? "was quarantined" : made.length > 0 ? "became a message" : "was deleted";
+      ledger.count(`rules: a mail ${isRefused ? "was refused" : became}`);
     }
   }
+}
+
+/** A refused mail is nowhere. It is refused only while its inbox refuses its sender, and no other inbox takes it. True if it was refused. */
+function checkRefusals(ledger: Ledger, inbox: JudgedInbox, { token, recipients }: LedgerMail, count: number): boolean {
+  const state = recipients.get(inbox.address);
+  const refusals = state?.answers.filter(({ isAccepted }) => !isAccepted) ?? [];
+  const about = `${token} in ${inbox.address}`;
+  for (const { askedMs, answeredMs } of refusals) {
+    const mayRefuse = inbox.blocks.some((each) => each.refuses && each.askedMs <= answeredMs && askedMs <= each.overMs);
+    if (!mayRefuse) ledger.violation("T10", `${about} was refused, and its inbox refused no mail`);
+    if (recipients.size > 1) ledger.violation("T10", `${about} was refused, and another inbox takes it`);
+    if (state?.acknowledged) ledger.violation("T10", `${about} was answered 250, and was refused`);
+  }
+  if (refusals.length > 0 && !state?.open && count > 0) ledger.violation("T10", `${about} was refused, and is there`);
+  return refusals.length > 0;
 }

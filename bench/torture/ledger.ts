@@ -77,7 +77,10 @@ export interface PassingInbox extends LedgerInbox {
   deletedMs: number | undefined;
 }
 
-/** An inbox whose account blocks a sender now and then, by a rule or by the policy of the inbox, while mail of this sender comes in. */
+/**
+ * An inbox whose account blocks a sender now and then, by a rule or by the policy of the inbox, while mail of this sender comes in. Or its
+ * neighbour, which is never blocked.
+ */
 export interface JudgedInbox extends LedgerInbox {
   mails: JudgedMail[];
   blocks: Block[];
@@ -86,7 +89,7 @@ export interface JudgedInbox extends LedgerInbox {
 export interface JudgedMail {
   mail: LedgerMail;
   fromMs: number;
-  /** The time of the answer that it is on disk. */
+  /** The time of the answer that it is on disk, or refused. */
   untilMs: number;
   /** The ids with which each release was answered. */
   releasedAs: Set<string>;
@@ -98,6 +101,8 @@ export interface JudgedMail {
 
 /** The time of a rule or a policy. Times that are not known yet are infinite. */
 export interface Block {
+  /** Whether the sender is told. Then the mail is quarantined only if another inbox takes it. */
+  refuses: boolean;
   /** The time of its request, from which it may be in force. */
   askedMs: number;
   /** The time from which it is in force in every process. */
@@ -129,14 +134,14 @@ export interface LedgerMail {
   messageId: string;
   digest: string;
   recipients: Map<string, RecipientState>;
-  /** Its inbox may be gone. */
-  mayBeRefused: boolean;
+  /** Why an inbox may refuse it: the inbox may be gone, or block the sender. */
+  mayBeRefused: "gone" | "blocked" | undefined;
 }
 
 export interface RecipientState {
   /** The final dot got a 250. */
   acknowledged: boolean;
-  /** The final dot got a 4xx or no answer: the mail may be stored or not. */
+  /** The final dot got a 2xx, a 4xx or no answer: the mail may be stored. */
   open: boolean;
   /** Each RCPT that was answered 2xx or 5xx, and each final dot that was answered 5xx. */
   answers: { askedMs: number; answeredMs: number; isAccepted: boolean }[];

@@ -71,7 +71,7 @@ export function eraser(world: World, chance: Chance, account: LedgerAccount, nam
       first.map((letter) => receive(world, chance, inbox, tokenOf(letter), { hasFile: chance.is(0.3) })),
     );
     if (chance.is(0.5)) await send(world, chance, inbox, tokenOf("s"));
-    const late = receive(world, chance, inbox, tokenOf("l"), { mayBeRefused: true });
+    const late = receive(world, chance, inbox, tokenOf("l"), { mayBeRefused: "gone" });
     inbox.deletedMs = Date.now();
     await eventually(world, chance, async () => {
       const { status } = await ask(world, account, "DELETE", `/inboxes/${inbox.id}`);
@@ -97,7 +97,7 @@ async function newInbox(world: World, account: LedgerAccount, username: string):
 interface Arriving {
   ancestor?: string | undefined;
   hasFile?: boolean;
-  mayBeRefused?: boolean;
+  mayBeRefused?: LedgerMail["mayBeRefused"];
 }
 
 async function receive(
@@ -105,7 +105,7 @@ async function receive(
   chance: Chance,
   inbox: PassingInbox,
   token: string,
-  { ancestor, hasFile = false, mayBeRefused = false }: Arriving,
+  { ancestor, hasFile = false, mayBeRefused }: Arriving,
 ): Promise<void> {
   const raw = plainMail(token, inbox.address, { ancestor, hasFile });
   const mail: LedgerMail = newMail(world, token, [inbox], raw, mayBeRefused);

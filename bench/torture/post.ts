@@ -1,6 +1,6 @@
 import type { Chance } from "../../tests/support/chance.ts";
 import { beginRequest } from "../../tests/support/raw-body.ts";
-import { checkClosure, isDone } from "./deliver.ts";
+import { checkClosure, isDone, noteRefusal } from "./deliver.ts";
 import type { LedgerInbox, LedgerMail } from "./ledger.ts";
 import type { World } from "./world.ts";
 
@@ -9,29 +9,31 @@ const path = "/v1/inbound";
 
 interface Posted {
   recipients: { address: string; status: string }[];
+  code: string;
 }
 
 /** One attempt to hand a mail in by HTTP, as a worker at the edge does. True if nothing is left to do. */
 export async function post(world: World, mail: LedgerMail, raw: Uint8Array, again = false): Promise<boolean> {
   const { ledger } = world;
   const waiting = new Map([...mail.recipients].filter(([, state]) => again || !isDone(state)));
+  const openBefore = new Set([...waiting.values()].filter(({ open }) => open));
   for (const state of waiting.values()) state.open = true;
   const askedMs = Date.now();
   const { status, text } = await answerTo(world, ingestToken, [...waiting.keys()], raw);
   ledger.count(`http: a post was answered ${status}`);
   // With 503 nothing or all may be stored.
   if (status === 503) return false;
-  const { recipients = [] } = JSON.parse(text) as Partial<Posted>;
+  const { recipients = [], code } = JSON.parse(text) as Partial<Posted>;
   const told = new Map(recipients.map((one) => [one.address, one.status]));
   for (const [address, state] of waiting) {
     const outcome = status === 404 ? "unknown" : told.get(address);
-    const isJudged = ledger.judged.some((inbox) => inbox.address === address);
-    if (outcome === "stored" || (isJudged && outcome === "quarantined")) {
+    const { mayBeRefused } = mail;
+    if (outcome === "stored" || (mayBeRefused === "blocked" && outcome === "quarantined")) {
       state.answers.push({ askedMs, answeredMs: Date.now(), isAccepted: true });
       state.acknowledged = true;
       checkClosure(world, address, "250", askedMs);
-    } else if (outcome === "unknown" && mail.mayBeRefused) {
-      state.answers.push({ askedMs, answeredMs: Date.now(), isAccepted: false });
+    } else if (mayBeRefused === "gone" ? outcome === "unknown" : mayBeRefused && code === "sender_refused") {
+      noteRefusal(state, askedMs, openBefore.has(state));
     } else ledger.violation("I1", `${mail.token} by HTTP for ${address}, which exists, was answered ${status} ${text}`);
   }
   return [...mail.recipients.values()].every(isDone);

@@ -205,8 +205,8 @@ function passingDrivers(
     driver: domainMover(world, chance.fork(), { dns, holders, name, mayFail: worksEarly }),
     pauseMs: 500,
   }));
-  const judged = (["rule", "policy", "rule", "policy"] as const).map((first, index) => ({
-    driver: judgedInbox(world, chance.fork(), guarded, { name: `${index}`, first }),
+  const judged = [0, 1, 2, 3].map((number) => ({
+    driver: judgedInbox(world, chance.fork(), guarded, number),
     pauseMs: 500,
   }));
   return [...movers, ...judged, ...(worksEarly ? [...keepers, ...erasers] : [])].map(({ driver, pauseMs }) =>
