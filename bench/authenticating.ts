@@ -4,7 +4,7 @@
  */
 import { dkimVerify } from "mailauth/lib/dkim/verify";
 import { dkimSigner } from "../src/mail/write/dkim.ts";
-import { authenticated, recordsIn } from "../tests/support/authenticating.ts";
+import { authenticated, recordsIn, remembering } from "../tests/support/authenticating.ts";
 import { mailOf } from "../tests/support/mail.ts";
 import { ed25519Key, rsaKey } from "../tests/support/signed-mail.ts";
 import { report } from "./support/report.ts";
@@ -18,7 +18,7 @@ const zone = `
   rsa._domainkey.example.com TXT ${rsa.record}
   ed._domainkey.example.com TXT ${ed25519.record}
 `;
-const resolve = recordsIn(zone);
+const { resolve, recall } = remembering(recordsIn(zone));
 const text = (bytes: number) => "Hello Ada, this is a line of a mail as people write it.\r\n".repeat(bytes / 57);
 const unsigned = Buffer.from(mailOf({ text: text(5 * 1024) }));
 const large = Buffer.from(mailOf({ text: text(100 * 1024) }));
@@ -36,7 +36,7 @@ async function signed(raw: Uint8Array, selector: string, privateKeyPem: string):
 }
 
 async function measure(what: string, raw: Uint8Array, hasPeer = false): Promise<void> {
-  const value = await microseconds(() => authenticated(raw, "", { options: { resolve } }));
+  const value = await microseconds(() => authenticated(raw, "", { options: { resolve, recall } }));
   const peer = hasPeer ? await microseconds(() => dkimVerify(Buffer.from(raw), { resolver })) : undefined;
   report({
     what,

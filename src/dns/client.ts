@@ -5,7 +5,7 @@ import { type Answer, type NoAnswer, unknown } from "./answers.ts";
 import { askServers } from "./ask-servers.ts";
 import { exchange } from "./exchange.ts";
 import { answerMemory, type MemoryLimits } from "./memory.ts";
-import { type Question, questionOf, rootQuestion } from "./message.ts";
+import { plainName, type Question, questionOf, rootQuestion } from "./message.ts";
 import type { RecordType } from "./records.ts";
 import { silentServers } from "./silent-servers.ts";
 
@@ -16,6 +16,8 @@ import { silentServers } from "./silent-servers.ts";
 export interface DnsClient {
   /** Never rejects. Aborting the signal ends this call at once, but not the query, because other calls may share it. */
   ask: Ask;
+  /** The answer in the cache, at once. It is the same object as long as it is kept. Undefined if the question would have to be asked. */
+  recall: <Type extends RecordType>(name: string, type: Type) => Answer<Type> | undefined;
   /** Ends all queries. */
   close(): Promise<void>;
 }
@@ -31,7 +33,7 @@ export interface DnsOptions {
   limits?: Partial<DnsLimits>;
 }
 
-/** Called once for each call of `ask` with a valid name. */
+/** Called once for each call of `ask` with a valid name, and of `recall` with an answer. */
 export type DnsObserver = (outcome: DnsOutcome) => void;
 
 /**
@@ -69,15 +71,23 @@ export function dnsClient({ servers, now, randomBytes, observe, limits: given }:
   const closing = new AbortController();
   const silent = silentServers({ now, probe });
 
+  const recall: DnsClient["recall"] = (name, type) => {
+    const recalled = memory.recall(keyOf(name, type));
+    if (recalled !== undefined) observe?.("kept");
+    // The cast is safe: the key contains the type, so the answer has records of this type.
+    return recalled as Answer<typeof type> | undefined;
+  };
+
   const ask: Ask = async (name, type, signal) => {
     if (closing.signal.aborted) return unknown("closed");
+    // Only answers about valid names are kept.
+    const recalled = recall(name, type);
+    if (recalled !== undefined) return recalled;
     const question = questionOf(name, type);
     if (question === undefined) return { kind: "no_name", ttlSeconds: 0 };
-    const key = `${type} ${question.name}`;
-    const recalled = memory.recall(key);
-    if (recalled !== undefined || out.has(key)) observe?.("kept");
-    const answer = recalled ?? (await orGivenUp(() => out.get(key) ?? send(key, question), signal));
-    // The cast is safe: the key contains the type, so the answer has records of this type.
+    const key = keyOf(name, type);
+    if (out.has(key)) observe?.("kept");
+    const answer = await orGivenUp(() => out.get(key) ?? send(key, question), signal);
     return answer as Answer<typeof type>;
   };
 
@@ -137,7 +147,12 @@ export function dnsClient({ servers, now, randomBytes, observe, limits: given }:
     await Promise.allSettled(out.values());
   }
 
-  return { ask, close };
+  return { ask, recall, close };
+}
+
+/** The key of a question in the cache. */
+function keyOf(name: string, type: RecordType): string {
+  return `${type} ${plainName(name)}`;
 }
 
 /** Undefined if the client was closed before the answer. */

@@ -19,9 +19,14 @@ export interface Message {
 
 /** Makes the question for a name and a type; `undefined` if the name is invalid. */
 export function questionOf<Type extends RecordType>(text: string, type: Type): Question<Type> | undefined {
-  const name = text.replace(/\.$/, "").toLowerCase();
+  const name = plainName(text);
   const encodedName = encodeName(name);
   return encodedName && { name, encodedName, type };
+}
+
+/** A name in lower case, without a dot at its end. */
+export function plainName(text: string): string {
+  return (text.endsWith(".") ? text.slice(0, -1) : text).toLowerCase();
 }
 
 /** The question for the root's name servers, which each resolver knows without asking others. */

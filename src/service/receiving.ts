@@ -130,6 +130,7 @@ function authenticatorOf(
       settings,
       now: now(),
       resolve: dns.ask,
+      recall: dns.recall,
       readApart: (raw, signal) => readSignatures(raw, { sender, signal }),
     }),
   );

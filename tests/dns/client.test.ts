@@ -339,6 +339,20 @@ describe("the cache", () => {
     expect(dns.questions).toHaveLength(2 * length);
   });
 
+  test("gives the same answer at once, until its time is over", async () => {
+    const dns = await server(works);
+    const { ask, recall, pass } = clientOf([dns]);
+    expect(recall("mx.works", "A")).toBeUndefined();
+    const answer = await ask("mx.works", "A");
+    expect(recall("MX.works.", "A")).toBe(answer);
+    expect(await ask("mx.works", "A")).toBe(answer);
+    expect(recall("mx.works", "AAAA")).toBeUndefined();
+    pass(300);
+    expect(recall("mx.works", "A")).toBeUndefined();
+    expect(await ask("mx.works", "A")).toEqual(answer);
+    expect(recall("mx.works", "A")).not.toBe(answer);
+  });
+
   test("keeps each type separately", async () => {
     const dns = await server(works);
     const { ask } = clientOf([dns]);
@@ -447,15 +461,17 @@ test("the observer counts each call once", async () => {
     await gate.promise;
     return { code: name === "broken" ? 2 : 3 };
   });
-  const { ask, outcomes } = clientOf([dns], { maxInFlight: 1, maxWaiting: 0, tryMs: 500 });
+  const { ask, recall, outcomes } = clientOf([dns], { maxInFlight: 1, maxWaiting: 0, tryMs: 500 });
   const answers = [ask("a", "A"), ask("a", "A"), ask("b", "A")];
   gate.resolve();
   await Promise.all(answers);
   await ask("a", "A");
+  recall("a", "A");
+  recall("b", "A");
   await ask("a..b", "A");
   await ask("broken", "A");
   await ask("slow", "A");
-  expect(outcomes.toSorted()).toEqual(["asked", "asked", "kept", "kept", "refused", "timed_out"]);
+  expect(outcomes.toSorted()).toEqual(["asked", "asked", "kept", "kept", "kept", "refused", "timed_out"]);
 });
 
 test("an answer with 10,000 records or with 64 KiB of text stops nothing", async () => {

@@ -4,7 +4,7 @@ import {
   type AuthenticationSettings,
   authenticateMail,
 } from "../../src/mail/authenticate/authenticate.ts";
-import type { Resolve } from "../../src/mail/authenticate/questions.ts";
+import type { Recall, Resolve, ResolvedAnswer } from "../../src/mail/authenticate/questions.ts";
 import type { SenderHost } from "../../src/mail/read/received.ts";
 
 export const sendingHost: SenderHost = {
@@ -55,6 +55,24 @@ export function recordsIn(zone: string): Resolve {
     const ofType = ofName.filter((record) => record.type === type);
     if (ofType.length === 0) return { kind: "no_record" };
     return { kind: "found", records: ofType.map(({ value }) => (type === "MX" ? mx(value) : value)) };
+  };
+}
+
+/** A memory of the answers of a DNS, as the DNS client has one. `forget` ends the time of an answer. */
+export function remembering(resolve: Resolve): {
+  resolve: Resolve;
+  recall: Recall;
+  forget: (question: string) => void;
+} {
+  const kept = new Map<string, ResolvedAnswer>();
+  return {
+    async resolve(name, type, signal) {
+      const answer = kept.get(`${type} ${name}`) ?? (await resolve(name, type, signal));
+      kept.set(`${type} ${name}`, answer);
+      return answer;
+    },
+    recall: (name, type) => kept.get(`${type} ${name}`),
+    forget: (question) => void kept.delete(question),
   };
 }
 

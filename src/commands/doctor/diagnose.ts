@@ -19,7 +19,7 @@ import { checkJudge, checkWebhooks } from "./webhook.ts";
 /** The means to find facts that are not in the environment. Tests pass their own. */
 export interface Consultation {
   now: () => Date;
-  openDns: (servers: readonly NameServer[] | undefined) => DnsClient;
+  openDns: (servers: readonly NameServer[] | undefined) => Pick<DnsClient, "ask" | "close">;
   /** Sends a request to the server that has opened the embedded database. */
   askServer: (dataDir: string, request: AdminRequest) => Promise<object>;
   lookup?: Lookup;

@@ -4,7 +4,7 @@ import type { SenderHost } from "../read/received.ts";
 import { type JudgedChain, judgeChain } from "./arc.ts";
 import { type JudgedSignature, judgeSignature } from "./dkim.ts";
 import { type FoundPolicy, findPolicy } from "./dmarc.ts";
-import { type AskedQuestion, questions, type Resolve } from "./questions.ts";
+import { type AskedQuestion, questions, type Recall, type Resolve } from "./questions.ts";
 import { isHeavy, type MailReading, readMail } from "./read-mail.ts";
 import { type CheckedSpf, checkSpf, spfDomainOf, spfFromResults } from "./spf.ts";
 
@@ -18,6 +18,8 @@ export interface MailToAuthenticate {
 
 export interface AuthenticationOptions {
   resolve: Resolve;
+  /** Reuses findings about earlier mails whose answers the memory of the DNS still has. */
+  recall?: Recall;
   settings: AuthenticationSettings;
   now: Date;
   /** Reads a heavy mail in another process. The result is undefined if it was killed, or if none was free in time. */
@@ -61,11 +63,11 @@ export async function authenticateMail(
 async function authenticateBefore(
   signal: AbortSignal,
   { raw, from, client }: MailToAuthenticate,
-  { resolve, settings, now, readApart, onStep }: AuthenticationOptions,
+  { resolve, recall, settings, now, readApart, onStep }: AuthenticationOptions,
 ): Promise<Authentication> {
   const onAnswer = onStep && ((asked: AskedQuestion) => onStep({ part: "dns", ...asked }));
-  const forPolicy = questions({ resolve, signal, most: mostQuestions.policy, onAnswer });
-  const forChecks = questions({ resolve, signal, most: mostQuestions.checks, onAnswer });
+  const forPolicy = questions({ resolve, recall, signal, most: mostQuestions.policy, onAnswer });
+  const forChecks = questions({ resolve, recall, signal, most: mostQuestions.checks, onAnswer });
 
   const reading = readApart !== undefined && isHeavy(raw) ? await readApart(raw, signal) : readMail(raw);
   const { fromDomain, signatures, arc: chain, results } = reading ?? unread;
@@ -80,13 +82,11 @@ async function authenticateBefore(
     fromDomain === undefined ? undefined : findPolicy(fromDomain, { spf: spfDomain, dkim: dkimDomains }, forPolicy),
   ]);
 
-  const alignmentOf = (kind: "spf" | "dkim", domain: string | null) =>
-    domain === null ? "other" : (policy?.alignmentOf(kind, domain) ?? "other");
   const checks: Check[] = [
-    { result: checkResult(spf.result), alignment: alignmentOf("spf", spf.domain) },
+    { result: checkResult(spf.result), alignment: (spf.domain !== null && policy?.spf) || "other" },
     ...judged.map(({ result }, index) => ({
       result: checkResult(result),
-      alignment: alignmentOf("dkim", signatures[index]?.domain ?? null),
+      alignment: policy?.dkim.get(signatures[index]?.domain ?? "") ?? "other",
     })),
   ];
   const isVouchedFor = fromDomain !== undefined && arc.passedFor === fromDomain && isTrustedSealer(arc, settings);

@@ -1,6 +1,9 @@
 /** The DNS, as the service gives it: the client in dns/client.ts. */
 export type Resolve = (name: string, type: QuestionType, signal: AbortSignal) => Promise<ResolvedAnswer>;
 
+/** The answer in the memory of that client. As long as it keeps an answer, it returns the same object. */
+export type Recall = (name: string, type: QuestionType) => ResolvedAnswer | undefined;
+
 export type QuestionType = "A" | "AAAA" | "CNAME" | "MX" | "PTR" | "TXT";
 
 export type ResolvedAnswer =
@@ -15,6 +18,13 @@ export interface AskedQuestion {
   answer: string;
 }
 
+/** A question to which a finding owes its answer. */
+export interface NotedAnswer {
+  name: string;
+  type: string;
+  answer: ResolvedAnswer | "too many";
+}
+
 /** The questions of a part of the checks about one mail. */
 export interface Questions {
   /** Asks, and rejects as the resolver of the runtime does. */
@@ -23,10 +33,16 @@ export interface Questions {
   texts(name: string): Promise<readonly string[] | "nothing" | "unknown" | "too many">;
   /** Whether a question had no answer. */
   hasFailed(): boolean;
+  /** The same questions, with a list of those that are asked through them. */
+  noting(): { noted: Questions; answers: readonly NotedAnswer[] };
+  /** Whether the memory of the DNS client still has these answers. No question is asked. */
+  areCurrent(answers: readonly NotedAnswer[]): boolean;
 }
 
 export interface QuestionsOptions {
   resolve: Resolve;
+  /** Undefined for a DNS without a memory. */
+  recall?: Recall | undefined;
   signal: AbortSignal;
   /** The most questions. */
   most: number;
@@ -34,7 +50,7 @@ export interface QuestionsOptions {
 }
 
 /** Counts the questions, and asks each of them once. A question beyond the last one is refused, which is an error of the mail. */
-export function questions({ resolve, signal, most, onAnswer }: QuestionsOptions): Questions {
+export function questions({ resolve, recall, signal, most, onAnswer }: QuestionsOptions): Questions {
   const asked = new Map<string, Promise<ResolvedAnswer | "too many">>();
   let failed = false;
 
@@ -54,25 +70,44 @@ export function questions({ resolve, signal, most, onAnswer }: QuestionsOptions)
     return answer;
   }
 
-  return {
-    async ask(name, type) {
-      const answer = await answerTo(name, type);
-      if (answer === "too many") throw tooMany();
-      if (answer.kind === "unknown") throw dnsError(answer.reason, "ESERVFAIL");
-      if (answer.kind !== "found") throw dnsError(answer.kind, answer.kind === "no_name" ? "ENOTFOUND" : "ENODATA");
-      const records = type === "TXT" ? answer.records.map((text) => [text]) : answer.records.slice();
-      // The cast is safe: mailauth reads the records as those of the type that it asked for.
-      return records as never;
-    },
-    async texts(name) {
-      const answer = await answerTo(name, "TXT");
-      if (answer === "too many") return answer;
-      if (answer.kind === "unknown") return "unknown";
-      if (answer.kind !== "found") return "nothing";
-      return answer.records.filter((record) => typeof record === "string");
-    },
-    hasFailed: () => failed,
-  };
+  function areCurrent(answers: readonly NotedAnswer[]): boolean {
+    if (recall === undefined) return false;
+    return answers.every(({ name, type, answer }) => isType(type) && recall(name, type) === answer);
+  }
+
+  function askedThrough(find: (name: string, type: string) => Promise<NotedAnswer["answer"]>): Questions {
+    return {
+      async ask(name, type) {
+        const answer = await find(name, type);
+        if (answer === "too many") throw tooMany();
+        if (answer.kind === "unknown") throw dnsError(answer.reason, "ESERVFAIL");
+        if (answer.kind !== "found") throw dnsError(answer.kind, answer.kind === "no_name" ? "ENOTFOUND" : "ENODATA");
+        const records = type === "TXT" ? answer.records.map((text) => [text]) : answer.records.slice();
+        // The cast is safe: mailauth reads the records as those of the type that it asked for.
+        return records as never;
+      },
+      async texts(name) {
+        const answer = await find(name, "TXT");
+        if (answer === "too many") return answer;
+        if (answer.kind === "unknown") return "unknown";
+        if (answer.kind !== "found") return "nothing";
+        return answer.records.filter((record) => typeof record === "string");
+      },
+      hasFailed: () => failed,
+      noting() {
+        const answers: NotedAnswer[] = [];
+        const noted = askedThrough(async (name, type) => {
+          const answer = await find(name, type);
+          answers.push({ name, type, answer });
+          return answer;
+        });
+        return { noted, answers };
+      },
+      areCurrent,
+    };
+  }
+
+  return askedThrough(answerTo);
 }
 
 const types: ReadonlySet<string> = new Set<QuestionType>(["A", "AAAA", "CNAME", "MX", "PTR", "TXT"]);

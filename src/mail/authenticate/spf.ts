@@ -1,8 +1,9 @@
 import { type Authentication, spfResults } from "../../domain/receive/authentication.ts";
 import { asciiDomain } from "../../standards/address.ts";
 import { isIpAddress } from "../../standards/ip.ts";
+import { findingMemory } from "./findings.ts";
 import { mailauth } from "./mailauth-parts.ts";
-import type { Questions } from "./questions.ts";
+import type { NotedAnswer, Questions } from "./questions.ts";
 
 export interface CheckedSpf extends Omit<Authentication["spf"], "aligned"> {
   /** How the result came about, in the words of mailauth or of the host that gave it. */
@@ -29,9 +30,29 @@ export async function checkSpf(
   }
   const domain = spfDomainOf({ heloName, from });
   if (domain === null) return { result: "none", domain, comment: "the sender has no valid domain" };
+  const sender = senderOf({ heloName, from });
+  const key = `${address} ${sender.slice(sender.lastIndexOf("@") + 1)}`;
+  return findings.find(key, questions, async (noted) =>
+    evaluate({ address, heloName, sender, domain }, noted, hostname),
+  );
+}
+
+/** Without macros, a result depends only on the address and the domain. Macros also insert the local part, the name in HELO and the time. */
+const findings = findingMemory<CheckedSpf>((answers) => !answers.some(hasMacro));
+
+function hasMacro({ answer }: NotedAnswer): boolean {
+  if (answer === "too many" || answer.kind !== "found") return false;
+  return answer.records.some((record) => typeof record === "string" && record.includes("%"));
+}
+
+async function evaluate(
+  { address, heloName, sender, domain }: { address: string; heloName: string; sender: string; domain: string },
+  questions: Questions,
+  hostname: string,
+): Promise<CheckedSpf> {
   const spf = await mailauth.spf();
   const { status, explanation } = await spf({
-    sender: senderOf({ heloName, from }),
+    sender,
     ip: address,
     helo: heloName,
     mta: hostname,

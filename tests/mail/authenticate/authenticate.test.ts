@@ -3,7 +3,7 @@ import { sealMessage } from "mailauth/lib/arc";
 import type { Authentication } from "../../../src/domain/receive/authentication.ts";
 import type { AuthenticationStep } from "../../../src/mail/authenticate/authenticate.ts";
 import type { Resolve } from "../../../src/mail/authenticate/questions.ts";
-import { type Arrival, authenticated, recordsIn } from "../../support/authenticating.ts";
+import { type Arrival, authenticated, recordsIn, remembering } from "../../support/authenticating.ts";
 import { mailOf } from "../../support/mail.ts";
 import { rsaKey, signedBy } from "../../support/signed-mail.ts";
 
@@ -359,6 +359,15 @@ describe("a chain of ARC", () => {
     expect((await authenticated(raw, policy, trusting())).arc.result).toBe("fail");
     const open = `${policy}\narc._domainkey.list.example TXT TIMEOUT`;
     expect((await authenticated(raw, open, trusting())).arc.result).toBe("temperror");
+  });
+
+  test("with a broken seal is open for each mail whose questions the DNS does not answer", async () => {
+    const raw = (await sealed(mail(), "list.example", passed)).replace("dmarc=pass", "dmarc=none");
+    const { forget: _forget, ...dns } = remembering(recordsIn(`${keys("list.example")}\nlist.example TXT TIMEOUT`));
+    for (const _mail of [1, 2]) {
+      const { spf, arc } = await authenticated(raw, "", { ...trusting(), options: dns });
+      expect([spf.result, arc.result]).toEqual(["temperror", "temperror"]);
+    }
   });
 });
 
