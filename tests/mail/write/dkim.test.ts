@@ -4,7 +4,7 @@ import { dkimVerify } from "mailauth/lib/dkim/verify";
 import type { OutgoingMail } from "../../../src/domain/message.ts";
 import { composeMail } from "../../../src/mail/write/compose.ts";
 import { dkimSigner, publicKeyRecord } from "../../../src/mail/write/dkim.ts";
-import { relaxedBody, relaxedField } from "../../../src/mail/write/dkim-canonical.ts";
+import { relaxedBody, relaxedField, relaxedPieces } from "../../../src/mail/write/dkim-canonical.ts";
 
 const now = new Date("2026-03-03T14:05:06.789Z");
 const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
@@ -170,6 +170,24 @@ describe("the relaxed form is that of RFC 6376 §3.4.5", () => {
     expect(relaxedBody(Buffer.from("\r\n \r\n\r\n"))).toHaveLength(0);
     expect(latin1(relaxedBody(Buffer.from("a\r\n\r\nb")))).toBe("a\r\n\r\nb\r\n");
   });
+
+  const calm = `${"A line of words.\r\n".repeat(30)}\r\nAnother one`;
+  const bodies: [string, string][] = [
+    ["with single spaces", `${calm}\r\n`],
+    ["with empty lines at its end", `${calm}\r\n\r\n\r\n`],
+    ["with empty lines at its start", `\r\n\r\n${calm}`],
+    ["with a space at the end of a line", `${calm} \r\n${calm}`],
+    ["with a tab", `${calm}\t${calm}`],
+    ["with two spaces", `${calm}  ${calm}  `],
+    ["with a CR alone", `${calm}\r${calm}\r`],
+    ["with hundreds of empty lines", `${calm}${"\r\n".repeat(300)}${calm}${"\r\n".repeat(300)}`],
+  ];
+  test.each(bodies)("of a body %s, wherever its pieces end", (_what, body) => {
+    const expected = relaxedBySpec(body);
+    for (let first = 0; first <= body.length; first += 1) {
+      for (const second of [body.length, first + 300]) expect(inPieces(body, [first, second])).toBe(expected);
+    }
+  });
 });
 
 function verify(raw: Uint8Array, privateKeyPem: string) {
@@ -178,6 +196,29 @@ function verify(raw: Uint8Array, privateKeyPem: string) {
     throw Object.assign(new Error("no such name"), { code: "ENOTFOUND" });
   };
   return dkimVerify(Buffer.from(raw), { resolver });
+}
+
+/** The relaxed body by the words of RFC 6376 §3.4.4. */
+function relaxedBySpec(body: string): string {
+  const lines = body.replace(/[ \t]+(?=\r\n|$)/g, "").replace(/[ \t]+/g, " ");
+  const text = lines.replace(/(?:\r\n)+$/, "");
+  return text === "" ? "" : `${text}\r\n`;
+}
+
+/** The relaxed body, written in pieces that end at these offsets. */
+function inPieces(body: string, ends: readonly number[]): string {
+  const octets = Buffer.from(body, "latin1");
+  let written = "";
+  const { take, end } = relaxedPieces((piece) => {
+    written += latin1(piece);
+  });
+  let start = 0;
+  for (const next of [...ends, octets.length]) {
+    take(octets.subarray(start, next));
+    start = Math.max(start, next);
+  }
+  end();
+  return written;
 }
 
 function latin1(raw: Uint8Array): string {
