@@ -52,6 +52,60 @@ describe("A file is given as its bytes, whatever its type", () => {
   });
 });
 
+test("the content of each operation has the type that the document gives", async () => {
+  await using world = await startWorld();
+  const { body: document } = await world.api("/openapi.json");
+  // JSON, so that nothing but the path decides what is read as a file or a text.
+  const fetch = async () => Response.json({ a: 1 });
+  const inboxd = new Inboxd({ baseUrl: "http://mail.example", apiKey: "ibx_1", fetch });
+  const kinds = new Set<string>();
+  for (const [path, { get }] of Object.entries<{ get?: { responses: Responses } }>(document.paths)) {
+    const types = Object.keys(get?.responses[200]?.content ?? {});
+    if (get === undefined || types.includes("text/event-stream")) continue;
+    const ids = Object.fromEntries(Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => [name, "ID"]));
+    const content = await inboxd.request("GET", path as PathOf<"GET">, { path: ids } as never);
+    kinds.add(kindOfTypes(types));
+    expect([path, kindOf(content)]).toEqual([path, kindOfTypes(types)]);
+  }
+  expect([...kinds].toSorted()).toEqual(["bytes", "json", "stream", "text"]);
+});
+
+type Responses = Record<string, { content?: Record<string, unknown> }>;
+
+function kindOfTypes(types: readonly string[]): string {
+  if (types.includes("application/x-ndjson")) return "stream";
+  if (types.some((type) => type !== "application/json" && !type.startsWith("text/"))) return "bytes";
+  return types.includes("application/json") ? "json" : "text";
+}
+
+function kindOf(content: unknown): string {
+  if (content instanceof ReadableStream) return "stream";
+  if (content instanceof Uint8Array) return "bytes";
+  return typeof content === "string" ? "text" : "json";
+}
+
+test("exports are streams, also that of an account by its operator", async () => {
+  const fetch = async () => new Response('{"line":1}\n', { headers: { "content-type": "application/x-ndjson" } });
+  const inboxd = new Inboxd({ baseUrl: "http://mail.example", apiKey: "ibx_1", fetch });
+  for (const stream of [await inboxd.inboxes.export("inb_1"), await inboxd.admin.exportAccount("acc_1")]) {
+    expect(await new Response(stream).text()).toBe('{"line":1}\n');
+  }
+});
+
+test("a creation has an idempotency key, also if the option is undefined", async () => {
+  const keys: (string | null)[] = [];
+  const fetch = async (_: unknown, { headers }: RequestInit) => {
+    keys.push(new Headers(headers).get("idempotency-key"));
+    return Response.json({ id: "inb_1" });
+  };
+  const inboxd = new Inboxd({ baseUrl: "http://mail.example", apiKey: "ibx_1", fetch });
+  await inboxd.inboxes.create();
+  await inboxd.inboxes.create({ username: "ada" }, { idempotencyKey: undefined });
+  await inboxd.inboxes.create({}, { idempotencyKey: "mine" });
+  expect(keys).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/), expect.stringMatching(/^[0-9a-f]{32}$/), "mine"]);
+  expect(keys[0]).not.toBe(keys[1]);
+});
+
 test("a page is answered as text", async () => {
   await using world = await startWorld();
   const inboxd = new Inboxd({ baseUrl: world.service.apiUrl, apiKey: world.apiKey });

@@ -1,8 +1,7 @@
 import { InboxdError, noAnswer, refusal, unreadableAnswer } from "./errors.ts";
-import type { Machine } from "./machine.ts";
+import { controllerWith, type Machine } from "./machine.ts";
 import { baseOf, credentialOf, type Fetch, type InboxdOptions } from "./options.ts";
-import { isOwnWait, isRepeatable, waitMs } from "./retries.ts";
-import type { FilePath, TextPath } from "./types.ts";
+import { isRepeatable, waitMs } from "./retries.ts";
 
 /** The options that every call takes. */
 export interface CallOptions {
@@ -20,7 +19,7 @@ export interface Call extends CallOptions {
   method: string;
   /** The path as the OpenAPI document writes it, with the names of its parameters in braces. */
   path: string;
-  parameters?: object;
+  parameters?: object | undefined;
   query?: object;
   body?: unknown;
   retries?: number;
@@ -42,34 +41,36 @@ export interface Caller {
 export function caller(options: InboxdOptions, { random, pause }: Machine): Caller {
   const baseUrl = baseOf(options);
   const credential = credentialOf(options);
-  const headers = { ...(credential !== undefined && { authorization: `Bearer ${credential}` }), ...options.headers };
+  const headers = given({ authorization: credential && `Bearer ${credential}`, ...options.headers });
   // Wrapped, because browsers refuse a `fetch` that is called as a method of another object.
   const send: Fetch = options.fetch ?? ((url, init) => fetch(url, init));
 
   const addressOf: Caller["addressOf"] = ({ path, parameters = {}, query = {} }) => {
-    const encoded = encodedQuery(query);
-    return `${baseUrl}${filled(path, parameters)}${encoded === "" ? "" : `?${encoded}`}`;
+    const encoded = String(new URLSearchParams(given(query)));
+    return baseUrl + filled(path, parameters) + (encoded && `?${encoded}`);
   };
 
   async function attempt(call: Call): Promise<unknown> {
     const { method, path, body, idempotencyKey } = call;
-    const timed = timedSignal((call.timeoutMs ?? options.timeoutMs ?? 30_000) + (call.serverWaitMs ?? 0), call.signal);
+    const ms = (call.timeoutMs ?? options.timeoutMs ?? 30_000) + (call.serverWaitMs ?? 0);
+    const controller = controllerWith(call.signal);
+    const timer = setTimeout(() => controller.abort(new Error(`it took longer than ${ms / 1000} s`)), ms);
     const operation = { name: `${method} ${path}`, baseUrl };
     let response: Response | undefined;
     try {
       const isJson = body !== undefined && !isRaw(body);
       response = await send(addressOf(call), {
         method,
-        headers: {
+        headers: given({
           ...headers,
-          ...(isJson && { "content-type": "application/json" }),
-          ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
+          "content-type": isJson ? "application/json" : undefined,
+          "idempotency-key": idempotencyKey,
           ...call.headers,
-        },
-        ...(body !== undefined && { body: isJson ? JSON.stringify(body) : (body as BodyInit) }),
+        }),
+        body: (isJson ? JSON.stringify(body) : body) as BodyInit,
         // `fetch` takes a stream only if the response may not come before its end.
         ...(body instanceof ReadableStream && { duplex: "half" }),
-        signal: timed.signal,
+        signal: controller.signal,
       });
       call.onResponse?.(response);
       if (!response.ok) throw refusal(operation, response, await response.text());
@@ -78,9 +79,10 @@ export function caller(options: InboxdOptions, { random, pause }: Machine): Call
       if (error instanceof InboxdError) throw error;
       if (call.signal?.aborted) throw call.signal.reason;
       if (response !== undefined && error instanceof SyntaxError) throw unreadableAnswer(operation, response, error);
-      throw noAnswer(operation, timed.signal.aborted ? timed.signal.reason : error);
+      throw noAnswer(operation, controller.signal.aborted ? controller.signal.reason : error);
     } finally {
-      timed.done();
+      clearTimeout(timer);
+      controller.release();
     }
   }
 
@@ -103,7 +105,7 @@ export function caller(options: InboxdOptions, { random, pause }: Machine): Call
           if (retries >= most) throw error;
           const ms = waitMs({ error, retries, waitedMs }, random);
           if (ms === undefined) throw error;
-          if (isOwnWait(error)) waitedMs += ms;
+          if (error.retryAfterSeconds === undefined) waitedMs += ms;
           await pause(ms, call.signal);
         }
       }
@@ -116,30 +118,14 @@ export function caller(options: InboxdOptions, { random, pause }: Machine): Call
 }
 
 /**
- * The operations whose content is a file. A stranger chose its content type, so the bytes are returned unchanged for any type.
+ * The content of a response of 2xx. A stranger chose the type of a file, so its bytes are returned unchanged for any type. Throws a
+ * `SyntaxError` if the content should be JSON and is not, such as the page of a proxy.
  */
-const files: { readonly [Path in FilePath]: true } = {
-  "/v1/admin/accounts/{id}/export": true,
-  "/v1/attachments/{message_id}/{filename}": true,
-  "/v1/inboxes/{id}/export": true,
-  "/v1/messages/{id}/raw": true,
-  "/v1/messages/{id}/reports/{report_id}/raw": true,
-  "/v1/quarantine/{id}/raw": true,
-};
-
-const texts: { readonly [Path in TextPath]: true } = {
-  "/docs": true,
-  "/u/{token}": true,
-  "/v1/domains/{id}/zone": true,
-  "/v1/messages/{id}/html": true,
-};
-
-/** The content of a response of 2xx. Throws a `SyntaxError` if it should be JSON and is not, such as the page of a proxy. */
 async function contentOf(path: string, response: Response): Promise<unknown> {
   if (response.status === 204) return undefined;
-  if (path === "/v1/inboxes/{id}/export") return response.body;
-  if (Object.hasOwn(files, path)) return new Uint8Array(await response.arrayBuffer());
-  if (Object.hasOwn(texts, path)) return response.text();
+  if (/\/export$/.test(path)) return response.body;
+  if (/\/(raw|\{filename\})$/.test(path)) return new Uint8Array(await response.arrayBuffer());
+  if (/\/(docs|html|zone|\{token\})$/.test(path)) return response.text();
   const type = response.headers.get("content-type") ?? "no type";
   if (/[/+]json\b/.test(type)) return response.json();
   throw new SyntaxError(`answered ${response.status} with ${type} instead of JSON`);
@@ -147,9 +133,8 @@ async function contentOf(path: string, response: Response): Promise<unknown> {
 
 /** Fills the parameters into the path. Throws if one is empty, "." or "..", because the path would become another one. */
 function filled(path: string, parameters: object): string {
-  const values = new Map<string, unknown>(Object.entries(parameters));
   return path.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const value = values.get(name);
+    const value = (parameters as Record<string, unknown>)[name];
     if (typeof value !== "string" || /^\.{0,2}$/.test(value)) {
       throw new TypeError(`Cannot call ${path}: "${name}" is ${value === undefined ? "missing" : "not an id"}`);
     }
@@ -157,33 +142,11 @@ function filled(path: string, parameters: object): string {
   });
 }
 
-/** Omits undefined and null values, and joins a list with commas. */
-function encodedQuery(query: object): string {
-  const encoded = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined && value !== null) encoded.set(name, String(value));
-  }
-  return encoded.toString();
+/** The fields that have a value. `URLSearchParams` joins a list with commas. */
+function given(fields: object): Record<string, string> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
 }
 
 function isRaw(body: unknown): boolean {
-  return (
-    body instanceof ReadableStream || body instanceof FormData || body instanceof Blob || body instanceof Uint8Array
-  );
-}
-
-/** Aborts with the signal of the caller, or after `ms`. `done` clears the timer and the listener. */
-function timedSignal(ms: number, signal: AbortSignal | undefined) {
-  const controller = new AbortController();
-  const end = () => controller.abort(signal?.reason);
-  const timer = setTimeout(() => controller.abort(new Error(`it took longer than ${ms / 1000} s`)), ms);
-  if (signal?.aborted) end();
-  signal?.addEventListener("abort", end);
-  return {
-    signal: controller.signal,
-    done() {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", end);
-    },
-  };
+  return [ReadableStream, FormData, Blob, Uint8Array].some((kind) => body instanceof kind);
 }

@@ -20,6 +20,15 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
+/** A controller that the signal aborts too, until it has aborted or is released. */
+export function controllerWith(signal: AbortSignal | undefined): AbortController & { release(): void } {
+  const controller = new AbortController();
+  const end = () => controller.abort(signal?.reason);
+  if (signal?.aborted) end();
+  signal?.addEventListener("abort", end, { signal: controller.signal });
+  return Object.assign(controller, { release: () => signal?.removeEventListener("abort", end) });
+}
+
 export function nowSeconds(): number {
   return Math.floor(Date.now() / 1000);
 }

@@ -1,42 +1,8 @@
-import type { Caller, CallOptions } from "./call.ts";
-import { attachmentsOf, type OutgoingFile } from "./files.ts";
-import { newIdempotencyKey } from "./machine.ts";
-import { type FetchPage, type List, listByCursor, listByOffset, listByPosition } from "./pages.ts";
-import { type StreamOptions, streamEvents } from "./stream.ts";
-import type {
-  AnswerOf,
-  InboxdEvent,
-  InputOf,
-  Method,
-  OperationOf,
-  OrUndefined,
-  PathOf,
-  QueryOf,
-  Schemas,
-} from "./types.ts";
-
-/** Calls any operation of the OpenAPI document by its HTTP method and path, also one for which this client has no function. */
-export type Requester = <M extends Method, Path extends PathOf<M>>(
-  method: M,
-  path: Path,
-  input: InputOf<OperationOf<M, Path>> & CallOptions,
-) => Promise<AnswerOf<OperationOf<M, Path>>>;
-
-export function requester({ call }: Caller): Requester {
-  return (method, path, input) => {
-    const { path: parameters, ...rest } = input as CallOptions & { path?: object; query?: object; body?: unknown };
-    return call({ ...rest, method, path, ...(parameters !== undefined && { parameters }) }) as never;
-  };
-}
-
-/** Fetches the pages of the list at a path. */
-export function pagesAt<Path extends PathOf<"GET">>(
-  request: Requester,
-  path: Path,
-  input: InputOf<OperationOf<"GET", Path>> & CallOptions & { query: object },
-): FetchPage<AnswerOf<OperationOf<"GET", Path>>> {
-  return (position) => request("GET", path, { ...input, query: { ...input.query, ...position } });
-}
+import type { CallOptions } from "./call.ts";
+import type { OutgoingFile } from "./files.ts";
+import type { List } from "./pages.ts";
+import type { StreamOptions } from "./stream.ts";
+import type { InboxdEvent, OperationOf, OrUndefined, PathOf, QueryOf, Schemas } from "./types.ts";
 
 export type QueryAt<Path extends PathOf<"GET">> = QueryOf<OperationOf<"GET", Path>>;
 export type Body<Name extends keyof Schemas> = OrUndefined<Schemas[Name]>;
@@ -57,20 +23,6 @@ export interface Inboxes {
     options?: CallOptions,
   ): Promise<ReadableStream<Uint8Array<ArrayBuffer>>>;
 }
-
-export const inboxes = (request: Requester): Inboxes => ({
-  list: (query = {}, options) => listByOffset(pagesAt(request, "/v1/inboxes", { query, ...options }), query),
-  create: (body = {}, options) => request("POST", "/v1/inboxes", { body, ...keyed(options) }),
-  get: (id, options) => request("GET", "/v1/inboxes/{id}", { path: { id }, ...options }),
-  change: (id, body, options) => request("PATCH", "/v1/inboxes/{id}", { path: { id }, body, ...options }),
-  async find(address, options) {
-    const { data } = await request("GET", "/v1/inboxes", { query: { address, limit: 1 }, ...options });
-    return data[0];
-  },
-  delete: (id, options) => request("DELETE", "/v1/inboxes/{id}", { path: { id }, ...options }),
-  export: async (id, query = {}, options) =>
-    (await request("GET", "/v1/inboxes/{id}/export", { path: { id }, query, ...options })) as never,
-});
 
 /** A mail to send. Its files may be bytes, and of any size that the service takes. */
 export type OutgoingEmail = Omit<Body<"NewEmail">, "attachments"> & {
@@ -120,46 +72,6 @@ export interface Messages {
   rawReport(id: string, reportId: string, options?: CallOptions): Promise<Uint8Array<ArrayBuffer>>;
 }
 
-export const messages = (request: Requester): Messages => ({
-  search: (query = {}, options) => listByCursor(pagesAt(request, "/v1/messages", { query, ...options })),
-  list: (id, query = {}, options) =>
-    listByCursor(pagesAt(request, "/v1/inboxes/{id}/messages", { path: { id }, query, ...options })),
-  async send(id, { attachments, ...email }, options) {
-    let replayed = false;
-    const upload = uploads(request).create;
-    const { idempotencyKey: _, onResponse: __, ...ofUploads } = options ?? {};
-    const files = attachments && (await attachmentsOf(attachments, upload, ofUploads));
-    const result = await request("POST", "/v1/inboxes/{id}/send", {
-      path: { id },
-      body: { ...email, attachments: files },
-      ...keyed(options),
-      onResponse(response) {
-        replayed = response.headers.get("idempotent-replayed") === "true";
-        options?.onResponse?.(response);
-      },
-    });
-    return { ...result, replayed };
-  },
-  wait: (id, query = {}, options) =>
-    request("GET", "/v1/inboxes/{id}/wait", {
-      path: { id },
-      query,
-      ...options,
-      serverWaitMs: (query.timeout ?? longestWaitSeconds) * 1000,
-    } as never),
-  get: (id, options) => request("GET", "/v1/messages/{id}", { path: { id }, ...options }),
-  cancel: (id, options) => request("POST", "/v1/messages/{id}/cancel", { path: { id }, ...options }),
-  raw: (id, options) => request("GET", "/v1/messages/{id}/raw", { path: { id }, ...options }),
-  html: (id, query = {}, options) => request("GET", "/v1/messages/{id}/html", { path: { id }, query, ...options }),
-  markdown: (body, options) => request("POST", "/v1/markdown", { body, ...options }),
-  history: (id, options) => request("GET", "/v1/messages/{id}/history", { path: { id }, ...options }),
-  reports: (id, options) => request("GET", "/v1/messages/{id}/reports", { path: { id }, ...options }),
-  rawReport: (id, report_id, options) =>
-    request("GET", "/v1/messages/{id}/reports/{report_id}/raw", { path: { id, report_id }, ...options }),
-});
-
-const longestWaitSeconds = 60;
-
 export interface Threads {
   /** Newest first. Skips no thread if others are marked as read meanwhile. */
   list(
@@ -176,14 +88,6 @@ export interface Threads {
   mark(threadId: string, mark: Body<"ThreadMark">, options?: CallOptions): Promise<Schemas["MarkedThread"]>;
 }
 
-export const threads = (request: Requester): Threads => ({
-  list: (id, query = {}, options) =>
-    listByOffset(pagesAt(request, "/v1/inboxes/{id}/threads", { path: { id }, query, ...options }), query),
-  messages: (id, query = {}, options) =>
-    listByOffset(pagesAt(request, "/v1/threads/{id}/messages", { path: { id }, query, ...options }), query),
-  mark: (id, body, options) => request("PATCH", "/v1/threads/{id}", { path: { id }, body, ...options }),
-});
-
 export interface Attachments {
   /** The bytes of the file, whatever its type. */
   get(messageId: string, filename: string, options?: CallOptions): Promise<Uint8Array<ArrayBuffer>>;
@@ -196,36 +100,12 @@ export interface Attachments {
   ): Promise<Schemas["AttachmentText"]>;
 }
 
-export const attachments = (request: Requester): Attachments => ({
-  get: (message_id, filename, options) =>
-    request("GET", "/v1/attachments/{message_id}/{filename}", { path: { message_id, filename }, ...options }),
-  text: (id, filename, query = {}, options) =>
-    request("GET", "/v1/messages/{id}/attachments/{filename}/text", { path: { id, filename }, query, ...options }),
-});
-
 export interface Uploads {
   /** Uploads a file for a later send, as `attachments: [{ uploadId }]`. */
   create(filename: string, file: Blob | Uint8Array<ArrayBuffer>, options?: CallOptions): Promise<Schemas["Upload"]>;
   get(id: string, options?: CallOptions): Promise<Schemas["Upload"]>;
   delete(id: string, options?: CallOptions): Promise<void>;
 }
-
-export const uploads = (request: Requester): Uploads => ({
-  create: (filename, body, options) =>
-    request("POST", "/v1/uploads", {
-      query: { filename },
-      body,
-      timeoutMs: longestUploadMs,
-      ...options,
-      // The service deletes an upload that no send uses, so one too many does no harm.
-      isRepeatable: true,
-    } as never),
-  get: (id, options) => request("GET", "/v1/uploads/{id}", { path: { id }, ...options }),
-  delete: (id, options) => request("DELETE", "/v1/uploads/{id}", { path: { id }, ...options }),
-});
-
-/** The longest time that the service allows for one upload. */
-const longestUploadMs = 600_000;
 
 export interface Inbound {
   /**
@@ -250,24 +130,6 @@ export interface Envelope {
   clientHelo?: string | undefined;
 }
 
-export const inbound = (request: Requester): Inbound => ({
-  take: (body, { to, from = "", clientAddress, clientHelo }, options) =>
-    request("POST", "/v1/inbound", {
-      body,
-      timeoutMs: longestUploadMs,
-      ...options,
-      headers: {
-        "content-type": "message/rfc822",
-        "envelope-to": [to].flat().map(encodeURIComponent).join(","),
-        ...(from !== "" && { "envelope-from": encodeURIComponent(from) }),
-        ...(clientAddress !== undefined && { "client-address": clientAddress }),
-        ...(clientHelo !== undefined && { "client-helo": clientHelo }),
-        ...options?.headers,
-      },
-      isRepeatable: !(body instanceof ReadableStream),
-    } as never),
-});
-
 export interface Events {
   /** Oldest first; with `order: "desc"` newest first. */
   list(query?: QueryAt<"/v1/events">, options?: CallOptions): List<InboxdEvent, Schemas["EventPage"]>;
@@ -282,16 +144,6 @@ export interface Events {
   redeliver(id: string, order?: Body<"RedeliveryOrder">, options?: CallOptions): Promise<Schemas["Redelivery"]>;
 }
 
-export const events = (request: Requester, caller: Caller): Events => ({
-  list: (query = {}, options) => listByPosition(pagesAt(request, "/v1/events", { query, ...options }), query),
-  get: (id, query = {}, options) => request("GET", "/v1/events/{id}", { path: { id }, query, ...options }),
-  stream: (options = {}) => streamEvents(caller, options),
-  deliveries: (id, query = {}, options) =>
-    listByCursor(pagesAt(request, "/v1/events/{id}/deliveries", { path: { id }, query, ...options })),
-  redeliver: (id, body = {}, options) =>
-    request("POST", "/v1/events/{id}/redeliver", { path: { id }, body, ...options }),
-});
-
 /** The default endpoint. */
 export interface Webhook {
   get(options?: CallOptions): Promise<Schemas["Webhook"]>;
@@ -300,14 +152,6 @@ export interface Webhook {
   rotateSecret(rotation?: Body<"SecretRotation">, options?: CallOptions): Promise<Schemas["WebhookSecret"]>;
   test(options?: CallOptions): Promise<Schemas["WebhookTestResult"]>;
 }
-
-export const webhook = (request: Requester): Webhook => ({
-  get: (options) => request("GET", "/v1/webhook", { ...options }),
-  set: (body, options) => request("PUT", "/v1/webhook", { body, ...options }),
-  delete: (options) => request("DELETE", "/v1/webhook", { ...options }),
-  rotateSecret: (body = {}, options) => request("POST", "/v1/webhook/rotate-secret", { body, ...options }),
-  test: (options) => request("POST", "/v1/webhook/test", { ...options }),
-});
 
 /** All endpoints, the default one too. */
 export interface Webhooks {
@@ -326,20 +170,6 @@ export interface Webhooks {
   test(id: string, options?: CallOptions): Promise<Schemas["WebhookTestResult"]>;
 }
 
-export const webhooks = (request: Requester): Webhooks => ({
-  list: (options) => request("GET", "/v1/webhooks", { ...options }),
-  create: (body, options) => request("POST", "/v1/webhooks", { body, ...keyed(options) }),
-  get: (id, options) => request("GET", "/v1/webhooks/{id}", { path: { id }, ...options }),
-  change: (id, body, options) => request("PATCH", "/v1/webhooks/{id}", { path: { id }, body, ...options }),
-  delete: (id, options) => request("DELETE", "/v1/webhooks/{id}", { path: { id }, ...options }),
-  deliveries: (id, query = {}, options) =>
-    listByCursor(pagesAt(request, "/v1/webhooks/{id}/deliveries", { path: { id }, query, ...options })),
-  recover: (id, body, options) => request("POST", "/v1/webhooks/{id}/recover", { path: { id }, body, ...options }),
-  rotateSecret: (id, body = {}, options) =>
-    request("POST", "/v1/webhooks/{id}/rotate-secret", { path: { id }, body, ...options }),
-  test: (id, options) => request("POST", "/v1/webhooks/{id}/test", { path: { id }, ...options }),
-});
-
 /** Mail that is not sent yet, and events that are not delivered yet. */
 export interface Outbox {
   /** Oldest first. */
@@ -349,12 +179,6 @@ export interface Outbox {
   /** Cancels a delivery, or a mail for all of its recipients. */
   cancel(id: string, options?: CallOptions): Promise<void>;
 }
-
-export const outbox = (request: Requester): Outbox => ({
-  list: (query = {}, options) => listByCursor(pagesAt(request, "/v1/outbox", { query, ...options })),
-  retry: (id, options) => request("POST", "/v1/outbox/{id}/retry", { path: { id }, ...options }),
-  cancel: (id, options) => request("DELETE", "/v1/outbox/{id}", { path: { id }, ...options }),
-});
 
 /** Addresses that the service sends nothing to. */
 export interface Suppressions {
@@ -369,13 +193,6 @@ export interface Suppressions {
   delete(id: string, options?: CallOptions): Promise<void>;
 }
 
-export const suppressions = (request: Requester): Suppressions => ({
-  list: (query = {}, options) => listByCursor(pagesAt(request, "/v1/suppressions", { query, ...options })),
-  add: (body, options) => request("POST", "/v1/suppressions", { body, ...options }),
-  get: (id, options) => request("GET", "/v1/suppressions/{id}", { path: { id }, ...options }),
-  delete: (id, options) => request("DELETE", "/v1/suppressions/{id}", { path: { id }, ...options }),
-});
-
 /** Whose mail is allowed or blocked, and to whom. */
 export interface Rules {
   /** Newest first. */
@@ -384,12 +201,6 @@ export interface Rules {
   add(rule: Body<"NewRule">, options?: CallOptions): Promise<Schemas["Rule"]>;
   delete(id: string, options?: CallOptions): Promise<void>;
 }
-
-export const rules = (request: Requester): Rules => ({
-  list: (query = {}, options) => listByOffset(pagesAt(request, "/v1/rules", { query, ...options }), query),
-  add: (body, options) => request("POST", "/v1/rules", { body, ...options }),
-  delete: (id, options) => request("DELETE", "/v1/rules/{id}", { path: { id }, ...options }),
-});
 
 /** What happens to mail that no rule decides: of the account, of a tenant (`external_id`) or of an inbox. */
 export interface Policies {
@@ -407,15 +218,6 @@ export interface Policies {
   deleteOfInbox(id: string, options?: CallOptions): Promise<void>;
 }
 
-export const policies = (request: Requester): Policies => ({
-  get: (query = {}, options) => request("GET", "/v1/policy", { query, ...options }),
-  change: (body, query = {}, options) => request("PUT", "/v1/policy", { query, body, ...options }),
-  delete: (query, options) => request("DELETE", "/v1/policy", { query, ...options }),
-  ofInbox: (id, options) => request("GET", "/v1/inboxes/{id}/policy", { path: { id }, ...options }),
-  changeOfInbox: (id, body, options) => request("PUT", "/v1/inboxes/{id}/policy", { path: { id }, body, ...options }),
-  deleteOfInbox: (id, options) => request("DELETE", "/v1/inboxes/{id}/policy", { path: { id }, ...options }),
-});
-
 /** Mail that rules and policies have blocked. */
 export interface Quarantine {
   /** Newest first. */
@@ -431,14 +233,6 @@ export interface Quarantine {
   delete(id: string, options?: CallOptions): Promise<void>;
 }
 
-export const quarantine = (request: Requester): Quarantine => ({
-  list: (query = {}, options) => listByCursor(pagesAt(request, "/v1/quarantine", { query, ...options })),
-  get: (id, options) => request("GET", "/v1/quarantine/{id}", { path: { id }, ...options }),
-  raw: (id, options) => request("GET", "/v1/quarantine/{id}/raw", { path: { id }, ...options }),
-  release: (id, options) => request("POST", "/v1/quarantine/{id}/release", { path: { id }, ...options }),
-  delete: (id, options) => request("DELETE", "/v1/quarantine/{id}", { path: { id }, ...options }),
-});
-
 /** The account of the key: its plan, its limits and the key itself. */
 export interface Account {
   get(options?: CallOptions): Promise<Schemas["Account"]>;
@@ -451,14 +245,6 @@ export interface Account {
   /** Who changed what in it, newest first. */
   audit(query?: QueryAt<"/v1/audit">, options?: CallOptions): List<Schemas["AuditEntry"], Schemas["AuditPage"]>;
 }
-
-export const account = (request: Requester): Account => ({
-  get: (options) => request("GET", "/v1/account", { ...options }),
-  change: (change, options) => request("PATCH", "/v1/account", { body: change, ...options }),
-  stats: (query = {}, options) => request("GET", "/v1/stats", { query, ...options }),
-  usage: (query = {}, options) => request("GET", "/v1/usage", { query, ...options }),
-  audit: (query = {}, options) => listByCursor(pagesAt(request, "/v1/audit", { query, ...options })),
-});
 
 export interface Domains {
   list(query?: QueryAt<"/v1/domains">, options?: CallOptions): List<Schemas["Domain"], Schemas["DomainPage"]>;
@@ -474,18 +260,6 @@ export interface Domains {
   zone(id: string, options?: CallOptions): Promise<string>;
 }
 
-export const domains = (request: Requester): Domains => ({
-  list: (query = {}, options) => listByOffset(pagesAt(request, "/v1/domains", { query, ...options }), query),
-  add: (body, options) => request("POST", "/v1/domains", { body, ...options }),
-  get: (id, options) => request("GET", "/v1/domains/{id}", { path: { id }, ...options }),
-  change: (id, body, options) => request("PATCH", "/v1/domains/{id}", { path: { id }, body, ...options }),
-  delete: (id, options) => request("DELETE", "/v1/domains/{id}", { path: { id }, ...options }),
-  verify: (id, options) => request("POST", "/v1/domains/{id}/verify", { path: { id }, ...options }),
-  rotateDkim: (id, body = {}, options) =>
-    request("POST", "/v1/domains/{id}/rotate-dkim", { path: { id }, body, ...options }),
-  zone: (id, options) => request("GET", "/v1/domains/{id}/zone", { path: { id }, ...options }),
-});
-
 export interface Keys {
   list(query?: QueryAt<"/v1/keys">, options?: CallOptions): List<Schemas["Key"], Schemas["KeyPage"]>;
   /** Creates a key. The answer has it as `key`, which is shown only there. */
@@ -497,34 +271,73 @@ export interface Keys {
   rotate(id: string, rotation?: Body<"KeyRotation">, options?: CallOptions): Promise<Schemas["CreatedKey"]>;
 }
 
-export const keys = (request: Requester): Keys => ({
-  list: (query = {}, options) => listByOffset(pagesAt(request, "/v1/keys", { query, ...options }), query),
-  create: (body = {}, options) => request("POST", "/v1/keys", { body, ...options }),
-  get: (id, options) => request("GET", "/v1/keys/{id}", { path: { id }, ...options }),
-  change: (id, body, options) => request("PATCH", "/v1/keys/{id}", { path: { id }, body, ...options }),
-  revoke: (id, options) => request("DELETE", "/v1/keys/{id}", { path: { id }, ...options }),
-  rotate: (id, body = {}, options) => request("POST", "/v1/keys/{id}/rotate", { path: { id }, body, ...options }),
-});
-
 /** The access that people have granted to programs, which sign in at `/mcp/connect`. */
 export interface Grants {
   list(query?: QueryAt<"/v1/grants">, options?: CallOptions): List<Schemas["Grant"], Schemas["GrantPage"]>;
   delete(id: string, options?: CallOptions): Promise<void>;
 }
 
-export const grants = (request: Requester): Grants => ({
-  list: (query = {}, options) => listByCursor(pagesAt(request, "/v1/grants", { query, ...options })),
-  delete: (id, options) => request("DELETE", "/v1/grants/{id}", { path: { id }, ...options }),
-});
-
 export interface Tokens {
   create(token?: Body<"NewToken">, options?: CallOptions): Promise<Schemas["Token"]>;
 }
 
-export const tokens = (request: Requester): Tokens => ({
-  create: (body = {}, options) => request("POST", "/v1/tokens", { body, ...options }),
-});
+/** All accounts and the service, with the key of an operator. */
+export interface Admin {
+  /** All accounts, newest first. */
+  accounts(
+    query?: QueryAt<"/v1/admin/accounts">,
+    options?: CallOptions,
+  ): List<Schemas["AdminAccount"], Schemas["AdminAccountPage"]>;
+  /** The answer has the first key of the account, which is shown only there. */
+  createAccount(account: Body<"NewAccount">, options?: CallOptions): Promise<Schemas["CreatedAccount"]>;
+  getAccount(id: string, options?: CallOptions): Promise<Schemas["AdminAccount"]>;
+  /** Renames, suspends or limits an account, or changes its plan. */
+  changeAccount(
+    id: string,
+    change: Body<"AdminAccountChange">,
+    options?: CallOptions,
+  ): Promise<Schemas["AdminAccount"]>;
+  /** `confirm` is the name of the account. It is refused from now on, and removed in steps. */
+  deleteAccount(id: string, query: { confirm: string }, options?: CallOptions): Promise<Schemas["AdminAccount"]>;
+  /** The whole account as a stream of bytes, with its secrets. It is not whole if it ends with an error. */
+  exportAccount(id: string, options?: CallOptions): Promise<ReadableStream<Uint8Array<ArrayBuffer>>>;
+  /** The answer has the key, which is shown only there. */
+  createKey(id: string, key?: Body<"NewKey">, options?: CallOptions): Promise<Schemas["CreatedKey"]>;
+  /** The domains that all accounts may use, newest first. */
+  domains(query?: QueryAt<"/v1/admin/domains">, options?: CallOptions): List<Schemas["Domain"], Schemas["DomainPage"]>;
+  addDomain(domain: Body<"NewSharedDomain">, options?: CallOptions): Promise<Schemas["Domain"]>;
+  getDomain(id: string, options?: CallOptions): Promise<Schemas["Domain"]>;
+  verifyDomain(id: string, options?: CallOptions): Promise<Schemas["Domain"]>;
+  deleteDomain(id: string, options?: CallOptions): Promise<void>;
+  /** Who changed what in all accounts and in the service, newest first. */
+  audit(query?: QueryAt<"/v1/admin/audit">, options?: CallOptions): List<Schemas["AuditEntry"], Schemas["AuditPage"]>;
+  /** Their mail by account, or by day. */
+  usage(query?: QueryAt<"/v1/admin/usage">, options?: CallOptions): Promise<Schemas["UsageOfAll"]>;
+  /** How much there is to do, and how far the background work is behind. */
+  system(options?: CallOptions): Promise<Schemas["System"]>;
+}
 
-function keyed(options: CallOptions = {}): CallOptions & { idempotencyKey: string } {
-  return { ...options, idempotencyKey: options.idempotencyKey ?? newIdempotencyKey() };
+/** The resources of a client, by their names. */
+export interface Resources {
+  readonly inboxes: Inboxes;
+  readonly messages: Messages;
+  readonly threads: Threads;
+  readonly attachments: Attachments;
+  readonly uploads: Uploads;
+  readonly inbound: Inbound;
+  readonly events: Events;
+  readonly webhook: Webhook;
+  readonly webhooks: Webhooks;
+  readonly outbox: Outbox;
+  readonly suppressions: Suppressions;
+  readonly quarantine: Quarantine;
+  readonly rules: Rules;
+  readonly policies: Policies;
+  readonly domains: Domains;
+  readonly keys: Keys;
+  readonly grants: Grants;
+  readonly tokens: Tokens;
+  readonly account: Account;
+  /** Works with the key of an operator alone. */
+  readonly admin: Admin;
 }

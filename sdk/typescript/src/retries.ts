@@ -13,13 +13,11 @@ const firstWaitMs = 500;
 const mostWaitMs = 30_000;
 const mostRetryAfterSeconds = 60;
 
-const temporary: ReadonlySet<number> = new Set([0, 429, 500, 502, 503, 504]);
-
 /** Whether a later attempt may succeed. */
 export function mayPass({ status, code }: InboxdError): boolean {
   // A page of 2xx in place of JSON may be the maintenance page of a proxy.
   const isForeignPage = code === "unreadable_answer" && status < 300;
-  return temporary.has(status) || code === "idempotency_in_progress" || isForeignPage;
+  return [0, 429, 500, 502, 503, 504].includes(status) || code === "idempotency_in_progress" || isForeignPage;
 }
 
 /** Whether a call has its effect only once if it arrives twice. A POST needs an idempotency key for that. */
@@ -39,9 +37,4 @@ export function waitMs({ error, retries, waitedMs }: Attempted, random: () => nu
   }
   const ms = random() * Math.min(firstWaitMs * 2 ** retries, mostWaitMs);
   return waitedMs + ms > mostWaitMs ? undefined : ms;
-}
-
-/** Whether this client chose the pause, and not the service by `Retry-After`. */
-export function isOwnWait({ retryAfterSeconds }: InboxdError): boolean {
-  return retryAfterSeconds === undefined;
 }

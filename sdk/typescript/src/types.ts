@@ -115,15 +115,7 @@ type ContentOf<Answer> = Answer extends { content: infer Content }
     ? Content extends { "application/json": infer Json }
       ? Json
       : string
-    : Uint8Array<ArrayBuffer>
+    : Content extends { "application/x-ndjson": unknown }
+      ? ReadableStream<Uint8Array<ArrayBuffer>>
+      : Uint8Array<ArrayBuffer>
   : undefined;
-
-/** The paths whose response is a file. */
-export type FilePath = GetPathOf<Uint8Array>;
-
-/** The paths whose response is a page or another text. */
-export type TextPath = GetPathOf<string>;
-
-type GetPathOf<Content> = {
-  [Path in PathOf<"GET">]: AnswerOf<OperationOf<"GET", Path>> extends Content ? Path : never;
-}[PathOf<"GET">];
