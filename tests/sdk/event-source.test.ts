@@ -1,10 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import {
-  eventSource,
-  frameReader,
-  RefusedStream,
-  type ServerSentEvent,
-} from "../../sdk/typescript/src/event-source.ts";
+import { eventSource, frameReader, type ServerSentEvent } from "../../sdk/typescript/src/event-source.ts";
+import { InboxdError } from "../../sdk/typescript/src/inboxd.ts";
 import { answer, type Behaviour, type Receiver, raw, rawThenClose, reset, startReceiver } from "../support/receiver.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
@@ -62,20 +58,23 @@ const refuses = (status: number, headers = {}) => answer(status, headers, "{}");
 
 interface Read {
   events: ServerSentEvent[];
-  troubles: unknown[];
+  troubles: InboxdError[];
 }
 
 /** Reads until so many events have come. */
 async function read(url: URL, count: number, more: { lastEventId?: string; quietMs?: number } = {}): Promise<Read> {
   const end = new AbortController();
-  const [events, troubles]: [ServerSentEvent[], unknown[]] = [[], []];
-  const onTrouble = (trouble: unknown) => void troubles.push(trouble);
-  for await (const event of eventSource({ fetch, url, signal: end.signal, onTrouble, ...more })) {
+  const [events, troubles]: [ServerSentEvent[], InboxdError[]] = [[], []];
+  const onTrouble = (error: InboxdError) => void troubles.push(error);
+  for await (const event of eventSource({ ...streamOf(url), signal: end.signal, onTrouble, ...more })) {
     events.push(event);
     if (events.length === count) end.abort();
   }
   return { events, troubles };
 }
+
+/** A stream of the server, whose errors name this operation. */
+const streamOf = (url: URL) => ({ fetch, url, operation: { name: "GET /stream", baseUrl: url.origin } });
 
 const placesAsked = ({ requests }: Receiver) => requests.map(({ headers }) => headers["last-event-id"]);
 const dataOf = ({ events }: Read) => events.map(({ data }) => data);
@@ -107,31 +106,34 @@ describe("A stream", () => {
     const { events, troubles } = await read(server.address, 2, { lastEventId: "evt_9" });
     expect(events.at(-1)).toEqual({ event: "message.received", id: "evt_2", data: "2" });
     expect(placesAsked(server)).toEqual(["evt_9", "evt_0", "evt_0", "evt_0", "evt_0"]);
-    expect(troubles.length).toBe(3);
-    expect(troubles.slice(1).map((trouble) => (trouble as RefusedStream).status)).toEqual([503, 429]);
+    expect(troubles.map(({ status }) => status)).toEqual([0, 503, 429]);
   });
 
   test("that falls silent is closed and opened again", async () => {
     const server = await scripted(says(begun + told(1)), says(told(2)));
     const come = await read(server.address, 3, { quietMs: 300 });
     expect(dataOf(come)).toEqual(["{}", "1", "2"]);
-    expect(come.troubles.map(String)).toEqual(["Error: nothing came for 0.3 s"]);
+    expect(come.troubles.map(String)).toEqual([
+      `InboxdError: Cannot GET /stream: ${server.address.origin} does not answer: nothing came for 0.3 s`,
+    ]);
     expect(placesAsked(server)).toEqual([undefined, "evt_1"]);
   });
 
   test.each([
-    ["a refusal", refuses(401)],
-    ["an answer that is no stream", refuses(200, { "content-type": "application/json" })],
-    ["a redirect", refuses(302, { location: "/elsewhere" })],
-  ])("ends with %s", async (_, answer) => {
-    const server = await scripted(ends(begun), answer);
-    await expect(read(server.address, 9)).rejects.toBeInstanceOf(RefusedStream);
+    ["a refusal", 401, {}],
+    ["an answer that is no stream", 200, { "content-type": "application/json" }],
+    ["a redirect", 302, { location: "/elsewhere" }],
+  ])("ends with %s", async (_, status, headers) => {
+    const server = await scripted(ends(begun), refuses(status, headers));
+    const error = await read(server.address, 9).catch((error) => error);
+    expect(error).toBeInstanceOf(InboxdError);
+    expect(error).toMatchObject({ status, message: `Cannot GET /stream: answered ${status}` });
     expect(server.requests.length).toBe(2);
   });
 
   test("that has no place to go on from ends with whatever is in the way", async () => {
     const server = await scripted(refuses(503), ends("retry: 1\n\n"));
-    await expect(read(server.address, 1)).rejects.toBeInstanceOf(RefusedStream);
+    await expect(read(server.address, 1)).rejects.toMatchObject({ status: 503 });
     await expect(read(server.address, 1)).rejects.toThrow("the stream ended before it began");
     await server.close();
     await expect(read(server.address, 1)).rejects.toThrow();
@@ -142,7 +144,7 @@ describe("A stream", () => {
     const server = await scripted(says(begun));
     const end = new AbortController();
     const reading = (async () => {
-      for await (const { event } of eventSource({ fetch, url: server.address, signal: end.signal }))
+      for await (const { event } of eventSource({ ...streamOf(server.address), signal: end.signal }))
         setImmediate(() => end.abort(event));
     })();
     await reading;
@@ -154,7 +156,7 @@ describe("A stream", () => {
     const server = await scripted(says(begun + told(1) + told(2)), says(told(2)));
     const { signal } = new AbortController();
     const first: string[] = [];
-    for await (const { data } of eventSource({ fetch, url: server.address, signal })) {
+    for await (const { data } of eventSource({ ...streamOf(server.address), signal })) {
       first.push(data);
       if (data === "1") break;
     }
@@ -177,7 +179,7 @@ describe("A stream that is kept back", () => {
       yield { event: "message.received", id: `evt_${places.length}`, data: `${places.length}` };
     }
     const pace = { beginMs: 100, pollMs: 10, heldBackMs: 50 };
-    const asked = { fetch, url: server.address, lastEventId: "evt_0", signal: over.signal, meanwhile, ...pace };
+    const asked = { ...streamOf(server.address), lastEventId: "evt_0", signal: over.signal, meanwhile, ...pace };
     for await (const { data } of eventSource(asked)) {
       came.push(data);
       if (data === "99") over.abort();
@@ -205,8 +207,7 @@ describe("A stream that is kept back", () => {
     const came: string[] = [];
     const pace = { beginMs: 200, pollMs: 10, heldBackMs: 10 };
     for await (const { data } of eventSource({
-      fetch,
-      url: server.address,
+      ...streamOf(server.address),
       signal: over.signal,
       meanwhile,
       findPosition,
@@ -233,7 +234,7 @@ describe("A stream that is kept back", () => {
     const open = end();
     const { findPosition, isOver, signal } = searched(open);
     const server = await scripted(says(begun));
-    for await (const { event } of eventSource({ fetch, url: server.address, signal, findPosition })) {
+    for await (const { event } of eventSource({ ...streamOf(server.address), signal, findPosition })) {
       expect(event).toBe("ready");
       expect(await isOver).toBe("over");
       open.abort();
@@ -244,7 +245,8 @@ describe("A stream that is kept back", () => {
     const refusing = await scripted(refuses(503));
     const meanwhile = async function* () {};
     const reading = (async () => {
-      for await (const _ of eventSource({ fetch, url: refusing.address, meanwhile, ...other })) throw new Error("told");
+      for await (const _ of eventSource({ ...streamOf(refusing.address), meanwhile, ...other }))
+        throw new Error("told");
     })();
     await refusing.request(1);
     closed.abort();

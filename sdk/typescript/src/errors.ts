@@ -31,23 +31,22 @@ export class InboxdError extends Error {
   /** The address of the service that was called. */
   readonly baseUrl: string;
 
-  constructor(message: string, { status, code, baseUrl, headers, problem = {}, cause }: FailureFacts) {
+  constructor(message: string, { response, code, baseUrl, problem = {}, cause }: FailureFacts) {
     super(message, cause === undefined ? undefined : { cause });
-    this.status = status;
+    this.status = response?.status ?? 0;
     this.code = code;
     this.baseUrl = baseUrl;
     this.problem = problem;
-    this.requestId = problem.request_id ?? headers?.get("x-request-id") ?? undefined;
+    this.requestId = problem.request_id ?? response?.headers.get("x-request-id") ?? undefined;
     this.errors = problem.errors ?? [];
-    this.retryAfterSeconds = secondsOf(headers?.get("retry-after"));
+    this.retryAfterSeconds = secondsOf(response?.headers.get("retry-after"));
   }
 }
 
 export interface FailureFacts {
-  status: number;
+  response?: Head;
   code: string;
   baseUrl: string;
-  headers?: Headers;
   problem?: InboxdProblem;
   cause?: unknown;
 }
@@ -64,33 +63,33 @@ type Head = Pick<Response, "status" | "headers">;
  * The error for a response other than 2xx. If its body is not a problem of the service, as with the page of a proxy, only the status is
  * used.
  */
-export function refusal({ name, baseUrl }: Operation, { status, headers }: Head, text: string): InboxdError {
+export function refusal({ name, baseUrl }: Operation, response: Head, text: string): InboxdError {
   const problem = problemOf(text);
   const code = typeof problem.code === "string" ? problem.code : "unreadable_answer";
   const message = [problem.detail, problem.message].find((text) => typeof text === "string");
-  return new InboxdError(message ?? `Cannot ${name}: answered ${status}`, { status, code, baseUrl, headers, problem });
+  return new InboxdError(message ?? `Cannot ${name}: answered ${response.status}`, {
+    response,
+    code,
+    baseUrl,
+    problem,
+  });
 }
 
 /** The error for a response of 2xx whose content does not have the type that the OpenAPI document gives. */
-export function unreadableAnswer({ name, baseUrl }: Operation, { status, headers }: Head, cause: Error): InboxdError {
-  const facts = { status, code: "unreadable_answer", baseUrl, headers, cause };
-  return new InboxdError(`Cannot ${name}: ${cause.message}`, facts);
+export function unreadableAnswer({ name, baseUrl }: Operation, response: Head, cause: Error): InboxdError {
+  return new InboxdError(`Cannot ${name}: ${cause.message}`, { response, code: "unreadable_answer", baseUrl, cause });
 }
 
 export function noAnswer({ name, baseUrl }: Operation, cause: unknown): InboxdError {
   const message = `Cannot ${name}: ${baseUrl || "the service"} does not answer: ${reasonOf(cause)}`;
-  return new InboxdError(message, { status: 0, code: "no_answer", baseUrl, cause });
+  return new InboxdError(message, { code: "no_answer", baseUrl, cause });
 }
 
 /** The innermost reason of a failed `fetch`. Node says only "fetch failed", and a host with several addresses has a reason for each. */
-function reasonOf(error: unknown): string {
-  let innermost = error;
-  for (let depth = 0; depth < 5 && innermost instanceof Error; depth += 1) {
-    const inner: unknown = innermost instanceof AggregateError ? innermost.errors[0] : innermost.cause;
-    if (inner === undefined) break;
-    innermost = inner;
-  }
-  return innermost instanceof Error ? innermost.message : String(innermost);
+function reasonOf(error: unknown, depth = 0): string {
+  const inner: unknown = error instanceof AggregateError ? error.errors[0] : (error as Partial<Error> | null)?.cause;
+  if (inner !== undefined && depth < 5) return reasonOf(inner, depth + 1);
+  return error instanceof Error ? error.message : String(error);
 }
 
 function problemOf(text: string): InboxdProblem {
@@ -104,5 +103,5 @@ function problemOf(text: string): InboxdProblem {
 
 /** Undefined for a date, which proxies may send instead of seconds. */
 function secondsOf(header: string | null | undefined): number | undefined {
-  return header !== null && header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) : undefined;
+  return /^\d{1,9}$/.test(header ?? "") ? Number(header) : undefined;
 }

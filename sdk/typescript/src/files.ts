@@ -25,33 +25,25 @@ export async function attachmentsOf(
   upload: Upload,
   options?: CallOptions,
 ): Promise<NewAttachment[]> {
-  const bytes = files.reduce((sum, { content }) => sum + (isBytes(content) ? sizeOf(content) : 0), 0);
-  const attachments: NewAttachment[] = [];
-  for (const { content, ...file } of files) {
-    if (!isBytes(content)) {
-      attachments.push({ ...file, content } as NewAttachment);
+  const withBlobs = files.map((file) =>
+    file.content instanceof Uint8Array ? { ...file, content: new Blob([file.content]) } : file,
+  );
+  const bytes = withBlobs.reduce((sum, { content }) => sum + (content instanceof Blob ? content.size : 0), 0);
+  const attachments: OutgoingFile[] = [];
+  for (const file of withBlobs) {
+    const { content } = file;
+    if (!(content instanceof Blob)) {
+      attachments.push(file);
       continue;
     }
-    const blob = content instanceof Blob ? content : new Blob([content]);
-    const filename = file.filename ?? (content as Partial<File>).name;
-    const contentType = file.contentType ?? (blob.type.split(";")[0] || undefined);
-    const named = { ...file, filename, contentType };
-    if (bytes <= mostBytesInJson) {
-      attachments.push({ ...named, content: base64Of(await blob.arrayBuffer()) } as NewAttachment);
-    } else {
-      const { id } = await upload(filename ?? "file", blob, options);
-      attachments.push({ ...named, uploadId: id } as NewAttachment);
-    }
+    const { filename = (content as Partial<File>).name, contentType = content.type.split(";")[0] || undefined } = file;
+    const sent =
+      bytes <= mostBytesInJson
+        ? { content: base64Of(await content.arrayBuffer()) }
+        : { content: undefined, uploadId: (await upload(filename ?? "file", content, options)).id };
+    attachments.push({ ...file, filename, contentType, ...sent });
   }
-  return attachments;
-}
-
-function isBytes(content: OutgoingFile["content"]): content is Uint8Array<ArrayBuffer> | Blob {
-  return content instanceof Blob || content instanceof Uint8Array;
-}
-
-function sizeOf(content: Uint8Array | Blob): number {
-  return content instanceof Blob ? content.size : content.length;
+  return attachments as NewAttachment[];
 }
 
 /** Encodes in steps of whole groups of three bytes, since a call takes a limited number of arguments. */

@@ -23,13 +23,37 @@ interface Identified {
 export function listByCursor<Item, Page extends { data: Item[]; nextCursor: string | null }>(
   fetchPage: FetchPage<Page>,
 ): List<Item, Page> {
+  return listByNext(fetchPage, ({ nextCursor }) =>
+    // The service refuses an offset beside a cursor.
+    nextCursor === null ? undefined : { cursor: nextCursor, offset: undefined },
+  );
+}
+
+/**
+ * A list of the events of the log. Each page begins after the last event that the service examined for the page before. With `order:
+ * "desc"`, each page has the events before that one.
+ */
+export function listByPosition<
+  Item extends { event_id: string },
+  Page extends { data: Item[]; hasMore: boolean; last?: string | null },
+>(fetchPage: FetchPage<Page>, { order }: { order?: "asc" | "desc" | undefined } = {}): List<Item, Page> {
+  return listByNext(fetchPage, ({ data, hasMore, last }) => {
+    const position = last ?? data.at(-1)?.event_id;
+    if (!hasMore || position === undefined) return undefined;
+    return order === "desc" ? { before: position } : { after: position };
+  });
+}
+
+/** A list whose pages say where the next one begins. */
+function listByNext<Item, Page extends { data: Item[] }>(
+  fetchPage: FetchPage<Page>,
+  positionAfter: (page: Page) => PagePosition | undefined,
+): List<Item, Page> {
   return listed(fetchPage, async function* () {
-    let page = await fetchPage({});
-    yield page;
-    while (page.nextCursor !== null) {
-      // The service refuses an offset beside a cursor.
-      page = await fetchPage({ cursor: page.nextCursor, offset: undefined });
+    for (let position: PagePosition | undefined = {}; position !== undefined; ) {
+      const page = await fetchPage(position);
       yield page;
+      position = positionAfter(page);
     }
   });
 }
@@ -58,26 +82,6 @@ export function listByOffset<Item extends Identified, Page extends { data: Item[
       yield { ...page, data };
       offset += page.data.length;
       if (page.data.length === 0 || offset >= page.total) return;
-    }
-  });
-}
-
-/**
- * A list of the events of the log. Each page begins after the last event that the service examined for the page before. With `order:
- * "desc"`, each page has the events before that one.
- */
-export function listByPosition<
-  Item extends { event_id: string },
-  Page extends { data: Item[]; hasMore: boolean; last?: string | null },
->(fetchPage: FetchPage<Page>, { order }: { order?: "asc" | "desc" | undefined } = {}): List<Item, Page> {
-  return listed(fetchPage, async function* () {
-    let page = await fetchPage({});
-    yield page;
-    while (page.hasMore) {
-      const last = page.last ?? page.data.at(-1)?.event_id;
-      if (last === undefined) return;
-      page = await fetchPage(order === "desc" ? { before: last } : { after: last });
-      yield page;
     }
   });
 }

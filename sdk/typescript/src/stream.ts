@@ -1,10 +1,10 @@
 import type { Caller } from "./call.ts";
-import { InboxdError, noAnswer, refusal } from "./errors.ts";
-import { type EventOrPosition, eventSource, RefusedStream, type ServerSentEvent } from "./event-source.ts";
-import { pause } from "./machine.ts";
+import { InboxdError } from "./errors.ts";
+import { type EventOrPosition, eventSource } from "./event-source.ts";
+import { controllerWith, pause } from "./machine.ts";
 import { listByPosition } from "./pages.ts";
 import { mayPass } from "./retries.ts";
-import type { InboxdEvent, OperationOf, QueryOf } from "./types.ts";
+import type { InboxdEvent, OperationOf, QueryOf, Schemas } from "./types.ts";
 
 type LogQuery = QueryOf<OperationOf<"GET", "/v1/events">>;
 
@@ -40,10 +40,7 @@ export async function* streamEvents(
   caller: Caller,
   { signal, after, types = "message.received", readsLog = true, onReady, onTrouble, ...filters }: StreamOptions,
 ): AsyncGenerator<InboxdEvent, void, undefined> {
-  const over = new AbortController();
-  const end = () => over.abort();
-  if (signal?.aborted) end();
-  signal?.addEventListener("abort", end);
+  const over = controllerWith(signal);
   // Sent even if it is the default, because with `types` the log returns the last event that it read.
   const query = { ...filters, types };
   try {
@@ -53,46 +50,35 @@ export async function* streamEvents(
       headers: caller.headers,
       lastEventId: after,
       signal: over.signal,
-      onTrouble: (trouble) => onTrouble?.(errorOf(caller, trouble)),
+      operation: { name: `GET ${path}`, baseUrl: caller.baseUrl },
+      ...(onTrouble && { onTrouble }),
       ...(readsLog && {
         meanwhile: (position) => fromLog(caller, query, position || "start", over.signal),
         ...(after === undefined && { findPosition: (unneeded) => endOfLog(caller, unneeded) }),
         beginMs,
       }),
     });
-    for await (const { event, id, data } of withErrors(caller, source)) {
+    for await (const { event, id, data } of source) {
       if (event === "ready") await onReady?.(id);
       else if (event !== "end") yield JSON.parse(data);
     }
   } finally {
-    signal?.removeEventListener("abort", end);
-    end();
+    over.abort();
   }
-}
-
-async function* withErrors(caller: Caller, source: AsyncIterable<ServerSentEvent>): AsyncGenerator<ServerSentEvent> {
-  try {
-    yield* source;
-  } catch (trouble) {
-    throw errorOf(caller, trouble);
-  }
-}
-
-function errorOf({ baseUrl }: Caller, trouble: unknown): InboxdError {
-  if (trouble instanceof InboxdError) return trouble;
-  const operation = { name: `GET ${path}`, baseUrl };
-  return trouble instanceof RefusedStream ? refusal(operation, trouble, trouble.text) : noAnswer(operation, trouble);
 }
 
 /** The events of the log after `position`. Ignores failures that a retry may mend. */
 async function* fromLog(
   caller: Caller,
   query: LogQuery,
-  position: string,
+  after: string,
   signal: AbortSignal,
 ): AsyncGenerator<EventOrPosition> {
+  const pages = listByPosition((position) =>
+    readLog(caller, { ...query, after, limit: 100, ...position }, { signal, retries: 0 }),
+  ).pages();
   try {
-    for await (const { data, last } of logPages(caller, { ...query, after: position }, { signal, retries: 0 })) {
+    for await (const { data, last } of pages) {
       for (const event of data) yield { event: event.event, id: event.event_id, data: JSON.stringify(event) };
       if (last) yield { event: "message", id: last, data: undefined };
     }
@@ -106,29 +92,14 @@ async function* fromLog(
 async function endOfLog(caller: Caller, signal: AbortSignal): Promise<string> {
   await pause(soonMs, signal);
   signal.throwIfAborted();
-  const query = { types: "*", order: "desc", limit: 1 };
-  const { data } = (await caller.call({ method: "GET", path: "/v1/events", query, signal })) as LogPage;
+  const { data } = await readLog(caller, { types: "*", order: "desc", limit: 1 }, { signal });
   return data[0]?.event_id ?? "start";
 }
 
-function logPages(
-  caller: Caller,
+async function readLog(
+  { call }: Caller,
   query: LogQuery,
   options: { signal: AbortSignal; retries?: number },
-): AsyncIterable<LogPage> {
-  return listByPosition(
-    (position) =>
-      caller.call({
-        method: "GET",
-        path: "/v1/events",
-        query: { ...query, limit: 100, ...position },
-        ...options,
-      }) as Promise<LogPage>,
-  ).pages();
-}
-
-interface LogPage {
-  data: InboxdEvent[];
-  hasMore: boolean;
-  last?: string | null;
+): Promise<Schemas["EventPage"]> {
+  return (await call({ method: "GET", path: "/v1/events", query, ...options })) as Schemas["EventPage"];
 }

@@ -47,13 +47,11 @@ export async function verifyWebhook(delivery: Delivery, secret: string | readonl
   if (Math.abs(nowSeconds() - Number(timestamp)) > toleranceSeconds) {
     throw new WebhookError("too_old_or_new", `it was signed over ${toleranceSeconds} s ago, or in the future`);
   }
-  const body = await bytesOf(delivery);
-  const head = utf8.encode(`${id}.${timestamp}.`);
-  const signed = new Uint8Array(head.length + body.length);
-  signed.set(head);
-  signed.set(body, head.length);
+  if ("bodyUsed" in delivery && delivery.bodyUsed) throw new WebhookError("body_was_read", "its body was read before");
+  const body = await ("arrayBuffer" in delivery ? delivery : new Response(delivery.body as BodyInit)).arrayBuffer();
+  const signed = await new Blob([`${id}.${timestamp}.`, body]).arrayBuffer();
 
-  for (const key of (typeof secret === "string" ? [secret] : secret).flatMap(keysOf)) {
+  for (const key of [secret].flat().flatMap(keysOf)) {
     const imported = await crypto.subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
     for (const entry of signatures.split(" ")) {
       const signature = entry.startsWith("v1,") ? bytesOfBase64(entry.slice(3)) : undefined;
@@ -64,8 +62,6 @@ export async function verifyWebhook(delivery: Delivery, secret: string | readonl
   }
   throw new WebhookError("wrong_signature", "no signature matches");
 }
-
-const utf8 = new TextEncoder();
 
 function headerOf({ headers }: Delivery, name: string): string | undefined {
   if (isHeaders(headers)) return headers.get(name) ?? undefined;
@@ -78,15 +74,7 @@ function isHeaders(headers: Delivery["headers"]): headers is Headers {
   return typeof headers.get === "function";
 }
 
-async function bytesOf(delivery: Delivery): Promise<Uint8Array> {
-  if (!("arrayBuffer" in delivery)) {
-    return typeof delivery.body === "string" ? utf8.encode(delivery.body) : delivery.body;
-  }
-  if (delivery.bodyUsed) throw new WebhookError("body_was_read", "its body was read before");
-  return new Uint8Array(await delivery.arrayBuffer());
-}
-
-function eventOf(body: Uint8Array): DeliveredEvent {
+function eventOf(body: ArrayBuffer): DeliveredEvent {
   try {
     return JSON.parse(new TextDecoder().decode(body));
   } catch {
@@ -99,9 +87,8 @@ function eventOf(body: Uint8Array): DeliveredEvent {
  * tried: the service signs with the text, and the libraries of Standard Webhooks sign with the base64.
  */
 function keysOf(secret: string): Uint8Array<ArrayBuffer>[] {
-  const isPrefixed = secret.startsWith("whsec_");
-  const decoded = bytesOfBase64(isPrefixed ? secret.slice("whsec_".length) : secret);
-  const keys = [decoded, isPrefixed ? undefined : utf8.encode(secret)].filter(
+  const text = secret.replace(/^whsec_/, "");
+  const keys = [bytesOfBase64(text), text === secret ? new TextEncoder().encode(text) : undefined].filter(
     (key) => key !== undefined && key.length > 0,
   );
   if (keys.length === 0) throw new WebhookError("invalid_secret", "the secret is empty, or no base64 behind whsec_");
