@@ -1,13 +1,14 @@
+import type { Silence } from "../primitives/silence.ts";
 import type { NameServer } from "../standards/name-server.ts";
 import { type Alias, type Answer, answerIn, maxAliases, type NoAnswer, unknown } from "./answers.ts";
 import { exchange } from "./exchange.ts";
 import { type Question, questionOf } from "./message.ts";
 import type { RecordType } from "./records.ts";
-import type { SilentServers } from "./silent-servers.ts";
 
 export interface Asking {
   servers: readonly NameServer[];
-  silent: SilentServers;
+  /** The silence of a server. It is left out while it is silent. */
+  silenceOf: (server: NameServer) => Silence;
   randomBytes: (length: number) => Uint8Array;
   /** The time limit for one reply from one server. */
   tryMs: number;
@@ -42,17 +43,18 @@ export async function askServers<Type extends RecordType>(
  */
 async function firstAnswer<Type extends RecordType>(
   question: Question<Type>,
-  { servers, silent, endMs, tryMs, randomBytes, signal }: Asking,
+  { servers, silenceOf, endMs, tryMs, randomBytes, signal }: Asking,
 ): Promise<Answer<Type> | Alias> {
   let last: NoAnswer | undefined;
   for (const isPlain of [false, true]) {
     for (const server of servers) {
-      if (await silent.isSilent(server)) continue;
+      const silence = silenceOf(server);
+      if (await silence.isSilent()) continue;
       const ms = Math.min(tryMs, endMs - performance.now());
       if (ms <= 0 || signal.aborted) return unknown(signal.aborted ? "closed" : (last ?? "no answer in time"));
       const message = await exchange({ server, question, randomBytes, isPlain, ms, signal });
-      if (message === "no answer in time") silent.timedOut(server);
-      if (typeof message !== "string") silent.answered(server);
+      if (message === "no answer in time") silence.timedOut();
+      if (typeof message !== "string") silence.answered();
       const answer = typeof message === "string" ? unknown(message) : answerIn(message, question);
       if (answer.kind !== "unknown") return answer;
       last = answer.reason;

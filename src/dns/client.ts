@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { type Silence, silence } from "../primitives/silence.ts";
 import { waitingLine } from "../primitives/waiting-line.ts";
 import { type NameServer, parseNameServer } from "../standards/name-server.ts";
 import { type Answer, type NoAnswer, unknown } from "./answers.ts";
@@ -7,7 +8,6 @@ import { exchange } from "./exchange.ts";
 import { answerMemory, type MemoryLimits } from "./memory.ts";
 import { plainName, type Question, questionOf, rootQuestion } from "./message.ts";
 import type { RecordType } from "./records.ts";
-import { silentServers } from "./silent-servers.ts";
 
 /**
  * A DNS client. The one of the runtime is not used, because it has two faults: it splits a TXT record into its strings, so
@@ -69,7 +69,7 @@ export function dnsClient({ servers, now, randomBytes, observe, limits: given }:
   let freeSlots = limits.maxInFlight;
   const out = new Map<string, Promise<Answer>>();
   const closing = new AbortController();
-  const silent = silentServers({ now, probe });
+  const silences = new Map<string, Silence>();
 
   const recall: DnsClient["recall"] = (name, type) => {
     const recalled = memory.recall(keyOf(name, type));
@@ -106,7 +106,7 @@ export function dnsClient({ servers, now, randomBytes, observe, limits: given }:
       const { tryMs } = limits;
       const asked = servers ?? (await systemServers());
       const { signal } = closing;
-      const answer = await askServers(question, { servers: asked, silent, randomBytes, tryMs, endMs, signal });
+      const answer = await askServers(question, { servers: asked, silenceOf, randomBytes, tryMs, endMs, signal });
       // No question was asked, and the next one is to be asked as soon as a server answers again.
       if (!isRefused(answer)) memory.remember(key, answer);
       return answer;
@@ -127,6 +127,13 @@ export function dnsClient({ servers, now, randomBytes, observe, limits: given }:
       () => undefined,
       () => "no answer in time" as const,
     );
+  }
+
+  function silenceOf(server: NameServer): Silence {
+    const key = `${server.address} ${server.port}`;
+    const known = silences.get(key) ?? silence({ now, probe: () => probe(server) });
+    silences.set(key, known);
+    return known;
   }
 
   async function probe(server: NameServer): Promise<boolean> {

@@ -429,12 +429,12 @@ function watchedAuthenticate(metrics: Registry): Watch["authenticate"] {
   };
 }
 
-const judgeOutcomes = [...judgeActions, "spam", "no_opinion"] as const;
+const judgeOutcomes = [...judgeActions, "spam", "no_opinion", "too_large"] as const;
 
 function watchedJudge(metrics: Registry): Watch["askJudge"] {
   const opinions = metrics.counter(
     "inboxd_judge_opinions_total",
-    "Opinions of the operator's judge about inbound mail, by outcome: take, spam (take, with a score of spam), quarantine, refuse, no_opinion (it did not answer in time, or its answer is not of the right form)",
+    "Opinions of the operator's judge about inbound mail, by outcome: take, spam (take, with a score of spam), quarantine, refuse, no_opinion (it did not answer in time, or its answer is not of the right form), too_large (it was not asked)",
     ["outcome"],
   );
   const took = metrics.histogram(
@@ -445,6 +445,7 @@ function watchedJudge(metrics: Registry): Watch["askJudge"] {
   )({});
   for (const outcome of judgeOutcomes) opinions({ outcome });
   const outcomeOf = (answer: Awaited<ReturnType<AskJudge>>): (typeof judgeOutcomes)[number] => {
+    if (answer === undefined) return "too_large";
     if (typeof answer === "string") return "no_opinion";
     return answer.action === "take" && answer.spam?.isSpam === true ? "spam" : answer.action;
   };
@@ -452,7 +453,7 @@ function watchedJudge(metrics: Registry): Watch["askJudge"] {
     const startedMs = performance.now();
     const answer = await ask(mail);
     opinions({ outcome: outcomeOf(answer) }).add();
-    observeSince(took, startedMs);
+    if (answer !== undefined) observeSince(took, startedMs);
     return answer;
   };
 }

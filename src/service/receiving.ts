@@ -112,7 +112,8 @@ function withJudge(
   if (judge === undefined) return receive;
   const client = webhookClient({ allowPrivate: true, version, timeoutMs });
   opened.push(client.close);
-  return withOpinion({ ...deps, ask: watch.askJudge(judgeAsker(judge, { client, secret })), fails }, receive);
+  const ask = watch.askJudge(judgeAsker(judge, { client, secret, now: deps.now }));
+  return withOpinion({ ...deps, ask, fails }, receive);
 }
 
 function authenticatorOf(

@@ -1,5 +1,6 @@
 import type { Authentication } from "../domain/receive/authentication.ts";
 import { judgeActions, type Opinion } from "../domain/receive/opinion.ts";
+import { silence } from "../primitives/silence.ts";
 import { webhookHeaders, webhookSigner } from "../standards/signature.ts";
 import { oneLine } from "../standards/text.ts";
 import type { WebhookClient, WebhookReply } from "./client.ts";
@@ -24,22 +25,38 @@ export interface JudgeQuestion {
   authentication: Authentication | undefined;
 }
 
-/** Asks the judge about a mail. A text is the reason why there is no opinion. It never rejects. */
-export type AskJudge = (mail: JudgeQuestion) => Promise<Opinion | string>;
+/** Asks the judge about a mail. A text is the reason why there is no opinion; undefined: the mail is too large for it. It never rejects. */
+export type AskJudge = (mail: JudgeQuestion) => Promise<Opinion | string | undefined>;
 
-/** Makes the function that asks. `client` may connect to private addresses, since the operator has chosen this one. */
-export function judgeAsker(
-  { kind, url }: JudgeAddress,
-  { client, secret }: { client: Pick<WebhookClient, "post">; secret: string | undefined },
-): AskJudge {
+/** Larger mail is not sent to the judge: it would take longer than its time. */
+const mostBytes = 5 << 20;
+
+export interface AskerOptions {
+  /** May connect to private addresses, since the operator has chosen this one. */
+  client: Pick<WebhookClient, "post">;
+  secret: string | undefined;
+  now: () => Date;
+}
+
+/** Makes the function that asks. While the judge leaves all questions unanswered, no mail waits for it. */
+export function judgeAsker({ kind, url }: JudgeAddress, { client, secret, now }: AskerOptions): AskJudge {
   const headersOf = kind === "rspamd" ? rspamdHeaders : ownHeaders(secret);
   const opinionIn = kind === "rspamd" ? rspamdOpinion : ownOpinion;
+  const judge = silence({ now, probe: async () => !isLate(await ask({ ...probeMail, at: now() })) });
 
-  return async (mail) => {
+  async function ask(mail: JudgeQuestion): Promise<WebhookReply> {
     const request = { url, headers: await headersOf(mail), body: mail.raw, keptBytes: mostOfAnswer };
     const first = await client.post(request);
     // The judge had closed the kept connection. To ask twice does no harm.
-    const reply = isStale(first) ? await client.post({ ...request, fresh: true }) : first;
+    return isStale(first) ? client.post({ ...request, fresh: true }) : first;
+  }
+
+  return async (mail) => {
+    if (mail.raw.length > mostBytes) return undefined;
+    if (await judge.isSilent()) return "it has left the last questions unanswered";
+    const reply = await ask(mail);
+    if (isLate(reply)) judge.timedOut();
+    else judge.answered();
     if (reply.kind !== "answered") return reply.error;
     if (reply.status !== 200) return `it answered ${reply.status}`;
     return opinionIn(fieldsIn(reply.body)) ?? "its answer is not of the right form";
@@ -48,6 +65,21 @@ export function judgeAsker(
 
 /** The most bytes of an answer that are read. That of rspamd names all rules that a mail matched. */
 const mostOfAnswer = 256 << 10;
+
+/** Our own mail, which asks whether the judge answers at all. */
+const probeMail: Omit<JudgeQuestion, "at"> = {
+  id: "probe",
+  raw: new TextEncoder().encode("Subject: Does the judge answer?\r\n\r\n"),
+  envelopeFrom: "",
+  recipients: [],
+  clientAddress: undefined,
+  heloName: undefined,
+  authentication: undefined,
+};
+
+function isLate(reply: WebhookReply): boolean {
+  return reply.kind === "no_answer" && reply.error.startsWith("timed out");
+}
 
 function isStale(reply: WebhookReply): boolean {
   return reply.kind === "no_answer" && reply.stale === true;

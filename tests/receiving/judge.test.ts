@@ -138,6 +138,7 @@ describe.each(enginesHere())("A judge of the operator's (%s):", (engine) => {
     expect(await world.deliver(large(most), inbox.address)).toStartWith("250");
     expect(await world.deliver(large(most + 1), inbox.address)).toStartWith("250");
     expect(judge.questions.slice(before).map(({ body }) => body.length)).toEqual([most]);
+    expect((await readMetrics(world)).get('inboxd_judge_opinions_total{outcome="too_large"}')).toBe(1);
   });
 
   test("mail of our own inboxes is judged, and a report is not", async () => {

@@ -3,9 +3,11 @@ import { webhookFault } from "../../src/standards/signature.ts";
 import { webhookClient } from "../../src/webhook/client.ts";
 import { type AskJudge, type JudgeQuestion, judgeAsker } from "../../src/webhook/judge.ts";
 import { startJudge, type TestJudge } from "../support/judge.ts";
+import { untilSo } from "../support/until.ts";
 
 const secret = "a secret of the judge, long enough".replaceAll(" ", "-");
 const at = new Date("2026-03-21T10:05:00.000Z");
+const now = () => at;
 const raw = Buffer.from("From: jane@example.com\r\nSubject: caf\xe9\r\n\r\n\0\xff\r\n", "latin1");
 const mail: JudgeQuestion = {
   id: "src_1",
@@ -28,9 +30,10 @@ afterAll(async () => {
   await judge[Symbol.asyncDispose]();
 });
 
-const own = (path = "/judge") => judgeAsker({ kind: "own", url: new URL(path, judge.url).href }, { client, secret });
+const own = (path = "/judge") =>
+  judgeAsker({ kind: "own", url: new URL(path, judge.url).href }, { client, secret, now });
 const rspamd = () =>
-  judgeAsker({ kind: "rspamd", url: new URL("/checkv2", judge.url).href }, { client, secret: undefined });
+  judgeAsker({ kind: "rspamd", url: new URL("/checkv2", judge.url).href }, { client, secret: undefined, now });
 const answered = (ask: AskJudge, answer: object | Response) => {
   judge.answers(() => answer);
   return ask(mail);
@@ -105,11 +108,63 @@ describe("a judge of the operator's", () => {
   test("that is away, or takes too long, has no opinion", async () => {
     const hasty = webhookClient({ allowPrivate: true, version: "test", timeoutMs: 100 });
     judge.answers(() => undefined);
-    const late = await judgeAsker({ kind: "own", url: judge.url.href }, { client: hasty, secret: undefined })(mail);
+    const late = await judgeAsker(
+      { kind: "own", url: judge.url.href },
+      { client: hasty, secret: undefined, now },
+    )(mail);
     expect(late).toContain("timed out");
-    const away = await judgeAsker({ kind: "own", url: "http://127.0.0.1:1" }, { client, secret: undefined })(mail);
+    const away = await judgeAsker({ kind: "own", url: "http://127.0.0.1:1" }, { client, secret: undefined, now })(mail);
     expect(away).toBe("the URL must not have port 1, which belongs to another protocol");
     hasty.close();
+  });
+});
+
+describe.each(["own", "rspamd"] as const)("a judge that hangs (%s)", (kind) => {
+  const opinion = kind === "own" ? { action: "take" } : { score: 1, action: "no action" };
+  const five = ["a", "b", "c", "d", "e"];
+  /** Asks about a mail with this text. */
+  function begin() {
+    let nowMs = at.getTime();
+    const hasty = webhookClient({ allowPrivate: true, version: "test", timeoutMs: 500 });
+    const asker = judgeAsker({ kind, url: judge.url.href }, { client: hasty, secret, now: () => new Date(nowMs) });
+    const start = judge.questions.length;
+    return {
+      ask: (text: string) => asker({ ...mail, raw: Buffer.from(text) }),
+      pass: (ms: number) => {
+        nowMs += ms;
+      },
+      asked: () => judge.questions.slice(start).map(({ body }) => body.toString()),
+      [Symbol.dispose]: hasty.close,
+    };
+  }
+  const probe = "Subject: Does the judge answer?\r\n\r\n";
+  const silent = "it has left the last questions unanswered";
+
+  test("keeps no mail waiting after five and our own, and is asked again by our own after five seconds", async () => {
+    using judging = begin();
+    judge.answers(() => undefined);
+    for (const fault of await Promise.all(five.map(judging.ask))) expect(fault).toContain("timed out");
+    await untilSo(async () => (await judging.ask("more")) === silent);
+    const before = judging.asked().length;
+    expect(judging.asked()).toContain(probe);
+    judging.pass(4_999);
+    expect(await judging.ask("f")).toBe(silent);
+    judging.pass(1);
+    expect(await Promise.all(["g", "h"].map(judging.ask))).toEqual([silent, silent]);
+    expect(judging.asked().slice(before)).toEqual([probe]);
+    judge.answers(() => opinion);
+    judging.pass(5_000);
+    expect(await judging.ask("i")).toMatchObject({ action: "take" });
+    expect(judging.asked().slice(before)).toEqual([probe, probe, "i"]);
+  });
+
+  test("only at mails of one sender is asked about all others", async () => {
+    using judging = begin();
+    judge.answers(({ body }) => (five.includes(body.toString()) ? undefined : opinion));
+    await Promise.all(five.map(judging.ask));
+    await untilSo(() => judging.asked().includes(probe));
+    expect(await judging.ask("f")).toMatchObject({ action: "take" });
+    expect(await judging.ask("a")).toContain("timed out");
   });
 });
 

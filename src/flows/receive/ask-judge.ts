@@ -11,9 +11,6 @@ export interface AskingDeps extends Pick<Deps, "now" | "newId" | "log"> {
 
 type Receive = (mail: ReceivedMail) => Promise<MailOutcome>;
 
-/** Larger mail is not sent to the judge: it would take longer than its time. */
-const mostBytes = 5 << 20;
-
 /**
  * Asks the operator's judge about each mail before it is filed. The opinion is a fact for the rules of the inboxes, and its spam score is
  * stored with the message.
@@ -30,9 +27,9 @@ export function withOpinion(deps: AskingDeps, receive: Receive): Receive {
   }
 
   return async (received) => {
-    if (received.raw.length > mostBytes) return receive(received);
     const at = now();
     const answer = await ask(questionOf(received, { id: newId("src", at), at }));
+    if (answer === undefined) return receive(received);
     const opinion: Opinion = typeof answer === "string" ? { action: fails, spam: undefined } : answer;
     noteAnswer(typeof answer === "string" ? answer : undefined);
     const { action, reason } = opinion;
