@@ -103,7 +103,7 @@ export function refuseOverLimit(usage: SendUsage, recipients: CountedRecipients,
   const passing = recipients.cold.filter(({ sentToday }) => reached(sentToday, limits.coldRecipientDaily));
   const [first] = passing;
   if (first !== undefined) {
-    const what = "sends a day to a recipient who has not answered this inbox yet";
+    const what = "sends a day to a recipient that this inbox does not know";
     throw overLimit(
       "cold_outreach_limit",
       what,

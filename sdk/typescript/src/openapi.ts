@@ -2239,7 +2239,7 @@ export interface components {
              */
             sendsPerDay?: number | null;
             /**
-             * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet; 0: no limit; null: the limit of the plan
+             * @description Sends of an inbox in a UTC day to one recipient that it does not know; 0: no limit; null: the limit of the plan
              * @example 100
              */
             coldRecipientDaily?: number | null;
@@ -2292,7 +2292,7 @@ export interface components {
              */
             sendsPerDay: number;
             /**
-             * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet; 0: no limit
+             * @description Sends of an inbox in a UTC day to one recipient that it does not know; 0: no limit
              * @example 20
              */
             coldRecipientDaily: number;
@@ -2409,7 +2409,7 @@ export interface components {
                  */
                 sendsPerDay: number;
                 /**
-                 * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet; 0: no limit
+                 * @description Sends of an inbox in a UTC day to one recipient that it does not know; 0: no limit
                  * @example 100
                  */
                 coldRecipientDaily: number;
@@ -2467,7 +2467,7 @@ export interface components {
                  */
                 sendsPerDay?: number;
                 /**
-                 * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet
+                 * @description Sends of an inbox in a UTC day to one recipient that it does not know
                  * @example 100
                  */
                 coldRecipientDaily?: number;
@@ -3108,7 +3108,7 @@ export interface components {
                  */
                 sendsPerDay: number;
                 /**
-                 * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet; 0: no limit
+                 * @description Sends of an inbox in a UTC day to one recipient that it does not know; 0: no limit
                  * @example 100
                  */
                 coldRecipientDaily: number;
@@ -3166,7 +3166,7 @@ export interface components {
                  */
                 sendsPerDay?: number;
                 /**
-                 * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet
+                 * @description Sends of an inbox in a UTC day to one recipient that it does not know
                  * @example 100
                  */
                 coldRecipientDaily?: number;
@@ -9639,7 +9639,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `rate_limit_exceeded`: too many within a minute; `daily_limit_exceeded`: too many today; `cold_outreach_limit`: too many to a recipient who has not answered yet; `loop_detected`: the answers come from a program that answers every mail; `upload_limit`: the account's uploads would become too large */
+            /** @description `rate_limit_exceeded`: too many within a minute; `daily_limit_exceeded`: too many today; `cold_outreach_limit`: too many to a recipient that the inbox does not know; `loop_detected`: the answers come from a program that answers every mail; `upload_limit`: the account's uploads would become too large */
             429: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */

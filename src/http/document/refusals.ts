@@ -248,7 +248,7 @@ const meanings: Record<Reason, string> = {
   text_unavailable: "the file has no text that can be read (`reason`)",
   rate_limit_exceeded: "too many within a minute",
   daily_limit_exceeded: "too many today",
-  cold_outreach_limit: "too many to a recipient who has not answered yet",
+  cold_outreach_limit: "too many to a recipient that the inbox does not know",
   inbox_creation_limit: "too many inboxes today",
   loop_detected: "the answers come from a program that answers every mail",
   upload_limit: "the account's uploads would become too large",

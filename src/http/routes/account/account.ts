@@ -32,7 +32,7 @@ const Limits = named(
     {
       sendsPerMinute: most("Sends of an inbox in 60 seconds", 10),
       sendsPerDay: most("Sends of an inbox in a UTC day", 200),
-      coldRecipientDaily: most("Sends of an inbox in a UTC day to one recipient who has not answered it yet", 20),
+      coldRecipientDaily: most("Sends of an inbox in a UTC day to one recipient that it does not know", 20),
       inboxesPerDay: most("Inboxes made in a UTC day", 100),
       inboxes: most("Inboxes", 0),
       domains: most("Own domains", 20),

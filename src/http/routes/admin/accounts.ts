@@ -23,7 +23,7 @@ import { operation } from "../../shell/operation.ts";
 const limitMeanings = {
   sendsPerMinute: "Sends of an inbox in 60 seconds",
   sendsPerDay: "Sends of an inbox in a UTC day",
-  coldRecipientDaily: "Sends of an inbox in a UTC day to one recipient who has not answered it yet",
+  coldRecipientDaily: "Sends of an inbox in a UTC day to one recipient that it does not know",
   inboxesPerDay: "Inboxes made in a UTC day",
   inboxes: "Inboxes",
   domains: "Own domains",
