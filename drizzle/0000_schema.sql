@@ -477,7 +477,8 @@ CREATE TABLE "unparsed_mails" (
 	"envelope_from" text NOT NULL,
 	"recipients" jsonb NOT NULL,
 	"client" jsonb,
-	"size_bytes" integer NOT NULL
+	"size_bytes" integer NOT NULL,
+	"content_hash" uuid
 );
 CREATE TABLE "uploads" (
 	"id" text collate "C" PRIMARY KEY NOT NULL,
@@ -568,6 +569,7 @@ CREATE UNIQUE INDEX "suppressions_address" ON "suppressions" USING btree ("accou
 CREATE INDEX "suppressions_account" ON "suppressions" USING btree ("account_id","id");
 CREATE INDEX "suppressions_expires" ON "suppressions" USING btree ("expires_at") WHERE "suppressions"."expires_at" is not null;
 CREATE INDEX "threads_inbox" ON "threads" USING btree ("inbox_id","is_read","last_seq");
+CREATE INDEX "unparsed_mails_content" ON "unparsed_mails" USING btree ("content_hash");
 CREATE INDEX "uploads_account" ON "uploads" USING btree ("account_id","expires_at");
 CREATE INDEX "uploads_expires" ON "uploads" USING btree ("expires_at");
 CREATE INDEX "usage_days_by_inbox" ON "usage_days" USING btree ("day") WHERE "usage_days"."inbox_id" <> '';

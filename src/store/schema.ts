@@ -774,15 +774,21 @@ export const sourceChunks = pgTable(
 );
 
 /** Mail that was acknowledged but is not parsed yet, and that the API does not show. An outbox row of kind `parse` has its `sourceId`. */
-export const unparsedMails = pgTable("unparsed_mails", {
-  sourceId: id().primaryKey(),
-  receivedAt: instant().notNull(),
-  envelopeFrom: text().notNull(),
-  recipients: jsonb().$type<FoundRecipient[]>().notNull(),
-  /** Null for mail that the service sent to itself. */
-  client: jsonb().$type<MailClient>(),
-  sizeBytes: integer().notNull(),
-});
+export const unparsedMails = pgTable(
+  "unparsed_mails",
+  {
+    sourceId: id().primaryKey(),
+    receivedAt: instant().notNull(),
+    envelopeFrom: text().notNull(),
+    recipients: jsonb().$type<FoundRecipient[]>().notNull(),
+    /** Null for mail that the service sent to itself. */
+    client: jsonb().$type<MailClient>(),
+    sizeBytes: integer().notNull(),
+    /** As in `messages`. */
+    contentHash: uuid(),
+  },
+  (table) => [index("unparsed_mails_content").on(table.contentHash)],
+);
 
 /**
  * The addresses that are known to an inbox: the sender of their mail was proven, or it was not checked and the mail named the Message-ID of

@@ -297,14 +297,8 @@ for (const engine of enginesHere()) {
             address: string;
           };
           await before.stop();
-          const dying = Bun.spawn([process.execPath, join(import.meta.dir, "../support/dying-parser.ts"), moment], {
-            env: { PATH: process.env.PATH ?? "", ...env },
-            stdout: "pipe",
-            stderr: "inherit",
-          });
-          const { value } = await dying.stdout.getReader().read();
-          const port = Number(new TextDecoder().decode(value));
-          expect(await deliver(port, withPdf, ada.address)).toStartWith("250");
+          const dying = await startDying(moment, env);
+          expect(await deliver(dying.port, withPdf, ada.address)).toStartWith("250");
           if (moment === "kept") dying.kill("SIGKILL");
           await dying.exited;
           const db = await openDatabase({ url: database?.url, dataDir });
@@ -339,6 +333,46 @@ for (const engine of enginesHere()) {
       },
       60_000,
     );
+
+    test("before its 250: an inbox that refuses the sender takes the repeated mail, and has it once", async () => {
+      const database = engine === "embedded" ? undefined : await emptyDatabase();
+      const dataDir = mkdtempSync(join(tmpdir(), "ibx-unparsed-"));
+      const env = {
+        DATA_DIR: dataDir,
+        API_KEY: "key-of-the-first-account",
+        ...(database && { DATABASE_URL: database.url }),
+      };
+      try {
+        const before = await startInboxd({ env });
+        const made = await before.request("POST", "/v1/inboxes", {});
+        const { id, address } = (await made.json()) as { id: string; address: string };
+        const inbound = { unlisted: "block", blocked: "refuse" };
+        expect((await before.request("PUT", `/v1/inboxes/${id}/policy`, { inbound })).status).toBe(200);
+        await before.stop();
+        const dying = await startDying("unanswered", env);
+        await expect(deliver(dying.port, letter(), address)).rejects.toThrow("ended before a reply");
+        await dying.exited;
+
+        const db = await openDatabase({ url: database?.url, dataDir });
+        try {
+          await using world = await reception(db);
+          expect(await countRows(db.api, "unparsed_mails")).toBe(1);
+          expect(await deliver(world.port, letter("other@x.example"), address)).toStartWith("550 5.7.1");
+          expect(await deliver(world.port, letter(), address)).toStartWith("250");
+          await world.parseKept();
+          await world.emptied();
+          expect([await countRows(db.api, "messages"), await countRows(db.api, "quarantine")]).toEqual([0, 1]);
+          expect(await countRows(db.api, "unparsed_mails")).toBe(0);
+          expect(await deliver(world.port, letter(), address)).toStartWith("250");
+          expect(await countRows(db.api, "quarantine")).toBe(1);
+        } finally {
+          await db.close();
+        }
+      } finally {
+        await database?.drop();
+        rmSync(dataDir, { recursive: true, force: true });
+      }
+    }, 60_000);
   });
 
   test.skipIf(engine === "embedded")("Two processes on one Postgres parse each mail once", async () => {
@@ -377,4 +411,15 @@ for (const engine of enginesHere()) {
       await under.remove();
     }
   });
+}
+
+/** Starts a process that dies at a moment of a mail that cannot be parsed at once. */
+async function startDying(moment: string, env: Record<string, string>) {
+  const dying = Bun.spawn([process.execPath, join(import.meta.dir, "../support/dying-parser.ts"), moment], {
+    env: { PATH: process.env.PATH ?? "", ...env },
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  const { value } = await dying.stdout.getReader().read();
+  return Object.assign(dying, { port: Number(new TextDecoder().decode(value)) });
 }

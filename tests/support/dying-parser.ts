@@ -1,6 +1,7 @@
 /**
  * The way in as a process that dies by kill -9, with the service's database in its environment: `bun dying-parser.ts MOMENT`, where the
- * moment is `kept` (a mail was acknowledged and waits to be parsed), `parsed` or `filed`. Prints its port once it listens.
+ * moment is `unanswered` (a mail is stored, and waits to be parsed), `kept` (it was acknowledged, too), `parsed` or `filed`. Prints its port
+ * once it listens.
  */
 import { readConfig } from "../../src/config.ts";
 import { openDatabase } from "../../src/database/db.ts";
@@ -25,9 +26,18 @@ world.deps.receiveUnparsed = async (...asked) => {
   if (moment === "filed") die();
   return outcome;
 };
-if (moment !== "kept") await world.parseKept();
+if (moment === "unanswered") {
+  const { mail } = world.deps.db;
+  const { transaction } = mail;
+  mail.transaction = async (work) => {
+    await transaction(work);
+    return die();
+  };
+}
+if (moment === "parsed" || moment === "filed") await world.parseKept();
 console.log(world.port);
 
-function die(): void {
+function die(): never {
   process.kill(process.pid, "SIGKILL");
+  throw new Error("killed");
 }

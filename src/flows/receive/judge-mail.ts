@@ -9,6 +9,7 @@ import {
 } from "../../domain/receive/judge-mail.ts";
 import { allowingRule, blockingRule, inboundPolicyOf, type RuleBook } from "../../domain/rules.ts";
 import { findKnownOfMails, listWrittenThreads } from "../../store/mail/receiving.ts";
+import { waitsToBeParsed } from "../../store/mail/unparsed-mails.ts";
 import type { AccountRules } from "../account-rules.ts";
 import type { Deps } from "../deps.ts";
 import { contentHashOf, duplicateWindowMs, namesOf, oncePerInbox, type ReceivedMail, threadNames } from "./arrival.ts";
@@ -177,7 +178,10 @@ async function repliesAmong(
   return new Set(joined.flatMap(({ inboxId, threadId }) => (written.has(threadId) ? inboxId : [])));
 }
 
-/** Whether one of the inboxes has the mail already: its sender may repeat it because the answer was lost. */
+/**
+ * Whether one of the inboxes has the mail already, or the mail waits to be parsed for it: its sender may repeat it because the answer was
+ * lost. It looks at the waiting mails first, because one of them may be filed meanwhile.
+ */
 async function isCopy(
   { db, now }: JudgingDeps,
   { mail, raw }: ReceivedMail,
@@ -185,6 +189,8 @@ async function isCopy(
 ): Promise<boolean> {
   const contentHash = contentHashOf(raw);
   if (contentHash === undefined) return false;
+  const inboxIds = recipients.map(({ inboxId }) => inboxId);
+  if (await waitsToBeParsed(db.mail, contentHash, inboxIds)) return true;
   const { messageIdHash } = namesOf(mail);
   const copies = recipients.map(({ inboxId }) => ({ inboxId, messageIdHash, contentHash }));
   const notBefore = new Date(now().getTime() - duplicateWindowMs);

@@ -8,7 +8,7 @@ import { insertUnparsedMail, type UnparsedMail } from "../../store/mail/unparsed
 import type { ClaimedItem } from "../../store/outbox/claims.ts";
 import type { Deps } from "../deps.ts";
 import { storedMail } from "../read/stored-pieces.ts";
-import { aboutMail, oncePerInbox, type ReceivedMail, withShownSender } from "./arrival.ts";
+import { aboutMail, contentHashOf, oncePerInbox, type ReceivedMail, withShownSender } from "./arrival.ts";
 import type { Authenticate } from "./authenticate-sender.ts";
 import { PromiseTaken } from "./receive-email.ts";
 
@@ -21,7 +21,8 @@ export async function keepUnparsed(deps: Deps, { envelope, raw }: InboundMail): 
   const sourceId = deps.newId("src", receivedAt);
   const recipients = oncePerInbox(envelope);
   const chunks = await chunksOf(0, raw);
-  const unparsed = { sourceId, receivedAt, envelope: { ...envelope, recipients }, sizeBytes: raw.length };
+  const contentHash = contentHashOf(raw) ?? null;
+  const unparsed = { sourceId, receivedAt, envelope: { ...envelope, recipients }, sizeBytes: raw.length, contentHash };
   const isKept = await transaction(deps.db.mail, async (tx) => {
     if (!(await insertUnparsedMail(tx, unparsed, senderInLine(envelope)))) return false;
     await insertSources(tx, [{ id: sourceId, shares: recipients.length, chunks }]);

@@ -12,6 +12,8 @@ export interface UnparsedMail {
   receivedAt: Date;
   envelope: Envelope;
   sizeBytes: number;
+  /** Null for a mail that is never treated as a copy. */
+  contentHash: string | null;
 }
 
 type Row = typeof unparsedMails.$inferSelect;
@@ -22,11 +24,12 @@ type Row = typeof unparsedMails.$inferSelect;
  */
 export async function insertUnparsedMail(
   tx: Db,
-  { sourceId, receivedAt, envelope, sizeBytes }: UnparsedMail,
+  { envelope, ...unparsed }: UnparsedMail,
   lane: string,
 ): Promise<boolean> {
   const { from: envelopeFrom, client = null } = envelope;
-  const row: Row = { sourceId, receivedAt, envelopeFrom, recipients: [...envelope.recipients], client, sizeBytes };
+  const { sourceId, receivedAt } = unparsed;
+  const row: Row = { ...unparsed, envelopeFrom, recipients: [...envelope.recipients], client };
   const inboxIds = envelope.recipients.map(({ inboxId }) => inboxId);
   const written = await query(
     tx,
@@ -56,6 +59,16 @@ export async function listUnparsedMails(db: Db, sourceIds: readonly string[]): P
     ...mail,
     envelope: { from, recipients, client: client ?? undefined },
   }));
+}
+
+/** Whether a mail with this content waits to be parsed for one of these inboxes. */
+export async function waitsToBeParsed(db: Db, contentHash: string, inboxIds: readonly string[]): Promise<boolean> {
+  const found = await query(
+    db,
+    sql`select 1 from unparsed_mails u cross join lateral jsonb_array_elements(u.recipients) recipient
+        where u.content_hash = ${contentHash} and recipient ->> 'inboxId' = any(${arrayOf("text", inboxIds)}) limit 1`,
+  );
+  return found.length > 0;
 }
 
 /**

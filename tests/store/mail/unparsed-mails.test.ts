@@ -39,6 +39,7 @@ for (const engine of enginesHere()) {
       receivedAt: new Date("2026-03-21T10:05:00.123Z"),
       envelope,
       sizeBytes: 25 << 20,
+      contentHash: "00000000-0000-4000-8000-000000000001",
     });
 
     const envelopes: [what: string, envelope: Envelope][] = [
