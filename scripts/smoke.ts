@@ -77,6 +77,14 @@ async function onEngine(engine: string, url: string | undefined, budget: { first
       const page = await (await fetch(new URL("/docs", inboxd.api))).text();
       equal(page.includes('id="sendEmail"') && page.includes('id="quickstart"'), true);
     });
+    await check("carries the console, and the code of each screen", async () => {
+      const page = await (await fetch(new URL("/console/", inboxd.api))).text();
+      const [script = ""] = /assets\/console-\w+\.js/.exec(page) ?? [];
+      const text = await (await fetch(new URL(`/console/${script}`, inboxd.api))).text();
+      const names = new Set(text.match(/[\w-]+-\w{8}\.js/g));
+      equal(names.size > 10, true);
+      for (const name of names) equal((await fetch(new URL(`/console/assets/${name}`, inboxd.api))).status, 200);
+    });
     await check("takes mail in, small and big", async () => {
       await deliver(inboxd.smtpPort, mailOf("Hello", "A small mail.\r\n"));
       await deliver(

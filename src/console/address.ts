@@ -11,10 +11,9 @@ export interface Route {
   query: URLSearchParams;
 }
 
-export const route = signal<Route>(currentRoute());
+export const route = signal<Route>(routeAt(location));
 
-function currentRoute(): Route {
-  const { pathname, search } = location;
+function routeAt({ pathname, search }: Pick<Location, "pathname" | "search">): Route {
   return { path: pathname.slice(root.pathname.length).replace(/\/$/, ""), query: new URLSearchParams(search) };
 }
 
@@ -34,20 +33,35 @@ export function apiHref(path: string): string {
 export function go(address: string, isReplacement = false): void {
   if (isReplacement) history.replaceState(null, "", address);
   else history.pushState(null, "", address);
-  route.value = currentRoute();
+  route.value = routeAt(location);
 }
 
-/** Makes links within the console load no page. Downloads, external links and new tabs stay with the browser. */
-export function followLinks(): void {
+/**
+ * Makes links within the console load no page. Downloads, external links and new tabs stay with the browser. Pointing at
+ * a link, or moving the focus to it, prepares what it leads to.
+ */
+export function followLinks(prepare: (at: Route) => void): void {
   addEventListener("popstate", () => {
-    route.value = currentRoute();
+    route.value = routeAt(location);
   });
+  for (const sign of ["pointerover", "focusin"]) {
+    document.addEventListener(sign, ({ target }) => {
+      const link = ownLink(target);
+      if (link !== undefined) prepare(routeAt(link));
+    });
+  }
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
-    const link = event.target instanceof Element ? event.target.closest<HTMLAnchorElement>("a[href]") : null;
-    if (link === null || link.target !== "" || link.hasAttribute("download")) return;
-    if (link.origin !== root.origin || !link.pathname.startsWith(root.pathname) || link.hash !== "") return;
+    const link = ownLink(event.target);
+    if (link === undefined) return;
     event.preventDefault();
     go(link.href);
   });
+}
+
+/** The link to a screen that contains an element. */
+function ownLink(element: EventTarget | null): HTMLAnchorElement | undefined {
+  const link = element instanceof Element ? element.closest<HTMLAnchorElement>("a[href]") : null;
+  if (link === null || link.target !== "" || link.hasAttribute("download") || link.hash !== "") return undefined;
+  return link.origin === root.origin && link.pathname.startsWith(root.pathname) ? link : undefined;
 }

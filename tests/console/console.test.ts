@@ -40,10 +40,10 @@ describeInBrowser("The console", () => {
     expect(faults.filter((fault) => !/40[14]/.test(fault))).toEqual([]);
   });
 
-  test("paints its frame from the page, the style and the script, before the API has answered", async () => {
+  test("paints its frame from the page, the style and the script, before the API and other scripts have answered", async () => {
     const { page } = await signedIn(setup);
     const { promise: isPainted, resolve: goOn } = Promise.withResolvers<void>();
-    await page.route("**/v1/**", (route) => isPainted.then(() => route.continue()));
+    await page.route(/\/v1\/|\/assets\/(?!console-)/, (route) => isPainted.then(() => route.continue()));
     await page.reload();
     await page.locator(".navigation-ground .brand").waitFor();
     await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint").length > 0);

@@ -41,15 +41,17 @@ describe("The console's pages", () => {
     expect([redirect.status, redirect.headers.get("location")]).toEqual([302, "console/"]);
   });
 
-  test("cost at most three requests and 72 kB, and are cached without limit", async () => {
-    let sizeBytes = 0;
+  test("name at most 60 kB of scripts and 10 kB of styles, which are cached without limit", async () => {
+    const sizesBytes: Record<string, number> = {};
     for (const path of await assetsOf("/console/")) {
       const asset = await ask(path, { "accept-encoding": "gzip" });
       expect(asset.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
       const text = await (await ask(path, { "accept-encoding": "identity" })).text();
-      sizeBytes += Bun.gzipSync(text, { level: 9 }).length;
+      sizesBytes[path.split(".").at(-1) ?? ""] = Bun.gzipSync(text, { level: 9 }).length;
     }
-    expect(sizeBytes).toBeLessThanOrEqual(72_000);
+    expect(sizesBytes).toEqual({ js: expect.any(Number), css: expect.any(Number) });
+    expect(sizesBytes.js).toBeLessThanOrEqual(60_000);
+    expect(sizesBytes.css).toBeLessThanOrEqual(10_000);
     expect((await ask("/console/assets/console-old.js")).status).toBe(404);
   });
 

@@ -1,50 +1,83 @@
-import { href, route } from "../address.ts";
-import { AuditList } from "../audit/audit-list.tsx";
-import { Compose } from "../compose/compose.tsx";
-import { DomainList } from "../domains/domain-list.tsx";
-import { DomainPage } from "../domains/domain-page.tsx";
-import { EventList } from "../events/event-list.tsx";
-import { EventPage } from "../events/event-page.tsx";
-import { InboxList } from "../inboxes/inbox-list.tsx";
-import { KeyList } from "../keys/key-list.tsx";
-import { Mail } from "../mail/mail.tsx";
-import { MessagePage } from "../message/message-page.tsx";
-import { OutboxList } from "../outbox/outbox-list.tsx";
-import { Overview } from "../overview/overview.tsx";
+import { href, type Route, route } from "../address.ts";
 import { Empty } from "../parts/empty.tsx";
-import { QuarantineList } from "../quarantine/quarantine-list.tsx";
-import { RuleList } from "../rules/rule-list.tsx";
 import { may } from "../session.ts";
-import { SuppressionList } from "../suppressions/suppression-list.tsx";
-import { UsagePage } from "../usage/usage-page.tsx";
-import { EndpointList } from "../webhooks/endpoint-list.tsx";
-import { EndpointPage } from "../webhooks/endpoint-page.tsx";
+import { type LazyScreen, lazy } from "./lazy.tsx";
 import { allScreens, mayOpen } from "./screens.ts";
+
+const overview = lazy(async () => (await import("../overview/overview.tsx")).Overview);
+const inboxList = lazy(async () => (await import("../inboxes/inbox-list.tsx")).InboxList);
+const mail = lazy(async () => (await import("../mail/mail.tsx")).Mail);
+const messagePage = lazy(async () => (await import("../message/message-page.tsx")).MessagePage);
+const compose = lazy(async () => (await import("../compose/compose.tsx")).Compose);
+const outboxList = lazy(async () => (await import("../outbox/outbox-list.tsx")).OutboxList);
+const eventList = lazy(async () => (await import("../events/event-list.tsx")).EventList);
+const eventPage = lazy(async () => (await import("../events/event-page.tsx")).EventPage);
+const endpointList = lazy(async () => (await import("../webhooks/endpoint-list.tsx")).EndpointList);
+const endpointPage = lazy(async () => (await import("../webhooks/endpoint-page.tsx")).EndpointPage);
+const suppressionList = lazy(async () => (await import("../suppressions/suppression-list.tsx")).SuppressionList);
+const ruleList = lazy(async () => (await import("../rules/rule-list.tsx")).RuleList);
+const quarantineList = lazy(async () => (await import("../quarantine/quarantine-list.tsx")).QuarantineList);
+const domainList = lazy(async () => (await import("../domains/domain-list.tsx")).DomainList);
+const domainPage = lazy(async () => (await import("../domains/domain-page.tsx")).DomainPage);
+const keyList = lazy(async () => (await import("../keys/key-list.tsx")).KeyList);
+const usagePage = lazy(async () => (await import("../usage/usage-page.tsx")).UsagePage);
+const auditList = lazy(async () => (await import("../audit/audit-list.tsx")).AuditList);
+
+/** The screen at an address, and the thing that it is about: for another one the screen begins anew. */
+function screenAt({ path, query }: Route): readonly [screen: LazyScreen, about?: string | null] | undefined {
+  const [kind, id] = path.split("/");
+  switch (kind) {
+    case "":
+    // After signing in, the address of the form shows the first screen.
+    case "login":
+      return may("send") && !may("read") ? [inboxList] : [overview];
+    case "inboxes":
+      return id === undefined ? [inboxList, query.get("domain")] : [mail];
+    case "threads":
+      return [mail];
+    case "messages":
+      return id === undefined ? undefined : [messagePage, id];
+    case "compose":
+      return [compose];
+    case "outbox":
+      return [outboxList];
+    case "events":
+      return id === undefined ? [eventList] : [eventPage, id];
+    case "webhooks":
+      return id === undefined ? [endpointList] : [endpointPage, id];
+    case "suppressions":
+      return [suppressionList];
+    case "rules":
+      return [ruleList, query.get("inbox")];
+    case "quarantine":
+      return [quarantineList];
+    case "domains":
+      return id === undefined ? [domainList] : [domainPage, id];
+    case "keys":
+      return [keyList];
+    case "usage":
+      return [usagePage];
+    case "audit":
+      return [auditList];
+    default:
+      return undefined;
+  }
+}
+
+/** Begins to load the code of the screen at an address. If that fails, the screen tries again once it is open. */
+export function prepareScreen(at: Route): void {
+  screenAt(at)?.[0]
+    .prepare()
+    .catch(() => {});
+}
 
 /** The screen for the current address. A key that can only send sees the inboxes that it can send from. */
 export function Screen() {
-  const [kind = "", id] = route.value.path.split("/");
-  // After signing in, the address of the form shows the first screen.
-  const isFirst = kind === "" || kind === "login";
-  if ((kind === "inboxes" && id === undefined) || (isFirst && !may("read"))) {
-    return <InboxList key={route.value.query.get("domain")} />;
-  }
-  if (kind === "compose") return <Compose />;
-  const entry = allScreens.find(({ path }) => path === kind);
-  if (!may("read") || (entry !== undefined && !mayOpen(entry))) return <NotForThisKey />;
-  if (isFirst) return <Overview />;
-  if (kind === "inboxes" || kind === "threads") return <Mail />;
-  if (kind === "messages" && id !== undefined) return <MessagePage key={id} />;
-  if (kind === "outbox") return <OutboxList />;
-  if (kind === "events") return id === undefined ? <EventList /> : <EventPage key={id} />;
-  if (kind === "webhooks") return id === undefined ? <EndpointList /> : <EndpointPage key={id} />;
-  if (kind === "suppressions") return <SuppressionList />;
-  if (kind === "quarantine") return <QuarantineList />;
-  if (kind === "rules") return <RuleList key={route.value.query.get("inbox")} />;
-  if (kind === "domains") return id === undefined ? <DomainList /> : <DomainPage key={id} />;
-  if (kind === "keys") return <KeyList />;
-  if (kind === "usage") return <UsagePage />;
-  if (kind === "audit") return <AuditList />;
+  const [screen, about] = screenAt(route.value) ?? [];
+  const entry = allScreens.find(({ path }) => path === route.value.path.split("/")[0]);
+  const isForSender = screen === inboxList || screen === compose;
+  if (!isForSender && (!may("read") || (entry !== undefined && !mayOpen(entry)))) return <NotForThisKey />;
+  if (screen !== undefined) return <screen.Screen key={about} />;
   return (
     <div class="page">
       <Empty icon="search" title="Page not found">

@@ -1,21 +1,22 @@
-import { consoleScript, consoleStyle } from "./bundle.ts" with { type: "macro" };
+import { consoleScripts, consoleStyle } from "./bundle.ts" with { type: "macro" };
 
 export interface Asset {
-  /** Has the hash of the content, so that browsers may keep it forever. */
+  /** Contains the hash of the content, so that browsers may keep it forever. */
   name: string;
   type: string;
   text: string;
   gzip: Uint8Array<ArrayBuffer>;
 }
 
-export const script = asset("console", "js", "text/javascript; charset=utf-8", consoleScript());
-export const style = asset("console", "css", "text/css; charset=utf-8", consoleStyle());
+const scripts = consoleScripts().map(({ name, text }) => asset(name, "text/javascript", text));
+const styleText = consoleStyle();
 
-function asset(name: string, ending: string, type: string, text: string): Asset {
-  return {
-    name: `${name}-${Bun.hash(text).toString(36)}.${ending}`,
-    type,
-    text,
-    gzip: Bun.gzipSync(text, { level: 9 }),
-  };
+/** The script of the page. It loads the other scripts, one or a few for each screen. */
+export const script = scripts.find(({ name }) => name.startsWith("console-")) as Asset;
+export const style = asset(`console-${Bun.hash(styleText).toString(36)}.css`, "text/css", styleText);
+
+export const assets: ReadonlyMap<string, Asset> = new Map([...scripts, style].map((each) => [each.name, each]));
+
+function asset(name: string, type: string, text: string): Asset {
+  return { name, type: `${type}; charset=utf-8`, text, gzip: Bun.gzipSync(text, { level: 9 }) };
 }

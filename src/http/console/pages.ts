@@ -2,7 +2,6 @@ import { Elysia } from "elysia";
 import { notFound } from "../../domain/errors.ts";
 import { html } from "../docs/html.ts";
 import { consoleLook, pageHead } from "../shell/page-head.ts";
-import type { Asset } from "./assets.ts";
 
 /**
  * The pages of the console. Every address has the same page, whose script decides what to show. The assets are loaded
@@ -53,8 +52,8 @@ ${pageHead({ title: "inboxd", more })}
 }
 
 async function assetNamed(name: string, request: Request, set: Answering): Promise<string | Uint8Array<ArrayBuffer>> {
-  const { script, style } = await import("./assets.ts");
-  const found: Asset | undefined = [script, style].find((asset) => asset.name === name);
+  const { assets } = await import("./assets.ts");
+  const found = assets.get(name);
   if (found === undefined) throw notFound("route");
   Object.assign(set.headers, nosniff, {
     "content-type": found.type,
