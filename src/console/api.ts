@@ -4,6 +4,7 @@ import { service } from "./address.ts";
 
 export { InboxdError, type InboxdEvent, type Schemas } from "../../sdk/typescript/src/inboxd.ts";
 export { mayPass } from "../../sdk/typescript/src/retries.ts";
+export { verdictText } from "../../sdk/typescript/src/verdict.ts";
 
 /** The source of live events: the stream, polling the log, or none while the service does not answer. */
 export const connection = signal<"stream" | "log" | "away">("log");

@@ -43,7 +43,7 @@ describe("inboxd authenticate", () => {
     const { code, stdout, stderr } = await run(path, ...sent);
     expect([code, stderr]).toEqual([0, ""]);
     const [verdict, , ...lines] = stdout.split("\n");
-    expect(verdict).toBe("pass: example.com sent this mail");
+    expect(verdict).toBe("pass: example.com sent it");
     const checks = [
       "  From   found  example.com",
       "  SPF    pass   example.com: domain of jane@example.com designates 192.0.2.9 as permitted sender (counts for the domain in From)",
@@ -63,7 +63,7 @@ describe("inboxd authenticate", () => {
     writeFileSync(join(directory, "changed.eml"), signedBy(key, mailOf()).replace("Hello Ada", "Hello Bob"));
     const { code, stdout } = await run("changed.eml", "--ip", "203.0.113.1", "--from", "x@other.example");
     expect(code).toBe(0);
-    expect(stdout).toContain("fail: example.com publishes how its mail is to be recognised, and this is not its mail");
+    expect(stdout).toContain("fail: example.com does not vouch for it");
     expect(stdout).toMatch(/DKIM +fail +s1\._domainkey\.example\.com: the body was changed/);
     expect(stdout).toMatch(/SPF +none +other\.example: .*\(does not count for the domain in From\)/);
   });

@@ -33,10 +33,10 @@ describeInBrowser("The verdict about the sender of a mail", () => {
     const tags = page.locator(".message-to .verdict");
     expect(await tags.allTextContents()).toEqual([
       "example.com sent it",
-      "not proven to be from bank.example",
-      "sender not proven",
-      "sender not checked in time",
-      "sent by an inbox here",
+      "bank.example does not vouch for it",
+      "nothing proves that example.com sent it",
+      "whether example.com sent it was not decided in time",
+      "an inbox of this service sent it",
     ]);
     const reasons = await tags.nth(1).getAttribute("title");
     expect(reasons).toContain(
@@ -44,7 +44,7 @@ describeInBrowser("The verdict about the sender of a mail", () => {
     );
 
     await goTo(page, `messages/${data.at(-2).id}`);
-    await page.getByText("not proven to be from bank.example").waitFor();
+    await page.getByText("bank.example does not vouch for it").waitFor();
     expect(await page.locator(".event-facts").textContent()).toContain(reasons ?? "");
     await page.getByText("by 192.0.2.9 · verdict fail").waitFor();
     await page.setViewportSize({ width: 360, height: 900 });

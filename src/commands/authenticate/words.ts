@@ -1,4 +1,5 @@
-import type { Authentication, Verdict } from "../../domain/receive/authentication.ts";
+import { verdictText } from "../../../sdk/typescript/src/verdict.ts";
+import type { Authentication } from "../../domain/receive/authentication.ts";
 import type { AuthenticationStep } from "../../mail/authenticate/authenticate.ts";
 import type { Checked } from "./check-file.ts";
 
@@ -9,7 +10,7 @@ export function wordsOf({ authentication, steps }: Checked): string {
   const checks = parts.map((step) => [labels[step.part], step.result, wordsAbout(step, authentication)]);
   const asked = questions.map(({ type, name, answer }) => [type, name, shortened(answer)]);
   return [
-    `${authentication.verdict}: ${meaningOf(authentication)}\n`,
+    `${authentication.verdict}: ${verdictText(authentication)}\n`,
     columns(checks),
     asked.length === 0 ? "" : `DNS questions:\n${columns(asked)}`,
   ]
@@ -18,17 +19,6 @@ export function wordsOf({ authentication, steps }: Checked): string {
 }
 
 const labels = { from: "From", spf: "SPF", dkim: "DKIM", dmarc: "DMARC", arc: "ARC" } as const;
-
-function meaningOf({ verdict, domain, source }: Authentication): string {
-  if (domain === null) return "From does not have exactly one address with a valid domain, so no domain is proven";
-  const meanings: Record<Verdict, string> = {
-    pass: `${domain} sent this mail`,
-    fail: `${domain} publishes how its mail is to be recognised, and this is not its mail`,
-    none: `${domain} publishes nothing about its mail, and nothing proves that it sent this one`,
-    temperror: `the DNS did not say enough about ${domain} in time`,
-  };
-  return source === "arc" ? `a trusted host vouches that ${domain} sent this mail` : meanings[verdict];
-}
 
 type Part = Exclude<AuthenticationStep, { part: "dns" }>;
 

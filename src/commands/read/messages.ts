@@ -2,6 +2,7 @@ import { open } from "node:fs/promises";
 import { basename } from "node:path";
 import { type Command, Option } from "commander";
 import type { Schemas } from "../../../sdk/typescript/src/inboxd.ts";
+import { verdictText } from "../../../sdk/typescript/src/verdict.ts";
 import { printMoreHint, reporting } from "../cli.ts";
 import { clientOf, inboxIdOf, ofServer, type ServerOptions, unchecked } from "../client.ts";
 import { reasonOf, UsageError } from "../failure.ts";
@@ -177,22 +178,13 @@ export function wholeMessage(message: Schemas["Message"], calendar: Calendar): s
     subject,
     ...(attachments.length > 0 && { files: filesOf(message) }),
     status: fullStatusOf(message),
-    ...(authentication !== null && { verdict: shownVerdict(authentication) }),
+    ...(authentication !== null && { verdict: `${authentication.verdict}: ${verdictText(authentication)}` }),
     id,
     threadId,
   };
   const copies =
     recipients.length > 1 ? `\n${printed(statusesOfCopies(recipients), false, Number.POSITIVE_INFINITY)}` : "";
   return `${lines(head)}${copies}\n${textOf(message)}\n`;
-}
-
-/** The verdict about the sender, and what it means. */
-function shownVerdict({ verdict, domain, internal }: Schemas["Authentication"]): string {
-  if (internal) return `${verdict}: an inbox of this service sent it`;
-  if (verdict === "pass") return `${verdict}: ${domain} sent it`;
-  if (verdict === "temperror") return `${verdict}: not decided in time`;
-  if (domain === null) return `${verdict}: it names no single sender`;
-  return verdict === "fail" ? `${verdict}: ${domain} does not vouch for it` : `${verdict}: ${domain} publishes nothing`;
 }
 
 export function filesOf({ attachments }: Pick<Schemas["Message"], "attachments">): string {

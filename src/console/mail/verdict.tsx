@@ -1,4 +1,4 @@
-import type { Schemas } from "../api.ts";
+import { type Schemas, verdictText } from "../api.ts";
 import { Tag, type Tone } from "../parts/tag.tsx";
 
 type Authentication = Schemas["Authentication"];
@@ -7,7 +7,7 @@ type Authentication = Schemas["Authentication"];
 export function VerdictTag({ authentication }: { authentication: Authentication }) {
   return (
     <span class="verdict" title={reasonsOf(authentication)}>
-      <Tag tone={tones[authentication.verdict]}>{wordsOf(authentication)}</Tag>
+      <Tag tone={tones[authentication.verdict]}>{verdictText(authentication)}</Tag>
     </span>
   );
 }
@@ -18,14 +18,6 @@ const tones: Readonly<Record<Authentication["verdict"], Tone>> = {
   none: "plain",
   temperror: "warm",
 };
-
-function wordsOf({ verdict, domain, internal }: Authentication): string {
-  if (internal) return "sent by an inbox here";
-  if (verdict === "pass") return `${domain} sent it`;
-  if (verdict === "temperror") return "sender not checked in time";
-  if (verdict === "none" || domain === null) return "sender not proven";
-  return `not proven to be from ${domain}`;
-}
 
 /** The results of the checks in one line. */
 export function reasonsOf({ internal, spf, dkim, dmarc, arc, source, clientAddress, tls }: Authentication): string {
