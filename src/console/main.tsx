@@ -13,6 +13,7 @@ import "./parts/empty.tsx";
 import "./parts/page.tsx";
 import "./parts/pager.tsx";
 import "./parts/selection.tsx";
+import "./parts/tabs.tsx";
 import "./parts/tag.tsx";
 import "./parts/time.tsx";
 

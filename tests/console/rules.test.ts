@@ -26,7 +26,7 @@ describeInBrowser("The screen of rules", () => {
 
     await page.getByRole("button", { name: "Outbound" }).click();
     await page.getByText("No rules in this direction").waitFor();
-    await page.getByLabel("Kind of rule").selectOption("allow outbound");
+    await page.getByLabel("Kind of rule").selectOption("Allow mail to");
     await field.fill("boss@example.com");
     await field.press("Enter");
     await row.getByText("boss@example.com").waitFor();

@@ -7,6 +7,7 @@ import { Empty } from "../parts/empty.tsx";
 import { Fault, LoadState } from "../parts/load-state.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
+import { Tabs } from "../parts/tabs.tsx";
 import { may } from "../session.ts";
 import { clearDraft, useDraft } from "./draft.ts";
 import type { Faults, Field, Written } from "./faults.ts";
@@ -182,18 +183,15 @@ function ComposeForm({ name, purpose }: { name: string; purpose: Purpose }) {
       </div>
       <FieldFault id="subject" text={faults.subject} />
       {isMarkdown && (
-        <fieldset class="tabs" aria-label="Text">
-          {[false, true].map((isShown) => (
-            <button
-              key={isShown ? "preview" : "markdown"}
-              type="button"
-              aria-pressed={isPreview === isShown}
-              onClick={() => setIsPreview(isShown)}
-            >
-              {isShown ? "Preview" : "Markdown"}
-            </button>
-          ))}
-        </fieldset>
+        <Tabs
+          label="Text"
+          choices={[
+            [false, "Markdown"],
+            [true, "Preview"],
+          ]}
+          chosen={isPreview}
+          onChoose={setIsPreview}
+        />
       )}
       {isMarkdown && isPreview ? (
         <MarkdownPreview body={body} />

@@ -8,6 +8,7 @@ import { Icon } from "../parts/icon.tsx";
 import { LoadState } from "../parts/load-state.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
+import { Tabs } from "../parts/tabs.tsx";
 import { Time } from "../parts/time.tsx";
 import { looks, subjectOf } from "./event-look.ts";
 
@@ -35,13 +36,7 @@ export function EventList() {
   const events = log.value?.events ?? [];
   return (
     <Page title="Events" about="All events, in the order in which your programs receive them.">
-      <fieldset class="tabs" aria-label="Filter events">
-        {filters.map(([shown, label]) => (
-          <button key={label} type="button" aria-pressed={types === shown} onClick={() => setTypes(shown)}>
-            {label}
-          </button>
-        ))}
-      </fieldset>
+      <Tabs label="Filter events" choices={filters} chosen={types} onChoose={setTypes} />
       <LoadState of={log} lines={8} />
       {log.value && events.length === 0 && (
         <Empty

@@ -3,6 +3,7 @@ import { href } from "../address.ts";
 import type { Schemas } from "../api.ts";
 import { CopyButton } from "../parts/command.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Tabs } from "../parts/tabs.tsx";
 import { StatusTag, Tag } from "../parts/tag.tsx";
 import { Time } from "../parts/time.tsx";
 import { may } from "../session.ts";
@@ -14,13 +15,13 @@ import { reasonsOf, VerdictTag } from "./verdict.tsx";
 type Message = Schemas["ListedMessage"];
 type Face = "html" | "text" | "agent" | "headers" | "raw";
 
-const faceNames: Readonly<Record<Face, string>> = {
-  html: "HTML",
-  text: "Text",
-  agent: "Agent’s view",
-  headers: "Headers",
-  raw: "Raw",
-};
+const faces: readonly (readonly [Face, string])[] = [
+  ["html", "HTML"],
+  ["text", "Text"],
+  ["agent", "Agent’s view"],
+  ["headers", "Headers"],
+  ["raw", "Raw"],
+];
 
 /** One message of a thread, collapsed to a line or open. */
 export function MessageView({ message, isOpenAtFirst }: { message: Message; isOpenAtFirst: boolean }) {
@@ -80,17 +81,10 @@ function MessageBody({ message }: { message: Message }) {
       {isWhole ? "Hide" : "Show"} quotes and signature
     </button>
   );
-  const faces = Object.keys(faceNames) as Face[];
   return (
     <>
       <div class="message-tools">
-        <fieldset class="tabs" aria-label="Shown as">
-          {faces.map((name) => (
-            <button key={name} type="button" aria-pressed={face === name} onClick={() => setFace(name)}>
-              {faceNames[name]}
-            </button>
-          ))}
-        </fieldset>
+        <Tabs label="Shown as" choices={faces} chosen={face} onChoose={setFace} />
         {may("send") && (
           <div class="actions">
             {toOf(message).length + message.cc.length > 1 && (

@@ -10,6 +10,7 @@ import { mapAtMost, useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
 import { CursorPager, useCursors } from "../parts/pager.tsx";
 import { SelectionBar, useSelection } from "../parts/selection.tsx";
+import { Tabs } from "../parts/tabs.tsx";
 import { changeItems, mayChange, type OutboxItem } from "./change-items.ts";
 import { ErrorGroups } from "./error-groups.tsx";
 import { OutboxRow } from "./outbox-row.tsx";
@@ -19,16 +20,16 @@ type State = OutboxItem["state"];
 type Kind = OutboxItem["kind"];
 
 const states: readonly State[] = ["ready", "running", "waiting"];
-const kinds: readonly (readonly [name: string, kind: Kind | undefined])[] = [
-  ["All", undefined],
-  ["Mail", "relay"],
-  ["Webhooks", "webhook"],
+const kinds: readonly (readonly [kind: Kind | undefined, name: string])[] = [
+  [undefined, "All"],
+  ["relay", "Mail"],
+  ["webhook", "Webhooks"],
 ];
 
 /** The mail and the webhook deliveries that are not done yet. */
 export function OutboxList() {
   const state = states.find((name) => name === route.value.query.get("state"));
-  const kind = kinds.find(([, name]) => name === route.value.query.get("kind"))?.[1];
+  const kind = kinds.find(([name]) => name === route.value.query.get("kind"))?.[0];
   const counts = useLoaded(() => mapAtMost(states, (name) => countOf(name, kind)), [kind]);
   useReloadOn(() => true, counts.reload, unhurried);
   const isEmpty = counts.value?.every(({ count }) => count === 0);
@@ -36,18 +37,12 @@ export function OutboxList() {
 
   return (
     <Page title="Outbox" about="Mail and webhook deliveries that are not done yet.">
-      <fieldset class="tabs" aria-label="Filter by kind">
-        {kinds.map(([name, shown]) => (
-          <button
-            key={name}
-            type="button"
-            aria-pressed={kind === shown}
-            onClick={() => go(href("outbox", { state, kind: shown }))}
-          >
-            {name}
-          </button>
-        ))}
-      </fieldset>
+      <Tabs
+        label="Filter by kind"
+        choices={kinds}
+        chosen={kind}
+        onChoose={(name) => go(href("outbox", { state, kind: name }))}
+      />
       {counts.value && !isEmpty && (
         <ShareBar
           label="The outbox by state"

@@ -12,6 +12,7 @@ import { LoadState } from "../parts/load-state.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
 import { CursorPager, useCursors } from "../parts/pager.tsx";
+import { Tabs } from "../parts/tabs.tsx";
 import { Tag, type Tone } from "../parts/tag.tsx";
 import { Time } from "../parts/time.tsx";
 
@@ -26,7 +27,10 @@ const reasons: Readonly<Record<Reason, { text: string; why: string; tone: Tone }
   unlisted: { text: "Not listed", why: "No rule allows the sender", tone: "plain" },
   judge: { text: "Judge", why: "The operator’s judge asked for it", tone: "warm" },
 };
-const reasonNames = Object.keys(reasons) as Reason[];
+const filters: readonly (readonly [Reason | undefined, string])[] = [
+  [undefined, "All"],
+  ...(Object.keys(reasons) as Reason[]).map((name) => [name, reasons[name].text] as const),
+];
 
 /** The mail that rules and policies have blocked. */
 export function QuarantineList() {
@@ -53,21 +57,15 @@ export function QuarantineList() {
       title="Quarantine"
       about="Mail that a rule or a policy has blocked. It is in no inbox and no list, until you release it."
     >
-      <fieldset class="tabs" aria-label="Filter by reason">
-        {[undefined, ...reasonNames].map((name) => (
-          <button
-            key={name ?? "all"}
-            type="button"
-            aria-pressed={reason === name}
-            onClick={() => {
-              cursors.begin();
-              setReason(name);
-            }}
-          >
-            {name === undefined ? "All" : reasons[name].text}
-          </button>
-        ))}
-      </fieldset>
+      <Tabs
+        label="Filter by reason"
+        choices={filters}
+        chosen={reason}
+        onChoose={(name) => {
+          cursors.begin();
+          setReason(name);
+        }}
+      />
       <LoadState of={page} />
       {page.value && listed.length === 0 && (
         <Empty

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { errorText, inboxd, type Schemas } from "../api.ts";
 import { notify } from "../frame/notice.tsx";
 import { useBusy } from "../parts/busy.ts";
@@ -9,38 +9,58 @@ import { may } from "../session.ts";
 type Inbound = Schemas["InboundPolicy"];
 type SendPolicy = Schemas["Inbox"]["sendPolicy"];
 
-interface Choice {
+interface Choice<Word> {
   label: string;
   /** The values, each in words. The first is the default. */
-  words: Readonly<Record<string, string>>;
+  words: readonly (readonly [Word, string])[];
 }
 
-const inboundChoices: Readonly<Record<keyof Inbound, Choice>> = {
+const inboundChoices: { readonly [Name in keyof Inbound]: Choice<Inbound[Name]> } = {
   unlisted: {
     label: "Mail that no rule allows",
-    words: { accept: "is taken", replies: "is taken if it answers ours", block: "is blocked" },
+    words: [
+      ["accept", "is taken"],
+      ["replies", "is taken if it answers ours"],
+      ["block", "is blocked"],
+    ],
   },
   unauthenticated: {
     label: "Mail whose sender is not proven",
-    words: { accept: "is taken", block: "is blocked" },
+    words: [
+      ["accept", "is taken"],
+      ["block", "is blocked"],
+    ],
   },
   dmarc: {
     label: "Mail that its domain disowns",
-    words: { ignore: "is taken", honour: "is blocked" },
+    words: [
+      ["ignore", "is taken"],
+      ["honour", "is blocked"],
+    ],
   },
   spam: {
     label: "Mail that the spam filter marks",
-    words: { ignore: "is taken", block: "is blocked" },
+    words: [
+      ["ignore", "is taken"],
+      ["block", "is blocked"],
+    ],
   },
   blocked: {
     label: "Mail that is blocked",
-    words: { quarantine: "goes into quarantine", refuse: "is refused" },
+    words: [
+      ["quarantine", "goes into quarantine"],
+      ["refuse", "is refused"],
+    ],
   },
 };
 
-const sending: Choice = {
+const sending: Choice<SendPolicy> = {
   label: "Mail is sent",
-  words: { open: "to everybody", known: "to known recipients alone", closed: "to nobody" },
+  words: [
+    ["open", "to everybody"],
+    ["known", "to known recipients alone"],
+    ["closed", "to nobody"],
+  ],
 };
 
 const inheritedTexts = { account: "It is that of the account.", tenant: "It is that of its tenant." } as const;
@@ -54,8 +74,7 @@ interface Shown {
 
 /** The policy of the account, of the tenant of the session's key, or of one inbox. */
 export function PolicySection({ inboxId }: { inboxId: string | undefined }) {
-  const policy = useLoaded(() => shownPolicy(inboxId), [inboxId]);
-  const { isBusy, unlessBusy } = useBusy();
+  const policy = useLoaded(() => shownPolicy(inboxId), []);
   const [fault, setFault] = useState<string | undefined>(undefined);
   const shown = policy.value;
 
@@ -70,22 +89,6 @@ export function PolicySection({ inboxId }: { inboxId: string | undefined }) {
     policy.reload();
   }
 
-  async function save(form: HTMLFormElement, before: Shown) {
-    const entered = new FormData(form);
-    const inbound = Object.fromEntries(
-      Object.keys(inboundChoices).map((name) => [name, entered.get(name)]),
-    ) as unknown as Inbound;
-    const sendPolicy = (entered.get("sendPolicy") ?? undefined) as SendPolicy | undefined;
-    const isInbound = Object.entries(before.inbound).some(([name, word]) => inbound[name as keyof Inbound] !== word);
-    if (isInbound) {
-      if (inboxId === undefined) await inboxd.policies.change({ inbound });
-      else await inboxd.policies.changeOfInbox(inboxId, { inbound });
-    }
-    if (sendPolicy === undefined || sendPolicy === before.sendPolicy) return;
-    if (inboxId === undefined) await inboxd.account.change({ sendPolicy });
-    else await inboxd.inboxes.change(inboxId, { sendPolicy });
-  }
-
   return (
     <section class="section" aria-labelledby="policy">
       <div class="section-head">
@@ -95,56 +98,104 @@ export function PolicySection({ inboxId }: { inboxId: string | undefined }) {
         What happens to mail that no rule decides. {shown?.inherited && inheritedTexts[shown.inherited]}
       </p>
       <LoadState of={policy} />
-      {shown && (
-        <form
-          class="policy"
-          // A new form for each loaded policy, so that it shows what is stored.
-          key={JSON.stringify(shown)}
-          onSubmit={(event) => {
-            event.preventDefault();
-            const form = event.currentTarget;
-            void unlessBusy(() => work(() => save(form, shown), "The policy is saved"));
-          }}
-        >
-          {Object.entries(inboundChoices).map(([name, choice]) => (
-            <ChoiceField key={name} name={name} choice={choice} value={shown.inbound[name as keyof Inbound]} />
-          ))}
-          {shown.sendPolicy !== undefined && (
-            <ChoiceField name="sendPolicy" choice={sending} value={shown.sendPolicy} />
-          )}
-          <div class="actions">
-            <button type="submit" disabled={isBusy}>
-              Save
-            </button>
-            {inboxId !== undefined && shown.inherited === null && (
-              <button
-                type="button"
-                class="quiet"
-                disabled={isBusy}
-                onClick={() =>
-                  void unlessBusy(() => work(() => inboxd.policies.deleteOfInbox(inboxId), "The policy is inherited"))
-                }
-              >
-                Use the policy of the account
-              </button>
-            )}
-          </div>
-          <p class="field-fault" role="alert">
-            {fault}
-          </p>
-        </form>
-      )}
+      {/* A new form for each loaded policy, so that it shows what is stored. */}
+      {shown && <PolicyForm key={JSON.stringify(shown)} inboxId={inboxId} shown={shown} work={work} />}
+      <p class="field-fault" role="alert">
+        {fault}
+      </p>
     </section>
   );
 }
 
-function ChoiceField({ name, choice: { label, words }, value }: { name: string; choice: Choice; value: string }) {
+interface PolicyFormProps {
+  inboxId: string | undefined;
+  shown: Shown;
+  /** Makes a change, and shows this text once it is done. */
+  work(change: () => Promise<unknown>, done: string): Promise<void>;
+}
+
+function PolicyForm({ inboxId, shown, work }: PolicyFormProps) {
+  const { isBusy, unlessBusy } = useBusy();
+  const [changed, setChanged] = useState<Partial<Inbound>>({});
+  const [sendPolicy, setSendPolicy] = useState(shown.sendPolicy);
+  const inbound = { ...shown.inbound, ...changed };
+  const change = (next: Partial<Inbound>) => setChanged({ ...changed, ...next });
+
+  async function save() {
+    if (JSON.stringify(inbound) !== JSON.stringify(shown.inbound)) {
+      if (inboxId === undefined) await inboxd.policies.change({ inbound });
+      else await inboxd.policies.changeOfInbox(inboxId, { inbound });
+    }
+    if (sendPolicy === undefined || sendPolicy === shown.sendPolicy) return;
+    if (inboxId === undefined) await inboxd.account.change({ sendPolicy });
+    else await inboxd.inboxes.change(inboxId, { sendPolicy });
+  }
+
+  return (
+    <form
+      class="policy"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void unlessBusy(() => work(save, "The policy is saved"));
+      }}
+    >
+      <ChoiceField
+        {...inboundChoices.unlisted}
+        value={inbound.unlisted}
+        onChoose={(unlisted) => change({ unlisted })}
+      />
+      <ChoiceField
+        {...inboundChoices.unauthenticated}
+        value={inbound.unauthenticated}
+        onChoose={(unauthenticated) => change({ unauthenticated })}
+      />
+      <ChoiceField {...inboundChoices.dmarc} value={inbound.dmarc} onChoose={(dmarc) => change({ dmarc })} />
+      <ChoiceField {...inboundChoices.spam} value={inbound.spam} onChoose={(spam) => change({ spam })} />
+      <ChoiceField {...inboundChoices.blocked} value={inbound.blocked} onChoose={(blocked) => change({ blocked })} />
+      {sendPolicy !== undefined && (
+        <ChoiceField {...sending} value={sendPolicy} onChoose={(word) => setSendPolicy(word)} />
+      )}
+      <div class="actions">
+        <button type="submit" disabled={isBusy}>
+          Save
+        </button>
+        {inboxId !== undefined && shown.inherited === null && (
+          <button
+            type="button"
+            class="quiet"
+            disabled={isBusy}
+            onClick={() =>
+              void unlessBusy(() => work(() => inboxd.policies.deleteOfInbox(inboxId), "The policy is inherited"))
+            }
+          >
+            Use the policy of the account
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+interface ChoiceFieldProps<Word> extends Choice<Word> {
+  value: Word;
+  onChoose(word: Word): void;
+}
+
+function ChoiceField<Word extends string>({ label, words, value, onChoose }: ChoiceFieldProps<Word>) {
+  const id = useId();
   return (
     <>
-      <label for={`policy-${name}`}>{label}</label>
-      <select id={`policy-${name}`} name={name} defaultValue={value}>
-        {Object.entries(words).map(([word, text]) => (
-          <option key={word} value={word} selected={word === value}>
+      <label for={id}>{label}</label>
+      <select
+        id={id}
+        value={value}
+        onChange={({ currentTarget }) => {
+          const chosen = words[currentTarget.selectedIndex];
+          if (chosen !== undefined) onChoose(chosen[0]);
+        }}
+      >
+        {words.map(([word, text]) => (
+          <option key={word} value={word}>
             {text}
           </option>
         ))}

@@ -11,6 +11,7 @@ import { LoadState } from "../parts/load-state.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
+import { Tabs } from "../parts/tabs.tsx";
 import { Tag } from "../parts/tag.tsx";
 import { Time } from "../parts/time.tsx";
 import { PolicySection } from "./policy-section.tsx";
@@ -19,38 +20,25 @@ type Rule = Schemas["Rule"];
 type Direction = Rule["direction"];
 
 const pageSize = 50;
-const directions = [undefined, "inbound", "outbound"] as const;
 const directionTexts = { inbound: "Inbound", outbound: "Outbound" } as const;
+const filters: readonly (readonly [Direction | undefined, string])[] = [
+  [undefined, "All"],
+  ["inbound", directionTexts.inbound],
+  ["outbound", directionTexts.outbound],
+];
 
 /** The kinds of rules, in words that an address completes. */
 const kinds = [
-  { name: "block inbound", words: "Block mail from" },
-  { name: "allow inbound", words: "Allow mail from" },
-  { name: "block outbound", words: "Block mail to" },
-  { name: "allow outbound", words: "Allow mail to" },
+  { action: "block", direction: "inbound", words: "Block mail from" },
+  { action: "allow", direction: "inbound", words: "Allow mail from" },
+  { action: "block", direction: "outbound", words: "Block mail to" },
+  { action: "allow", direction: "outbound", words: "Allow mail to" },
 ] as const;
 
 /** The rules and the policy of the account, or of the inbox in the address. */
 export function RuleList() {
   const inboxId = route.value.query.get("inbox") ?? undefined;
   const inbox = useLoaded(async () => (inboxId === undefined ? undefined : inboxd.inboxes.get(inboxId)), [inboxId]);
-  const [direction, setDirection] = useState<Direction | undefined>(undefined);
-  const [offset, setOffset] = useState(0);
-  const [toRemove, setToRemove] = useState<Rule | undefined>(undefined);
-  const query = { inbox_id: inboxId, direction, offset, limit: pageSize };
-  const page = useLoaded(() => inboxd.rules.list(query).page(), [inboxId, direction, offset]);
-  const listed = page.value?.data ?? [];
-
-  async function remove({ id, pattern }: Rule) {
-    try {
-      await inboxd.rules.delete(id);
-      notify(`The rule for ${pattern} is removed`);
-    } catch (error) {
-      notify(errorText(error), "bad");
-    }
-    page.reload();
-  }
-
   return (
     <Page
       title="Rules"
@@ -64,48 +52,43 @@ export function RuleList() {
         )
       }
     >
-      <AddForm
-        name="pattern"
-        label="Add a rule"
-        verb="Add"
-        placeholder="*.example.com"
-        suffix={
-          <select name="kind" aria-label="Kind of rule">
-            {kinds.map(({ name, words }) => (
-              <option key={name} value={name}>
-                {words}
-              </option>
-            ))}
-          </select>
-        }
-        add={async (pattern, form) => {
-          const isBlock = String(form.get("kind")).startsWith("block");
-          const isInbound = String(form.get("kind")).endsWith("inbound");
-          const rule = await inboxd.rules.add({
-            action: isBlock ? "block" : "allow",
-            direction: isInbound ? "inbound" : "outbound",
-            pattern,
-            inboxId,
-          });
-          page.reload();
-          return `${rule.pattern} is ${isBlock ? "blocked" : "allowed"}`;
+      <Rules inboxId={inboxId} />
+      <PolicySection inboxId={inboxId} />
+    </Page>
+  );
+}
+
+/** The rules with a form that adds one. Removing one needs a confirmation. */
+function Rules({ inboxId }: { inboxId: string | undefined }) {
+  const [direction, setDirection] = useState<Direction | undefined>(undefined);
+  const [offset, setOffset] = useState(0);
+  const [toRemove, setToRemove] = useState<Rule | undefined>(undefined);
+  const query = { inbox_id: inboxId, direction, offset, limit: pageSize };
+  const page = useLoaded(() => inboxd.rules.list(query).page(), [direction, offset]);
+  const listed = page.value?.data ?? [];
+
+  async function remove({ id, pattern }: Rule) {
+    try {
+      await inboxd.rules.delete(id);
+      notify(`The rule for ${pattern} is removed`);
+    } catch (error) {
+      notify(errorText(error), "bad");
+    }
+    page.reload();
+  }
+
+  return (
+    <>
+      <NewRule inboxId={inboxId} onAdded={page.reload} />
+      <Tabs
+        label="Filter by direction"
+        choices={filters}
+        chosen={direction}
+        onChoose={(name) => {
+          setOffset(0);
+          setDirection(name);
         }}
       />
-      <fieldset class="tabs" aria-label="Filter by direction">
-        {directions.map((name) => (
-          <button
-            key={name ?? "all"}
-            type="button"
-            aria-pressed={direction === name}
-            onClick={() => {
-              setOffset(0);
-              setDirection(name);
-            }}
-          >
-            {name === undefined ? "All" : directionTexts[name]}
-          </button>
-        ))}
-      </fieldset>
       <LoadState of={page} />
       {page.value && listed.length === 0 && (
         <Empty
@@ -124,7 +107,6 @@ export function RuleList() {
         </ul>
       )}
       <Pager offset={offset} pageSize={pageSize} total={page.value?.total ?? 0} onMove={setOffset} />
-      <PolicySection key={inboxId} inboxId={inboxId} />
       {toRemove && (
         <Confirm
           title={`Remove the rule for ${toRemove.pattern}?`}
@@ -137,7 +119,35 @@ export function RuleList() {
           <p>Other rules and the policy then decide about its mail.</p>
         </Confirm>
       )}
-    </Page>
+    </>
+  );
+}
+
+function NewRule({ inboxId, onAdded }: { inboxId: string | undefined; onAdded: () => void }) {
+  async function add(pattern: string, form: FormData): Promise<string> {
+    const { action, direction } = kinds[Number(form.get("kind"))] ?? kinds[0];
+    const rule = await inboxd.rules.add({ action, direction, pattern, inboxId });
+    onAdded();
+    return `${rule.pattern} is ${action === "block" ? "blocked" : "allowed"}`;
+  }
+
+  return (
+    <AddForm
+      name="pattern"
+      label="Add a rule"
+      verb="Add"
+      placeholder="*.example.com"
+      suffix={
+        <select name="kind" aria-label="Kind of rule">
+          {kinds.map(({ words }, index) => (
+            <option key={words} value={index}>
+              {words}
+            </option>
+          ))}
+        </select>
+      }
+      add={add}
+    />
   );
 }
 

@@ -12,29 +12,29 @@ import { LoadState } from "../parts/load-state.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
 import { CursorPager, useCursors } from "../parts/pager.tsx";
+import { Tabs } from "../parts/tabs.tsx";
 import { Tag, type Tone } from "../parts/tag.tsx";
 import { Time } from "../parts/time.tsx";
 import { may } from "../session.ts";
 
 type Suppression = Schemas["Suppression"];
 
-const reasons = [undefined, "bounce", "complaint", "unsubscribe", "manual"] as const;
-const reasonTexts = {
-  bounce: "Bounced",
-  complaint: "Complained",
-  unsubscribe: "Unsubscribed",
-  manual: "Manual",
-} as const;
-const tones: Readonly<Record<Suppression["reason"], Tone>> = {
-  bounce: "bad",
-  complaint: "bad",
-  unsubscribe: "warm",
-  manual: "plain",
+type Reason = Suppression["reason"];
+
+const reasons: Readonly<Record<Reason, { text: string; tone: Tone }>> = {
+  bounce: { text: "Bounced", tone: "bad" },
+  complaint: { text: "Complained", tone: "bad" },
+  unsubscribe: { text: "Unsubscribed", tone: "warm" },
+  manual: { text: "Manual", tone: "plain" },
 };
+const filters: readonly (readonly [Reason | undefined, string])[] = [
+  [undefined, "All"],
+  ...(Object.keys(reasons) as Reason[]).map((name) => [name, reasons[name].text] as const),
+];
 
 /** The addresses that no mail is sent to, each with its reason. */
 export function SuppressionList() {
-  const [reason, setReason] = useState<(typeof reasons)[number]>(undefined);
+  const [reason, setReason] = useState<Reason | undefined>(undefined);
   const cursors = useCursors();
   const { cursor } = cursors;
   const [toRemove, setToRemove] = useState<Suppression | undefined>(undefined);
@@ -71,21 +71,15 @@ export function SuppressionList() {
           }}
         />
       )}
-      <fieldset class="tabs" aria-label="Filter by reason">
-        {reasons.map((name) => (
-          <button
-            key={name ?? "all"}
-            type="button"
-            aria-pressed={reason === name}
-            onClick={() => {
-              cursors.begin();
-              setReason(name);
-            }}
-          >
-            {name === undefined ? "All" : reasonTexts[name]}
-          </button>
-        ))}
-      </fieldset>
+      <Tabs
+        label="Filter by reason"
+        choices={filters}
+        chosen={reason}
+        onChoose={(name) => {
+          cursors.begin();
+          setReason(name);
+        }}
+      />
       <LoadState of={page} />
       {page.value && listed.length === 0 && (
         <Empty
@@ -139,7 +133,7 @@ function SuppressionRow({ suppression, onRemove }: { suppression: Suppression; o
         </span>
       </div>
       <div class="row-state">
-        <Tag tone={tones[reason]}>{reasonTexts[reason]}</Tag>
+        <Tag tone={reasons[reason].tone}>{reasons[reason].text}</Tag>
         <span class="quiet-text">
           {expiresAt === null ? (
             <Time at={createdAt} />

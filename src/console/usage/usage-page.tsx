@@ -8,6 +8,7 @@ import { Empty } from "../parts/empty.tsx";
 import { LoadState } from "../parts/load-state.tsx";
 import { mapAtMost, useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
+import { Tabs } from "../parts/tabs.tsx";
 import { Time } from "../parts/time.tsx";
 import { Quotas } from "./quotas.tsx";
 
@@ -37,18 +38,12 @@ export function UsagePage() {
         )
       }
     >
-      <fieldset class="tabs" aria-label="Days">
-        {choices.map((days) => (
-          <button
-            key={days}
-            type="button"
-            aria-pressed={!isOwnRange && days === chosen}
-            onClick={() => go(href("usage", { days: days === choices[0] ? undefined : `${days}` }))}
-          >
-            {days} days
-          </button>
-        ))}
-      </fieldset>
+      <Tabs
+        label="Days"
+        choices={choices.map((days) => [days, `${days} days`] as const)}
+        chosen={isOwnRange ? undefined : chosen}
+        onChoose={(days) => go(href("usage", { days: days === choices[0] ? undefined : `${days}` }))}
+      />
       <form
         class="actions range"
         onSubmit={(event) => {

@@ -9,6 +9,7 @@ import { LoadState } from "../parts/load-state.tsx";
 import { mapAtMost, useLoaded } from "../parts/loaded.ts";
 import { CursorPager, useCursors } from "../parts/pager.tsx";
 import { RowSelect, type Selection, SelectionBar, useSelection } from "../parts/selection.tsx";
+import { Tabs } from "../parts/tabs.tsx";
 import { StatusTag } from "../parts/tag.tsx";
 import { Time } from "../parts/time.tsx";
 import { Recover } from "./recover.tsx";
@@ -16,7 +17,12 @@ import { Recover } from "./recover.tsx";
 type Delivery = Schemas["EndpointDelivery"];
 type State = Delivery["state"];
 
-const states: readonly (State | undefined)[] = [undefined, "pending", "delivered", "failed"];
+const filters: readonly (readonly [State | undefined, string])[] = [
+  [undefined, "All"],
+  ["pending", "Pending"],
+  ["delivered", "Delivered"],
+  ["failed", "Failed"],
+];
 
 /** The deliveries to an endpoint. The selected ones, or all that failed since a time, can be delivered again. */
 export function DeliveryList({ endpoint }: { endpoint: Schemas["WebhookEndpoint"] }) {
@@ -24,13 +30,7 @@ export function DeliveryList({ endpoint }: { endpoint: Schemas["WebhookEndpoint"
   return (
     <section class="section" aria-labelledby="deliveries">
       <h2 id="deliveries">Deliveries</h2>
-      <fieldset class="tabs" aria-label="Filter deliveries">
-        {states.map((name) => (
-          <button key={name ?? "all"} type="button" aria-pressed={state === name} onClick={() => setState(name)}>
-            {name === undefined ? "All" : name.charAt(0).toUpperCase() + name.slice(1)}
-          </button>
-        ))}
-      </fieldset>
+      <Tabs label="Filter deliveries" choices={filters} chosen={state} onChoose={setState} />
       {/* A key for each filter, because a cursor is valid only for its filter. */}
       <Deliveries key={state} endpoint={endpoint} state={state} />
     </section>
