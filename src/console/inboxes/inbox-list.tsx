@@ -73,19 +73,25 @@ export function InboxList() {
                   {inbox.externalId !== null && <> · {inbox.externalId}</>}
                 </span>
               </a>
-              {may("read") && <Unread count={inbox.unreadThreads} />}
-              <CopyButton text={inbox.address} what={`Copy ${inbox.address}`} />
-              {may("manage") && (
-                <button
-                  type="button"
-                  class="quiet small"
-                  aria-label={`Delete ${inbox.address}`}
-                  title="Delete"
-                  onClick={() => setToDelete(inbox)}
-                >
-                  <Icon name="remove" />
-                </button>
+              {may("read") && (
+                <div class="row-state">
+                  <Unread count={inbox.unreadThreads} />
+                </div>
               )}
+              <div class="row-actions">
+                <CopyButton text={inbox.address} what={`Copy ${inbox.address}`} />
+                {may("manage") && (
+                  <button
+                    type="button"
+                    class="quiet small"
+                    aria-label={`Delete ${inbox.address}`}
+                    title="Delete"
+                    onClick={() => setToDelete(inbox)}
+                  >
+                    <Icon name="remove" />
+                  </button>
+                )}
+              </div>
             </li>
           ))}
         </ul>
