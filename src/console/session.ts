@@ -1,7 +1,6 @@
 import { signal } from "@preact/signals";
-import { service } from "./address.ts";
+import { type Route, route, service } from "./address.ts";
 import { InboxdError, inboxd, isSignedOut, type Schemas } from "./api.ts";
-import { now } from "./machine.ts";
 
 /** The account of the session; undefined until it is loaded. */
 export const account = signal<Schemas["Account"] | undefined>(undefined);
@@ -36,25 +35,21 @@ export function takeLinkToken(): string | undefined {
   return token;
 }
 
-/** When the account was loaded last, in milliseconds. */
-let foundAtMs = 0;
-/** An account that was loaded less long ago counts as current, so that opening a page loads it once. */
-const currentMs = 2_000;
+/** The address for which the account was loaded with the session, until a screen there has shown its counts. */
+let loadedFor: Route | undefined;
 
-/** The account with its current counts. */
+/** The account with its current counts. The screen that a page opens with takes those that came with the session. */
 export async function currentAccount(): Promise<Schemas["Account"]> {
-  if (account.value === undefined || now().getTime() - foundAtMs > currentMs) await loadAccount();
+  const isLoaded = loadedFor === route.peek();
+  loadedFor = undefined;
+  if (!isLoaded) account.value = await inboxd.account.get();
   return account.value as Schemas["Account"];
-}
-
-async function loadAccount(): Promise<void> {
-  account.value = await inboxd.account.get();
-  foundAtMs = now().getTime();
 }
 
 export async function findAccount(): Promise<void> {
   try {
-    await loadAccount();
+    account.value = await inboxd.account.get();
+    loadedFor = route.peek();
     isSignedOut.value = false;
   } catch (error) {
     if (error instanceof InboxdError && error.status === 401) return;

@@ -53,6 +53,23 @@ describeInBrowser("The overview of twelve inboxes and 2,500 events", () => {
 
   const unread = async (page: Page) => Number((await page.locator(".needs .is-accent strong").textContent()) ?? 0);
 
+  test("loads the account once, however long its code takes", async () => {
+    const watched = await signedIn(setup, "no/such/place");
+    const { page } = watched;
+    await page.clock.install();
+    const { promise: isLate, resolve: goOn } = Promise.withResolvers<void>();
+    await page.route(/\/assets\/overview-/, (route) => isLate.then(() => route.continue()));
+    const before = requestsOf(watched).length;
+    await page.goto(consoleOf(setup.world).href);
+    await page.locator("#navigation").waitFor({ state: "attached" });
+    await page.clock.fastForward(5_000);
+    goOn();
+    await page.locator(".needs", { hasText: "unread threads" }).waitFor();
+    const asked = requestsOf(watched).slice(before);
+    expect(asked.filter(({ pathname }) => pathname === "/v1/account").length).toBe(1);
+    await page.context().close();
+  });
+
   test("opens with six requests, and makes one for a burst of events", async () => {
     const watched = await opened();
     const { page } = watched;
