@@ -1,18 +1,26 @@
 import type { Db } from "../../database/db.ts";
-import { notFound } from "../../domain/errors.ts";
+import { notFound, type Resource } from "../../domain/errors.ts";
 import type { ByteRange } from "../../standards/byte-range.ts";
 import { chunkBytes, findChunk } from "../../store/mail/sources.ts";
 
-/** The bytes in a range of one part of a source, which is the raw mail or an attachment. One chunk at a time is in memory. */
+/** A part of a source: the raw mail (0) or an attachment. */
+export interface SourcePart {
+  sourceId: string;
+  part: number;
+  /** What a request finds missing without its bytes. By default a message or an attachment. */
+  resource?: Resource;
+}
+
+/** The bytes in a range of one part of a source. One chunk at a time is in memory. */
 export async function* storedPieces(
   db: Db,
-  { sourceId, part }: { sourceId: string; part: number },
+  { sourceId, part, resource = part === 0 ? "message" : "attachment" }: SourcePart,
   { first, last }: ByteRange,
 ): AsyncGenerator<Uint8Array> {
   for (let seq = Math.floor(first / chunkBytes); seq * chunkBytes <= last; seq++) {
     const piece = await findChunk(db, sourceId, part, seq);
     // The chunk is missing, because the inbox was deleted meanwhile.
-    if (piece === undefined) throw notFound("attachment");
+    if (piece === undefined) throw notFound(resource);
     const start = seq * chunkBytes;
     yield piece.subarray(Math.max(0, first - start), last + 1 - start);
   }

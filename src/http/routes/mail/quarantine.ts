@@ -133,7 +133,8 @@ async function rawAnswer(
   };
   if (isHead) return new Response(lengthAlone(sizeBytes), { headers });
   const whole = { first: 0, last: sizeBytes - 1 };
-  return new Response(await storedBytes(deps, deps.db.api, { sourceId, part: 0, sizeBytes }, whole), { headers });
+  const stored = { sourceId, part: 0, sizeBytes, resource: "quarantined_mail" } as const;
+  return new Response(await storedBytes(deps, deps.db.api, stored, whole), { headers });
 }
 
 function toQuarantined(mail: StoredQuarantinedMail) {

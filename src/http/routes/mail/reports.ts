@@ -95,7 +95,8 @@ async function rawAnswer(deps: ReportsDeps, { id, source, sourceId }: KeptReport
   };
   if (isHead) return new Response(lengthAlone(sizeBytes), { headers });
   const whole = { first: 0, last: sizeBytes - 1 };
-  return new Response(await storedBytes(deps, db, { sourceId, part: 0, sizeBytes }, whole), { headers });
+  const stored = { sourceId, part: 0, sizeBytes, resource: "report" } as const;
+  return new Response(await storedBytes(deps, db, stored, whole), { headers });
 }
 
 function toReport(report: KeptReport) {

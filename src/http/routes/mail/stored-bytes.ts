@@ -1,6 +1,6 @@
 import type { Db } from "../../../database/db.ts";
 import { Refusal } from "../../../domain/errors.ts";
-import { storedPieces } from "../../../flows/read/stored-pieces.ts";
+import { type SourcePart, storedPieces } from "../../../flows/read/stored-pieces.ts";
 import type { ByteRange } from "../../../standards/byte-range.ts";
 import type { AnswerFiles, WantedBytes } from "../../../store/mail/answer-files.ts";
 import { chunkBytes } from "../../../store/mail/sources.ts";
@@ -11,10 +11,7 @@ export interface StoredBytesDeps {
   answerFiles: AnswerFiles;
 }
 
-/** A part of a stored mail: the whole mail or an attachment. */
-export interface StoredPart {
-  sourceId: string;
-  part: number;
+export interface StoredPart extends SourcePart {
   sizeBytes: number;
 }
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
 import PostalMime from "postal-mime";
+import { query } from "../../../../src/database/db.ts";
 import { authenticationOf, takeIn } from "../../../support/arrivals.ts";
 import { attachFiles } from "../../../support/attached-files.ts";
 import { enginesHere } from "../../../support/engines.ts";
@@ -362,6 +364,15 @@ for (const engine of enginesHere()) {
         String(bytes.length),
         0,
       ]);
+    });
+
+    test("A raw mail without its bytes is not found", async () => {
+      const inbox = await filled(1);
+      const [{ id }] = (await list(inbox.id)).body.data;
+      const source = sql`select source_id from messages where id = ${id}`;
+      await query(world().service.deps.db.api, sql`delete from source_chunks where source_id = (${source})`);
+      const { status, body } = await world().api(`/v1/messages/${id}/raw`);
+      expect([status, body.resource]).toEqual([404, "message"]);
     });
 
     test("The raw mail of a sent message is what the relay is handed", async () => {

@@ -195,13 +195,15 @@ test.skipIf(!process.env.TEST_DATABASE_URL)(
   },
 );
 
-test("a mail whose bytes are removed during its release is not found", async () => {
+test("a mail whose bytes are removed during its release or its download is not found", async () => {
   const id = await quarantinedMail(world, await world.inbox());
   const { api: db } = world.service.deps.db;
   const chunks = sql`source_chunks where source_id = (select source_id from quarantine where id = ${id})`;
   await query(db, sql`delete from ${chunks}`);
   const { status, body } = await release(id);
   expect([status, body.resource]).toEqual([404, "quarantined_mail"]);
+  const raw = await world.api(`/v1/quarantine/${id}/raw`);
+  expect([raw.status, raw.body.resource]).toEqual([404, "quarantined_mail"]);
   await query(db, sql`delete from quarantine where id = ${id}`);
 });
 
