@@ -981,13 +981,13 @@ export interface paths {
         };
         /**
          * Show unsubscribe page
-         * @description A page with a button, for the recipient of a mail that was sent with `unsubscribe`. It changes nothing, because scanners of mail fetch each link. No key is needed: the link has a signature, and no end.
+         * @description A page with a button, for the recipient of a mail that was sent with `unsubscribe`. It changes nothing, because scanners of mail fetch each link. No key is needed, only the link.
          */
         get: operations["showUnsubscribePage"];
         put?: never;
         /**
          * Unsubscribe
-         * @description Suppresses the recipient of the message for its inbox, with the reason `unsubscribe`. Mail programs call it for one click (RFC 8058), and the page of this link does. Any form of at most 1 KiB is accepted, since the link says all. A repeated request changes nothing.
+         * @description Suppresses the recipient of the message for its inbox, with the reason `unsubscribe`. Mail programs call it for one click (RFC 8058), and the page of this link does. Any form of at most 1 KiB is accepted, since the link says all, and no key is needed. A repeated request changes nothing.
          */
         post: operations["unsubscribe"];
         delete?: never;
@@ -18181,7 +18181,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Names the message, and has a signature
+                 * @description The credential, in the path, where OpenAPI has no security scheme for it: it names a recipient of a message and is signed, so whoever has the link can unsubscribe that recipient and nobody else. It has no end
                  * @example 01km7xshd0efrsmm0nxk81y60b4s8k2m9q4t7v1x5z
                  */
                 token: string;
@@ -18278,7 +18278,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Names the message, and has a signature
+                 * @description The credential, in the path, where OpenAPI has no security scheme for it: it names a recipient of a message and is signed, so whoever has the link can unsubscribe that recipient and nobody else. It has no end
                  * @example 01km7xshd0efrsmm0nxk81y60b4s8k2m9q4t7v1x5z
                  */
                 token: string;

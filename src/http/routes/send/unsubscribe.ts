@@ -24,7 +24,11 @@ const mostAMinute = 60;
 const mostAddresses = 10_000;
 
 const path = {
-  token: { description: "Names the message, and has a signature", example: examples.unsubscribeToken },
+  token: {
+    description:
+      "The credential, in the path, where OpenAPI has no security scheme for it: it names a recipient of a message and is signed, so whoever has the link can unsubscribe that recipient and nobody else. It has no end",
+    example: examples.unsubscribeToken,
+  },
 };
 const shown = (description: string, title: string) =>
   Type.String({
@@ -68,7 +72,7 @@ export function unsubscribe({ unsubscribing, isDraining, trustedProxies, now, ma
         summary: "Show unsubscribe page",
         access: "open",
         description:
-          "A page with a button, for the recipient of a mail that was sent with `unsubscribe`. It changes nothing, because scanners of mail fetch each link. No key is needed: the link has a signature, and no end.",
+          "A page with a button, for the recipient of a mail that was sent with `unsubscribe`. It changes nothing, because scanners of mail fetch each link. No key is needed, only the link.",
         path,
         refuses: ["rate_limit_exceeded"],
         answers: { 200: shown("The page", "Unsubscribe"), ...refusals },
@@ -87,7 +91,7 @@ export function unsubscribe({ unsubscribing, isDraining, trustedProxies, now, ma
         summary: "Unsubscribe",
         access: "open",
         description:
-          "Suppresses the recipient of the message for its inbox, with the reason `unsubscribe`. Mail programs call it for one click (RFC 8058), and the page of this link does. Any form of at most 1 KiB is accepted, since the link says all. A repeated request changes nothing.",
+          "Suppresses the recipient of the message for its inbox, with the reason `unsubscribe`. Mail programs call it for one click (RFC 8058), and the page of this link does. Any form of at most 1 KiB is accepted, since the link says all, and no key is needed. A repeated request changes nothing.",
         path,
         otherBodies: {
           "application/x-www-form-urlencoded": {
