@@ -4,8 +4,10 @@ import { breaksPostgres, enginesHere } from "../support/engines.ts";
 import { readMetrics } from "../support/metrics.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
 import { eventsOf, report, returnPathOf, sent, signingKey, suppressed } from "../support/reported.ts";
+import { scriptedDns } from "../support/scripted-dns.ts";
 import { scriptedSmtp } from "../support/scripted-smtp.ts";
 import { send } from "../support/sends.ts";
+import { untilSo } from "../support/until.ts";
 import { startWorld } from "../support/world.ts";
 import { oneWorldOn, worldsOn } from "../support/world-on.ts";
 
@@ -30,6 +32,7 @@ const outOfOffice = plain("I am away until Monday. In urgent cases call 550 1234
 
 describe.each(enginesHere())("A report about a mail (%s):", (engine) => {
   const world = oneWorldOn(engine, { env });
+  const startWorldOn = worldsOn(engine);
 
   test("a bounce to the return path is shown at the message, notified once, suppresses, and is not stored as mail", async () => {
     const inbox = await world().inbox();
@@ -199,6 +202,30 @@ describe.each(enginesHere())("A report about a mail (%s):", (engine) => {
     expect((await world().api(`/v1/messages/${id}`)).body.delivery).toMatchObject({ state: "delayed" });
     expect((await world().api(`/v1/inboxes/${other.id}/messages`)).body.total).toBe(0);
     expect((await world().api(`/v1/quarantine?inbox_id=${other.id}`)).body.data).toHaveLength(1);
+  });
+
+  test("a report beside an inbox that waits for the verdict is answered 451, and counts once when it is repeated", async () => {
+    let isSilent = true;
+    const dns = await scriptedDns(() => (isSilent ? "silence" : { code: 3 }));
+    const checking = { AUTHENTICATE: "always", AUTH_TIMEOUT_MS: "300", DNS_SERVERS: `127.0.0.1:${dns.port}` };
+    await using world = await startWorldOn({ env: { ...env, ...checking } });
+    const [inbox, strict] = [await world.inbox(), await world.inbox()];
+    const { id, returnPath } = await sent(world, inbox.id, "jane@example.com");
+    const policy = { inbound: { unauthenticated: "block" } };
+    await world.api(`/v1/inboxes/${strict.id}/policy`, { method: "PUT", body: policy });
+    const again = () => report(world, unknownUser, [strict.address, returnPath]);
+    expect(await again()).toStartWith("451 4.7.0");
+    expect((await world.api(`/v1/messages/${id}`)).body.delivery).toMatchObject({ state: "bounced" });
+    expect((await world.api("/v1/quarantine")).body.data).toEqual([]);
+    isSilent = false;
+    await untilSo(async () => {
+      world.clock.pass(10_000);
+      return (await again()).startsWith("250");
+    });
+    expect((await world.api(`/v1/messages/${id}/reports`)).body.data).toHaveLength(1);
+    expect(await eventsOf(world, "message.bounced")).toHaveLength(1);
+    expect((await world.api("/v1/quarantine")).body.data).toMatchObject([{ inboxId: strict.id }]);
+    await dns.close();
   });
 
   test("a forged report to an inbox about another inbox's message is stored as mail without an effect", async () => {
