@@ -40,7 +40,7 @@ export async function importFrom(path: string, { beside = false }: { beside?: bo
       await migrate(db);
       const imported = beside
         ? await importAccount(await depsOf(db, config), source.lines)
-        : await importEverything(db, source.lines);
+        : await importEverything({ db, mailDomain: config.mailDomain }, source.lines);
       return { file: path === "-" ? "stdin" : path, ...imported };
     } finally {
       await db.close();

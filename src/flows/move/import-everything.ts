@@ -3,6 +3,7 @@ import { Refusal } from "../../domain/errors.ts";
 import { alignEventLog } from "../../store/events/event-log.ts";
 import { forgetIndexedMail, insertLine, listAccountIds } from "../../store/upkeep/portable.ts";
 import { findSetting, insertOrChangeSetting } from "../../store/upkeep/settings.ts";
+import type { Deps } from "../deps.ts";
 import { checkWhole, type OpenExport, portableLines } from "./export-file.ts";
 
 export interface Imported {
@@ -15,13 +16,22 @@ export interface Imported {
  * Imports an export into a database without other accounts. It checks the whole file before it writes anything. Each line is written in one
  * transaction, which also stores the number of the line, so that an interrupted import can be continued.
  */
-export async function importEverything(db: Database, open: OpenExport): Promise<Imported> {
-  const header = await checkWhole(open());
+export async function importEverything(
+  { db, mailDomain }: Pick<Deps, "db" | "mailDomain">,
+  open: OpenExport,
+): Promise<Imported> {
+  const domains = new Set<string>();
+  const header = await checkWhole(open(), ({ table, rows }) => {
+    if (table === "domains") for (const { name } of rows) domains.add(String(name));
+  });
   if (header.account !== undefined) {
     throw new Refusal(
       "validation_error",
       "Cannot import: the file is the export of one account; import it with --beside, into a service that was started before",
     );
+  }
+  if (domains.has(mailDomain.toLowerCase())) {
+    throw new Refusal("forbidden", `Cannot import: its own domain ${mailDomain} is the MAIL_DOMAIN of this service`);
   }
   await refuseForeignDatabase(db, open);
   const mark = `import ${header.id}`;

@@ -276,7 +276,9 @@ describe("The export of one account", () => {
 
     test("by an import of whole services, as a whole export is by this one", async () => {
       const { db } = to.service.deps;
-      expect(String(await failureOf(importEverything(db, reader(lines))))).toContain("--beside");
+      expect(String(await failureOf(importEverything({ db, mailDomain: "inbox.localhost" }, reader(lines))))).toContain(
+        "--beside",
+      );
       const whole = closedAgain(lines.map((line) => line.replace(`,"account":"${ada.id}"`, "")));
       expect(await refusal(whole)).toContain("without --beside");
     });

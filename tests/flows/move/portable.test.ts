@@ -8,11 +8,14 @@ import { failureOf } from "../../support/failure.ts";
 import { mailOf } from "../../support/mail.ts";
 import { startWorld } from "../../support/world.ts";
 
-/** The lines of an export of a service with received and sent mail, an event and a deleted inbox. */
+const mailDomain = "inbox.localhost";
+
+/** The lines of an export of a service with received and sent mail, an event, an own domain and a deleted inbox. */
 async function exportOfUsedService(): Promise<string[]> {
   await using world = await startWorld();
   const ada = await world.inbox("ada");
   const gone = await world.inbox("gone");
+  expect((await world.api("/v1/domains", { method: "POST", body: { domain: "own.test" } })).status).toBe(201);
   await world.deliver(
     mailOf({ messageId: "1@x.example", subject: "One \u2028 line", text: "a line\u2028and another" }),
     ada.address,
@@ -80,7 +83,7 @@ for (const engine of enginesHere()) {
 
     test("is exported again unchanged", async () => {
       await using target = await emptyTarget();
-      const { rows } = await importEverything(target, reader(lines));
+      const { rows } = await importEverything({ db: target, mailDomain }, reader(lines));
       expect(rows).toBe(JSON.parse(lines.at(-1) ?? "").rows);
       expect(rowsOf(await exported(target))).toEqual(rowsOf(lines));
     });
@@ -95,10 +98,10 @@ for (const engine of enginesHere()) {
         yield* lines.slice(0, end);
         if (readings === 3) throw new Error("cut off");
       };
-      expect(String(await failureOf(importEverything(target, cutOff)))).toContain("cut off");
-      const resumed = await importEverything(target, reader(lines));
+      expect(String(await failureOf(importEverything({ db: target, mailDomain }, cutOff)))).toContain("cut off");
+      const resumed = await importEverything({ db: target, mailDomain }, reader(lines));
       expect(resumed.resumedAfter).toBeGreaterThan(0);
-      await importEverything(target, reader(lines));
+      await importEverything({ db: target, mailDomain }, reader(lines));
       expect(rowsOf(await exported(target))).toEqual(rowsOf(lines));
     });
 
@@ -111,14 +114,21 @@ for (const engine of enginesHere()) {
         ["it is not an export of inboxd", lines.slice(1)],
       ];
       for (const [why, damaged] of faults) {
-        expect(String(await failureOf(importEverything(target, reader(damaged))))).toContain(why);
+        expect(String(await failureOf(importEverything({ db: target, mailDomain }, reader(damaged))))).toContain(why);
       }
+      expect(rowsOf(await exported(target), [])).toEqual([]);
+    });
+
+    test("is refused by a service whose MAIL_DOMAIN is an own domain in it, and nothing is written", async () => {
+      await using target = await emptyTarget();
+      const importing = importEverything({ db: target, mailDomain: "Own.Test" }, reader(lines));
+      expect(String(await failureOf(importing))).toContain("is the MAIL_DOMAIN of this service");
       expect(rowsOf(await exported(target), [])).toEqual([]);
     });
 
     test("is refused by a database with other accounts", async () => {
       await using other = await startWorld({ database: "embedded" });
-      expect(String(await failureOf(importEverything(other.service.deps.db, reader(lines))))).toContain(
+      expect(String(await failureOf(importEverything(other.service.deps, reader(lines))))).toContain(
         "accounts of its own",
       );
     });
