@@ -21,6 +21,7 @@ import type { InboundDeps } from "../http/routes/receive/inbound.ts";
 import type { RelayNoticesDeps } from "../http/routes/send/relay-notices.ts";
 import { authenticateMail } from "../mail/authenticate/authenticate.ts";
 import { type MailParser, mailParser } from "../mail/read/parse.ts";
+import { rate } from "../primitives/rate.ts";
 import { loadCertificate, selfSigned } from "../smtp/certificate.ts";
 import { type CertificateWatch, watchCertificate } from "../smtp/certificate-watch.ts";
 import type { SmtpDoor } from "../smtp/door.ts";
@@ -147,6 +148,9 @@ function authenticatorOf(
 /** How often the files of the certificate are read. A renewed one is in use within a minute. */
 const certificateReadMs = 30_000;
 
+/** The most networks whose mails are counted. One takes about 100 bytes. */
+const mostNetworks = 100_000;
+
 /** Listens for mail, with a certificate that is renewed while sessions go on. */
 export async function openSmtp(
   opening: Opening,
@@ -155,6 +159,8 @@ export async function openSmtp(
   const { config, deps, watch, opened } = opening;
   const certificate = await certificateOf(opening);
   const watched = { ...door, accept: watch.accept("smtp", door.accept) };
+  const most = config.smtpMailsPerMinutePerAddress;
+  const mails = rate<string>({ most, periodMs: 60_000, keys: mostNetworks });
   const smtp = await startSmtp(smtpDoor(watched), {
     host: config.smtpHost,
     port: config.smtpPort,
@@ -163,13 +169,13 @@ export async function openSmtp(
     limits: {
       maxConnectionsPerAddress: config.smtpMaxConnectionsPerAddress,
       uncountedAddresses: config.trustedProxies,
-      maxMailsPerMinute: config.smtpMailsPerMinutePerAddress,
     },
     proxyProtocol: config.smtpProxyProtocol,
     certificate,
     memory,
     originOf,
     isRelay: (address) => isInBlocks(address, config.trustedRelays),
+    ...(most > 0 && { takesMailOf: (network: string) => mails.take(network, performance.now()) === undefined }),
     observe: {
       ...watch.smtp,
       fault(err, during) {

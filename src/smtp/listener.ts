@@ -5,7 +5,6 @@ import type { SMTPConnectionOptions } from "smtp-server/lib/smtp-connection.js";
 import { type Admission, admission } from "./admission.ts";
 import type { Origin, RefusedReason, SmtpDoor, SmtpObserver } from "./door.ts";
 import { MailConnection, type Shared } from "./mail-connection.ts";
-import { mailPace } from "./mail-pace.ts";
 import { type MemoryBudget, memoryBudget } from "./memory-budget.ts";
 import { takeProxyHeader } from "./proxy-header.ts";
 import { type Reply, reply, replyLines } from "./replies.ts";
@@ -26,6 +25,8 @@ export interface SmtpOptions {
   originOf(address: string): Origin;
   /** Whether an address is that of a relay of the operator's, which passes on the mail of many senders. */
   isRelay?(address: string): boolean;
+  /** Counts a mail of a network. Returns false if the network has sent the most that it may for now. */
+  takesMailOf?(network: string): boolean;
   limits?: Partial<SmtpLimits>;
   /** Whether the proxies in `uncountedAddresses` must begin each connection with a PROXY header. */
   proxyProtocol?: boolean;
@@ -56,11 +57,10 @@ export interface SmtpListener {
 
 /** Listens for mail (RFC 5321). Resolves when it accepts connections. */
 export async function startSmtp(door: SmtpDoor, options: SmtpOptions): Promise<SmtpListener> {
-  const { maxBytes, originOf, isRelay = () => false, observe = {} } = options;
+  const { maxBytes, originOf, isRelay = () => false, takesMailOf = () => true, observe = {} } = options;
   const limits = { ...defaultLimits(maxBytes), ...options.limits };
   const uncounted = new Set(limits.uncountedAddresses.map((address) => originOf(address).host));
   const admitted = admission(limits.maxConnections, limits.maxConnectionsPerAddress, uncounted);
-  const pace = mailPace(limits.maxMailsPerMinute);
   const memory = options.memory ?? mailMemory(limits, maxBytes);
   const live = new Set<MailConnection>();
   /** Connections of proxies whose header has not come yet. */
@@ -77,7 +77,7 @@ export async function startSmtp(door: SmtpDoor, options: SmtpOptions): Promise<S
     observe,
     originOf,
     isProxy: ({ host }) => uncounted.has(host),
-    takesMail: ({ host, network }) => uncounted.has(host) || isRelay(host) || pace.takes(network, performance.now()),
+    takesMail: ({ host, network }) => uncounted.has(host) || isRelay(host) || takesMailOf(network),
     draining: false,
     ended: () => onEnded(),
     left(session) {

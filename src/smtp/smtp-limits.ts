@@ -5,8 +5,6 @@ export interface SmtpLimits {
   maxConnectionsPerAddress: number;
   /** Addresses of load balancers. Many clients connect through one, so only the limits for all addresses together apply to it. */
   uncountedAddresses: readonly string[];
-  /** Mails in a minute from one IPv4 address or one IPv6 /64; 0: no limit. */
-  maxMailsPerMinute: number;
   maxCommandOctets: number;
   maxRecipients: number;
   /** After this many refused recipients, the session is ended. */
@@ -51,7 +49,6 @@ export function defaultLimits(maxBytes: number): SmtpLimits {
     maxConnections: 10_000,
     maxConnectionsPerAddress: 50,
     uncountedAddresses: [],
-    maxMailsPerMinute: 0,
     maxCommandOctets: 2048,
     maxRecipients: 100,
     maxRefusedRecipients: 10,

@@ -44,6 +44,15 @@ test("an inbox receives as many mails in any 60 seconds as its limit says, and o
   expect([await deliver("busy"), await deliver("busy")]).toEqual([stored, busy]);
 });
 
+test("an address sends as many mails in a minute as SMTP_MAILS_PER_MINUTE_PER_ADDRESS says", async () => {
+  await using limited = await startWorld({ env: { SMTP_MAILS_PER_MINUTE_PER_ADDRESS: "2" } });
+  const { address } = await limited.inbox();
+  const replies: string[] = [];
+  for (const messageId of ["1@x.example", "2@x.example", "3@x.example"])
+    replies.push((await limited.deliver(mailOf({ messageId }), address)).slice(0, 9));
+  expect(replies).toEqual(["250 2.0.0", "250 2.0.0", "451 4.7.1"]);
+});
+
 test("our own mail to a busy inbox waits, and is not lost", async () => {
   const apiKey = await newAccount(world);
   const inboxId = await newInbox(world, apiKey, "waits");

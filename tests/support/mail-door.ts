@@ -1,6 +1,7 @@
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { rate } from "../../src/primitives/rate.ts";
 import { selfSigned } from "../../src/smtp/certificate.ts";
 import type { AcceptDecision, InboundMail, RecipientDecision, SmtpDoor } from "../../src/smtp/door.ts";
 import { type SmtpListener, startSmtp } from "../../src/smtp/listener.ts";
@@ -28,12 +29,15 @@ export interface TestListenerOptions {
   limits?: Partial<SmtpLimits>;
   maxBytes?: number;
   proxyProtocol?: boolean;
+  /** The most mails of each network. */
+  mostMails?: number;
 }
 
 export async function testListener({
   limits = {},
   maxBytes = 100_000,
   proxyProtocol = false,
+  mostMails = Number.POSITIVE_INFINITY,
 }: TestListenerOptions = {}): Promise<TestListener> {
   const mails: InboundMail[] = [];
   const refused: string[] = [];
@@ -55,6 +59,7 @@ export async function testListener({
     recipient: (address) => door.recipient(address),
     accept: (mail) => door.accept(mail),
   };
+  const paced = rate<string>({ most: mostMails, periodMs: 60_000, keys: 100 });
   const listener = await startSmtp(service, {
     host: "127.0.0.1",
     port: 0,
@@ -62,6 +67,7 @@ export async function testListener({
     maxBytes,
     certificate: await testCertificate(),
     originOf,
+    takesMailOf: (network) => paced.take(network, 0) === undefined,
     limits: { sweepMs: 10, ...limits },
     proxyProtocol,
     observe: {
