@@ -68,40 +68,24 @@ function nameOf(recipient: Addressee): string {
 }
 
 const stored: RelayOutcome = { kind: "sent", reply: "250 2.0.0 Stored", providerMessageId: undefined };
-const nobody: RelayOutcome = {
-  kind: "failed",
-  failure: { code: 550, enhancedCode: "5.1.1", message: "550 5.1.1 No such inbox here" },
-};
-const suspended: RelayOutcome = {
-  kind: "retry",
-  failure: { code: 450, enhancedCode: "4.2.1", message: "450 4.2.1 The mailbox takes no mail for now" },
-  maybeAccepted: false,
-};
-const busy: RelayOutcome = {
-  kind: "retry",
-  failure: { code: 450, enhancedCode: "4.2.1", message: "450 4.2.1 The mailbox gets too many mails a minute" },
-  maybeAccepted: false,
-};
-const full: RelayOutcome = {
-  kind: "retry",
-  failure: { code: 452, enhancedCode: "4.2.2", message: "452 4.2.2 The mailbox is full" },
-  maybeAccepted: false,
-};
+const nobody = answer("failed", 550, "5.1.1", "No such inbox here");
+const suspended = answer("retry", 450, "4.2.1", "The mailbox takes no mail for now");
+const busy = answer("retry", 450, "4.2.1", "The mailbox gets too many mails a minute");
+const full = answer("retry", 452, "4.2.2", "The mailbox is full");
+const refused = answer("failed", 550, "5.7.1", "The recipient takes no mail from this sender");
+const undecided = answer("retry", 451, "4.7.0", "Cannot check the sender now");
 const notNow: RelayOutcome = {
   kind: "retry",
   failure: { code: 451, enhancedCode: "4.3.0", message: "Cannot store the mail now: try again later" },
   // The commit may have succeeded although its answer was lost.
   maybeAccepted: true,
 };
-const refused: RelayOutcome = {
-  kind: "failed",
-  failure: { code: 550, enhancedCode: "5.7.1", message: "550 5.7.1 The recipient takes no mail from this sender" },
-};
-const undecided: RelayOutcome = {
-  kind: "retry",
-  failure: { code: 451, enhancedCode: "4.7.0", message: "451 4.7.0 Cannot check the sender now" },
-  maybeAccepted: false,
-};
+
+/** The outcome for an answer of the door, with the words that a mail server would say. */
+function answer(kind: "failed" | "retry", code: number, enhancedCode: string, text: string): RelayOutcome {
+  const failure = { code, enhancedCode, message: `${code} ${enhancedCode} ${text}` };
+  return kind === "failed" ? { kind, failure } : { kind, failure, maybeAccepted: false };
+}
 
 const outcomes: Readonly<Record<MailOutcome, RelayOutcome>> = {
   stored,
