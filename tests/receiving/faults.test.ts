@@ -109,6 +109,41 @@ describe.each(engines)("kill -9 around the commit (%s)", (engine) => {
   );
 
   test.each(["before", "after"] as const)(
+    "%s the commit of a report to an inbox that refuses its sender: the repeated mail is quarantined, and the report is there once",
+    (moment) =>
+      onNew(`blocked_report_${moment}`, async ({ env, look }) => {
+        const dying = await startReceiver(`${moment} report`, env);
+        const inbox = await asked<{ id: string; address: string }>(dying, "/v1/inboxes", {});
+        const mail = { to: "jane@example.com", subject: "Hello", body: "Hello" };
+        const { messageId } = await asked<{ messageId: string }>(dying, `/v1/inboxes/${inbox.id}/send`, mail);
+        const inbound = { unlisted: "block", blocked: "refuse" };
+        await asked(dying, `/v1/inboxes/${inbox.id}/policy`, { inbound }, "PUT");
+        const raw = refused("smtp; 550 5.1.1 User unknown", "5.1.1")
+          .replaceAll("m1@mail.example", `${messageId}@inbox.localhost`)
+          .replaceAll("\n", "\r\n");
+        await expect(deliver(dying.smtpPort, raw, inbox.address, "")).rejects.toThrow("ended before a reply");
+        expect(await dying.exited).not.toBe(0);
+        await look(async (db) => {
+          expect(await countRows(db, "reports")).toBe(moment === "after" ? 1 : 0);
+          expect(await countRows(db, "quarantine")).toBe(0);
+        });
+
+        const living = await startReceiver("never", env);
+        const other = mailOf({ messageId: "other@b.example" });
+        expect(await deliver(living.smtpPort, other, inbox.address, "")).toStartWith("550 5.7.1");
+        expect(await deliver(living.smtpPort, raw, inbox.address, "")).toStartWith("250");
+        living.kill();
+        await living.exited;
+        await look(async (db) => {
+          expect([await countRows(db, "reports"), await countRows(db, "quarantine")]).toEqual([1, 1]);
+          expect(await countEvents(db, "message.bounced", inbox.id)).toBe(1);
+          expect(await faultsOfSources(db)).toEqual([]);
+        });
+      }),
+    120_000,
+  );
+
+  test.each(["before", "after"] as const)(
     "%s the commit of a mail that one inbox takes and another quarantines: the repeated mail is there once in each",
     (moment) =>
       onNew(`parted_${moment}`, async ({ env, look }) => {
@@ -201,10 +236,15 @@ interface Place {
 }
 
 /** Reads a resource, or posts a body. */
-async function asked<Answer>({ apiUrl }: { apiUrl: string }, path: string, body?: object): Promise<Answer> {
+async function asked<Answer>(
+  { apiUrl }: { apiUrl: string },
+  path: string,
+  body?: object,
+  method = "POST",
+): Promise<Answer> {
   const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
   const posted = body && {
-    method: "POST",
+    method,
     headers: { ...headers, ...(path.endsWith("/send") && { "idempotency-key": path }) },
     body: JSON.stringify(body),
   };

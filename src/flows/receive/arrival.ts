@@ -28,7 +28,7 @@ export interface ReceivedMail extends InboundMail {
   promise?: ClaimKey;
   /** Only for a mail that was kept unparsed: the time of the 250. Such a mail cannot be refused any more. */
   acknowledgedAt?: Date;
-  /** Whether the mail has taken effect elsewhere, at a return path. It cannot be refused then, because SMTP has one answer for all. */
+  /** Whether the mail has taken effect as a report, or at a return path. It cannot be refused then, because SMTP has one answer for all. */
   isTaken?: boolean;
   /** The inboxes that do not take the mail, each with the reason. The mail goes into their quarantine. */
   blocked?: ReadonlyMap<string, Omit<Quarantining, "id">> | undefined;

@@ -35,8 +35,8 @@ const dayMs = 24 * 3_600_000;
 
 /**
  * Judges each mail by the rules and policies of its inboxes, and then files it. Inboxes that block it get it into their quarantine. If all
- * of them refuse it, it is filed nowhere, unless it was acknowledged before, has taken effect at a return path, or is a copy of a mail that
- * one of them has. For an account without rules and policies it reads nothing.
+ * of them refuse it, it is filed nowhere, unless it was acknowledged before, has taken effect as a report or at a return path, or is a copy
+ * of a mail that one of them has. For an account without rules and policies it reads nothing.
  */
 export function withJudgment(deps: JudgingDeps, receive: Receive): Receive {
   return async (received) => {

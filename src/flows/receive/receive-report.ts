@@ -33,8 +33,8 @@ export interface ReportReception {
   targetOf(path: FoundReturnPath): Promise<ReturnTarget | undefined>;
   /** Applies the report in a mail to a return path. Returns false if the mail is no report and has to be filed. */
   takeReturned(returned: InboundMail<unknown> & { mail: ParsedMail }, target: ReturnTarget): Promise<boolean>;
-  /** Applies the report in a mail to inboxes, if it has one. The mail is filed too. */
-  takeBeside(received: ReceivedMail): Promise<void>;
+  /** Applies the report in a mail to inboxes, if it has one. The mail is filed too. Returns whether the report was applied. */
+  takeBeside(received: ReceivedMail): Promise<boolean>;
 }
 
 /** The message of a return path, and the inbox of that message. The inbox gets mail to the return path that is no report. */
@@ -69,10 +69,12 @@ export function reportReception(deps: ReportingDeps): ReportReception {
     },
     async takeBeside(received) {
       const report = readReport(received.mail, besides(received));
-      if (report === undefined) return;
+      if (report === undefined) return false;
       const { recipients } = received.envelope;
       const shown = (await provenBySender(report)) ?? (await provenByName(deps, report, recipients));
-      if (shown !== undefined) await applyReports([reportedBy(report, received.raw, shown)]);
+      if (shown === undefined) return false;
+      const [outcome] = await applyReports([reportedBy(report, received.raw, shown)]);
+      return outcome === "applied";
     },
   };
 
@@ -88,15 +90,16 @@ export function reportReception(deps: ReportingDeps): ReportReception {
 
 /**
  * Applies the report in a mail, if there is one, and then files the mail. In this order a failure between the two loses nothing: the sender
- * then sends the mail again, and a report may be applied twice without harm, whereas a filed mail is not processed again.
+ * then sends the mail again, and a report may be applied twice without harm, whereas a filed mail is not processed again. A mail whose
+ * report was applied cannot be refused.
  */
 export function withReports(
   reports: Pick<ReportReception, "takeBeside">,
   receive: (mail: ReceivedMail) => Promise<MailOutcome>,
 ): (mail: ReceivedMail) => Promise<MailOutcome> {
   return async (received) => {
-    if (mayBeReport(received.mail, besides(received))) await reports.takeBeside(received);
-    return receive(received);
+    const isApplied = mayBeReport(received.mail, besides(received)) && (await reports.takeBeside(received));
+    return receive(isApplied ? { ...received, isTaken: true } : received);
   };
 }
 
