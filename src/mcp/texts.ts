@@ -41,7 +41,8 @@ export const remedies: Readonly<Record<string, string>> = {
     "Let the time pass with wait_for_message, then repeat the same call. Do not try other inboxes to get around the limit.",
   daily_limit_exceeded:
     "Tell the user, and repeat the same call then. Do not try other inboxes to get around the limit.",
-  cold_outreach_limit: "The inbox does not know this recipient: no mail of theirs was proven, or has answered. Stop writing to them until they answer.",
+  cold_outreach_limit:
+    "The inbox does not know this recipient: no mail of theirs was proven, or has answered. Stop writing to them until they answer.",
   inbox_creation_limit: "Use an existing inbox (list_inboxes), or wait until then.",
   quota_exceeded: "The account has used its quota: tell the user. Time alone does not help.",
   no_recipient: "The message has no other address to reply to: give the recipient.",
