@@ -113,7 +113,7 @@ describe.skipIf(!hasCurl)("On one server after its first start", () => {
     }
     child.kill();
     expect(JSON.parse(printed)).toMatchObject({ event: "message.received", attempt: 1, message: { subject: "Hi" } });
-  }, 60_000);
+  });
 
   test("the start names the documentation, for people and for language models", async () => {
     await using server = await startForReaders();

@@ -181,7 +181,7 @@ describe("The embedded database", () => {
         todo: expect.stringContaining("MX records"),
       },
     ]);
-  }, 60_000);
+  });
 
   test("gives a warning if the process that has opened it does not answer", async () => {
     const dataDir = join(directory, "mute");
@@ -258,5 +258,5 @@ describe.skipIf(!breaksPostgres)("A Postgres", () => {
     } finally {
       await server.remove();
     }
-  }, 60_000);
+  });
 });

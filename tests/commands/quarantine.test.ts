@@ -9,7 +9,7 @@ let ada: WorldInbox;
 beforeAll(async () => {
   world = await startWorld();
   ada = await world.inbox("ada");
-}, 60_000);
+});
 afterAll(() => world[Symbol.asyncDispose]());
 
 const quarantine = (...words: string[]) =>

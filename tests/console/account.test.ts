@@ -31,7 +31,7 @@ describeInBrowser("The screens of the account", () => {
     });
     watched = await signedIn(setup, "suppressions");
     page = watched.page;
-  }, 60_000);
+  });
   afterAll(async () => {
     await dns?.close();
     expect(watched?.faults.filter((fault) => !/4(0[149]|22)/.test(fault))).toEqual([]);
@@ -127,5 +127,5 @@ describeInBrowser("The screens of the account", () => {
     await page.getByRole("button", { name: "Remove" }).click();
     await page.getByRole("button", { name: "Remove domain" }).click();
     await page.locator(".notice.is-bad", { hasText: "(1)" }).waitFor();
-  }, 60_000);
+  });
 });

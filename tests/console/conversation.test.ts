@@ -8,7 +8,7 @@ describeInBrowser("A conversation", () => {
   let ada: WorldInbox;
   beforeAll(async () => {
     ada = await setup.world.inbox("ada");
-  }, 60_000);
+  });
 
   /** A thread of ten messages: seven received ones, an answer, and two unread ones, each with a quote. */
   async function longThread(name: string): Promise<string> {
@@ -53,7 +53,7 @@ describeInBrowser("A conversation", () => {
     await page.frameLocator(".message.is-open iframe").getByText("Number 9").waitFor();
     expect(await open.count()).toBe(1);
     await page.context().close();
-  }, 60_000);
+  });
 
   test("shows the text of a file, and the reason why another has none", async () => {
     const file = (name: string) => [`Content-Disposition: attachment; filename=${name}`];
@@ -69,7 +69,7 @@ describeInBrowser("A conversation", () => {
     await page.getByRole("button", { name: "Text of order.pdf" }).click();
     await page.getByText("it is damaged").waitFor();
     await page.context().close();
-  }, 60_000);
+  });
 
   test("folds quotes, in HTML and in text", async () => {
     const html = "<p>The new part</p><blockquote type=cite><p>The old part</p></blockquote>";
@@ -128,7 +128,7 @@ describeInBrowser("A conversation", () => {
       expect([subject, await shown()]).toEqual([subject, "none"]);
       await page.context().close();
     }
-  }, 60_000);
+  });
 
   test("is printed alone, from its first message to its last", async () => {
     const thread = await longThread("printed");
@@ -145,5 +145,5 @@ describeInBrowser("A conversation", () => {
     ]);
     expect(heights[0]).toBeGreaterThanOrEqual(heights[1] ?? 0);
     await page.context().close();
-  }, 60_000);
+  });
 });

@@ -4,7 +4,7 @@ import { startWorld, type World } from "../support/world.ts";
 let world: World;
 beforeAll(async () => {
   world = await startWorld();
-}, 60_000);
+});
 afterAll(() => world[Symbol.asyncDispose]());
 
 const ask = (path: string, headers: Record<string, string> = {}) => world.fetch(path, { apiKey: null, headers });

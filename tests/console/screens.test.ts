@@ -84,7 +84,7 @@ describeInBrowser("Each screen of the console", () => {
       [`messages/${longMessage}`, ".step"],
       ["no/such/place", ".empty"],
     );
-  }, 60_000);
+  });
 
   test("fits the width and has no accessibility violation, light and dark", async () => {
     const { page, faults } = await signedIn(setup);

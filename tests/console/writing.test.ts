@@ -192,7 +192,7 @@ describeInBrowser("The form for a mail", () => {
       expect(await page.locator("#send-fault p").textContent()).toBe("Not sent: see the marked fields");
     }
     await page.context().close();
-  }, 60_000);
+  });
 
   test("refuses a file that is too large when it is chosen, and takes files that are dropped on any part", async () => {
     const ada = await setup.world.inbox("files");
@@ -216,7 +216,7 @@ describeInBrowser("The form for a mail", () => {
     await page.locator(".attachments").waitFor();
     expect(await page.locator(".attachments .attachment-name").allTextContents()).toEqual(["small.bin", "dropped.txt"]);
     await page.context().close();
-  }, 60_000);
+  });
 
   test("previews Markdown as the service converts it, with its links and without its HTML", async () => {
     const ada = await setup.world.inbox("preview");
@@ -240,7 +240,7 @@ describeInBrowser("The form for a mail", () => {
     // The first request of the page, before signing in, fails.
     expect(faults.filter((fault) => !fault.includes("401"))).toEqual([]);
     await page.context().close();
-  }, 60_000);
+  });
 
   test("asks for the link of one click, under more options, and says that this service at http has none", async () => {
     const ada = await setup.world.inbox("newsletter");
@@ -257,7 +257,7 @@ describeInBrowser("The form for a mail", () => {
     await page.locator(".messages li").first().waitFor();
     expect(await sentBodies(setup.world, ada)).toEqual(["Hello"]);
     await page.context().close();
-  }, 60_000);
+  });
 
   test("offers to remove the suppression of a recipient, and then sends the mail", async () => {
     const ada = await setup.world.inbox("suppressed");
@@ -275,7 +275,7 @@ describeInBrowser("The form for a mail", () => {
     await page.locator(".conversation-title h2", { hasText: "Are you back?" }).waitFor();
     expect((await setup.world.api("/v1/suppressions")).body.data).toEqual([]);
     await page.context().close();
-  }, 60_000);
+  });
 });
 
 /** Passes the page's request to the service, without passing the response back. */

@@ -14,7 +14,7 @@ describe.if(enginesHere().includes("postgres") && hasPgBouncer)("A PgBouncer bef
 
   beforeAll(async () => {
     made = await emptyDatabase();
-  }, 30_000);
+  });
   afterAll(() => made?.drop());
 
   async function behind<T>(settings: readonly string[], work: (bouncer: PgBouncer) => Promise<T>): Promise<T> {

@@ -7,7 +7,7 @@ import { startWorld, type World } from "../support/world.ts";
 let world: World;
 beforeAll(async () => {
   world = await startWorld();
-}, 60_000);
+});
 afterAll(() => world[Symbol.asyncDispose]());
 
 /** Adds rules to an account, without a signal. */

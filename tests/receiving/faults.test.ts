@@ -23,7 +23,7 @@ describe.each(engines)("kill -9 around the commit (%s)", (engine) => {
   let server: PostgresServer | undefined;
   beforeAll(async () => {
     if (engine === "postgres") server = await startPostgres();
-  }, 30_000);
+  });
   afterAll(() => server?.remove());
 
   /** A separate database, and the settings of a receiver on it. */
@@ -258,7 +258,7 @@ describe.skipIf(!breaksPostgres)("while Postgres fails,", () => {
     server = await startPostgres();
     await server.ask("create database gone");
     await server.ask("create database killed");
-  }, 30_000);
+  });
   afterAll(() => server.remove());
 
   const worldOn = (name: string) =>
@@ -324,7 +324,7 @@ describe.skipIf(!breaksPostgres)("while Postgres fails,", () => {
             or unread_count <> (select count(*) from threads where inbox_id = i.id and not is_read)`,
     );
     expect(torn).toEqual([]);
-  }, 60_000);
+  });
 });
 
 const receivers: { kill(): Promise<unknown> }[] = [];

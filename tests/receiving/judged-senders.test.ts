@@ -46,7 +46,7 @@ for (const engine of enginesHere()) {
         env: { DNS_SERVERS: `127.0.0.1:${dns.port}`, AUTHENTICATE: "always" },
         ...(engine === "embedded" && { database: "embedded" as const }),
       });
-    }, 60_000);
+    });
     afterAll(async () => {
       await world[Symbol.asyncDispose]();
       await dns.close();

@@ -9,7 +9,7 @@ import { startWorld, type World } from "../support/world.ts";
 let world: World;
 beforeAll(async () => {
   world = await startWorld({ env: { RECEIVES_PER_MINUTE: "2,enterprise=0" } });
-}, 60_000);
+});
 afterAll(() => world[Symbol.asyncDispose]());
 
 /** Gives an account these limits instead of those of its plan, as the operator does. */

@@ -93,7 +93,7 @@ describe.each(enginesHere())("Mail by HTTP (%s)", (engine) => {
       const { data } = (await world.api(`/v1/inboxes/${id}/messages`)).body;
       const stored = await (await world.fetch(`/v1/messages/${data[0].id}/raw`)).bytes();
       expect(Buffer.compare(stored, raw)).toBe(0);
-    }, 60_000);
+    });
 
     test.skipIf(engine === "embedded")("the same mail 20 times at once over two processes is one message", async () => {
       await using other = await world.another();

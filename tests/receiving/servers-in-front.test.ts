@@ -81,7 +81,6 @@ describe.skipIf(!hasHaproxy)("Behind HAProxy", () => {
         ["fail", "fail", "127.0.0.8", false],
       ]);
     },
-    60_000,
   );
 
   test("without the protocol, the sender's address is unknown", async () => {
@@ -95,7 +94,7 @@ describe.skipIf(!hasHaproxy)("Behind HAProxy", () => {
       await haproxy.stop();
     }
     expect(await sendersOf(open, inbox, 1)).toEqual([["fail", "none", null, false]]);
-  }, 60_000);
+  });
 });
 
 describe.skipIf(!hasPostfix)("Behind Postfix", () => {

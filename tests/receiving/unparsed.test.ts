@@ -83,7 +83,7 @@ for (const engine of enginesHere()) {
       expect(await rows("unparsed_mails")).toBe(81 - listed);
       const told = world.log.filter(({ msg }) => msg === "mail received");
       expect(told.filter(({ truncated }) => truncated === true)).toHaveLength(listed - 1);
-    }, 30_000);
+    });
 
     test("is acknowledged once it is stored, hidden at first, and then filed for all its inboxes", async () => {
       await using world = await reception(under.db, fullAtTheDoor);
@@ -133,7 +133,7 @@ for (const engine of enginesHere()) {
       );
       expect(shares).toBe(2);
       expect(world.warnings()).toEqual([]);
-    }, 20_000);
+    });
 
     test("has its sender authenticated when it is filed, by the client that it came from", async () => {
       const asked: unknown[] = [];

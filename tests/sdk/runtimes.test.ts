@@ -161,22 +161,16 @@ const textOf = (page: string, language: string) =>
 test.each([
   ["README", readme],
   ["guide", guide],
-])(
-  "The lines of its %s are what a strict compiler takes, and it would see a fault in them",
-  async (_, page) => {
-    const program = textOf(page, "ts").join("\n");
-    expect(await compiled(program)).toEqual([0, ""]);
-    // CommonJS has no `await` at the top level.
-    const imports = program.match(/^import .*$/gm)?.join("\n");
-    const rest = program.replaceAll(/^import .*$/gm, "");
-    expect(await compiled(`${imports}\nexport async function main() {\n${rest}\n}`, "commonjs")).toEqual([0, ""]);
-    const [code, said] = await compiled(
-      `${program}\nconst { subject } = (await inboxd.messages.wait("inb_1")).message;`,
-    );
-    expect([code, said]).toEqual([1, expect.stringContaining("error TS2339")]);
-  },
-  60_000,
-);
+])("The lines of its %s are what a strict compiler takes, and it would see a fault in them", async (_, page) => {
+  const program = textOf(page, "ts").join("\n");
+  expect(await compiled(program)).toEqual([0, ""]);
+  // CommonJS has no `await` at the top level.
+  const imports = program.match(/^import .*$/gm)?.join("\n");
+  const rest = program.replaceAll(/^import .*$/gm, "");
+  expect(await compiled(`${imports}\nexport async function main() {\n${rest}\n}`, "commonjs")).toEqual([0, ""]);
+  const [code, said] = await compiled(`${program}\nconst { subject } = (await inboxd.messages.wait("inb_1")).message;`);
+  expect([code, said]).toEqual([1, expect.stringContaining("error TS2339")]);
+});
 
 /** A project of that type that has installed what is published. */
 function installed(type: "module" | "commonjs"): string {
@@ -220,7 +214,7 @@ test("The lines of its README do what they say", async () => {
   expect(inbox).toMatchObject({ address: "ada@inbox.localhost" });
   const { body } = await world.api(`/v1/inboxes/${inbox.id}/messages`);
   expect(body.data).toMatchObject([{ subject: "Hi", direction: "outbound" }]);
-}, 60_000);
+});
 
 test("The lines of its guide print what it says", async () => {
   await using fresh = await startWorld({ database: "embedded" });
@@ -236,4 +230,4 @@ test("The lines of its guide print what it says", async () => {
   });
   const [printed, faults] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   expect([printed, faults]).toEqual([textOf(guide, "text").join(""), ""]);
-}, 60_000);
+});

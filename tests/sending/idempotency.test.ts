@@ -185,11 +185,11 @@ describe.skipIf(!enginesHere().includes("postgres"))("two processes on one Postg
   beforeAll(async () => {
     first = await startWorld({ database: await databaseApart() });
     second = await first.another();
-  }, 30_000);
+  });
   afterAll(async () => {
     await second[Symbol.asyncDispose]();
     await first[Symbol.asyncDispose]();
-  }, 30_000);
+  });
 
   test("50 requests at once with one key are one message and 49 replays", async () => {
     const inboxId = await newInbox(first);
@@ -330,7 +330,7 @@ describe.skipIf(!enginesHere().includes("postgres"))("two processes on one Postg
     const again = await Promise.all(sends());
     expect(again.map(({ kind }) => kind)).toEqual(["replayed", "accepted", "replayed", "replayed"]);
     for (const inboxId of inboxIds) expect(await countRows(deps.db.api, "messages", inboxId)).toBe(1);
-  }, 30_000);
+  });
 
   /** Whether a statement waits for a lock. */
   async function somebodyWaits(): Promise<boolean> {

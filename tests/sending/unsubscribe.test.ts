@@ -315,7 +315,7 @@ describe.skipIf(!breaksPostgres)("Without its database", () => {
       await relay.close();
       await server.remove();
     }
-  }, 60_000);
+  });
 });
 
 /** The names of our two fields in the signed header of a mail. */

@@ -10,7 +10,7 @@ import { startWorld, type World } from "../../support/world.ts";
 let world: World;
 beforeAll(async () => {
   world = await startWorld();
-}, 30_000);
+});
 afterAll(() => world[Symbol.asyncDispose]());
 
 test("a key is cached while revocations are received, but not if it is revoked during its look-up", async () => {

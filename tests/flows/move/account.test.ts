@@ -85,7 +85,7 @@ describe("The export of one account", () => {
     for (const { inboxId, key } of [ada, bob])
       await send(from, inboxId, { body: "From us" }, { apiKey: key, waits: true });
     lines = await exported(from, ada.id);
-  }, 60_000);
+  });
   afterAll(() => from[Symbol.asyncDispose]());
 
   async function exported(world: World, accountId: string, id = "one"): Promise<string[]> {
@@ -340,6 +340,6 @@ describe("The export of one account", () => {
       await again.close();
       await made?.drop();
       rmSync(dataDir, { recursive: true, force: true });
-    }, 60_000);
+    });
   }
 });

@@ -218,7 +218,7 @@ beforeAll(async () => {
   const { id: uploadId } = (await upload.json()) as { id: string };
   Object.assign(ids, one, { upload: uploadId, domain: domain.id, webhook: webhook.id, key: key.id });
   ids.grant = await newGrant(world, "one");
-}, 60_000);
+});
 afterAll(() => world[Symbol.asyncDispose]());
 
 const isOther = (reach: Reach) => reach.startsWith("other");

@@ -14,7 +14,7 @@ beforeAll(async () => {
   const document: Document = await (await world.fetch("/openapi.json", { apiKey: null })).json();
   operations = referenceOf(document).groups.flatMap((group) => group.operations);
   project = sdkProject();
-}, 60_000);
+});
 afterAll(() => project?.[Symbol.dispose]());
 
 /** What a form has at the first click, with every parameter of the query that `isGiven`. */
@@ -150,4 +150,4 @@ test("Each sample with the client sends what its form sends", async () => {
       isJson ? JSON.parse(draft.body ?? "") : (draft.body ?? ""),
     ]);
   }
-}, 60_000);
+});

@@ -7,7 +7,7 @@ beforeAll(async () => {
   world = await startWorld({
     env: { MAIL_DOMAIN: "in.example", SENDS_PER_DAY: "200,enterprise=0", PLAN: "developer" },
   });
-}, 60_000);
+});
 afterAll(() => world[Symbol.asyncDispose]());
 
 describe("The account", () => {

@@ -6,7 +6,7 @@ import { startWorld, type World } from "../../../support/world.ts";
 let world: World;
 beforeAll(async () => {
   world = await startWorld({ env: { TRUSTED_PROXIES: "127.0.0.1" } });
-}, 60_000);
+});
 afterAll(() => world[Symbol.asyncDispose]());
 
 async function ask(method: string, path: string, body?: unknown, apiKey = world.apiKey) {

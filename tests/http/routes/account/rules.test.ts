@@ -8,7 +8,7 @@ import { startWorld, type World } from "../../../support/world.ts";
 let world: World;
 beforeAll(async () => {
   world = await startWorld();
-}, 60_000);
+});
 afterAll(() => world[Symbol.asyncDispose]());
 
 const blocked = { direction: "inbound", action: "block", pattern: "spam.example" };
@@ -134,7 +134,7 @@ describe("a rule", () => {
     // The same one is still found.
     const [there] = (await world.api("/v1/rules?limit=1", { apiKey })).body.data;
     expect((await add({ pattern: there.pattern }, apiKey)).body.id).toBe(there.id);
-  }, 60_000);
+  });
 });
 
 describe("a key of a tenant", () => {

@@ -37,7 +37,7 @@ describe.each(enginesHere())("The history of a message (%s):", (engine) => {
         ALLOW_PRIVATE_WEBHOOKS: "1",
       },
     });
-  }, 60_000);
+  });
   afterAll(async () => {
     await world?.[Symbol.asyncDispose]();
     await receiver?.close();
@@ -94,7 +94,7 @@ describe.each(enginesHere())("The history of a message (%s):", (engine) => {
     expect(times).toEqual(times.toSorted((one: number, other: number) => one - other));
     const { body: event } = await world.api(`/v1/events/${sentEvent}`);
     expect(event).toMatchObject({ event: "message.sent", message: { id } });
-  }, 60_000);
+  });
 
   test("only the last 20 attempts are kept", async () => {
     isGreylisting = true;
@@ -112,7 +112,7 @@ describe.each(enginesHere())("The history of a message (%s):", (engine) => {
       undefined,
       ...Array.from({ length: 20 }, (_, index) => index + 4),
     ]);
-  }, 60_000);
+  });
 
   test("a report about it, and what the webhook answered to each of its events", async () => {
     receiver.behave(answer(500));
@@ -144,7 +144,7 @@ describe.each(enginesHere())("The history of a message (%s):", (engine) => {
     expect(told[0]).toMatchObject({ event: "message.sent", webhookId: hook.id, attempt: 1, status: 500 });
     expect(told[0].eventId).toBe(sentEvent);
     await world.api(`/v1/webhooks/${hook.id}`, { method: "DELETE" });
-  }, 60_000);
+  });
 
   test("a mail is received, and its thread is read and unread by a key", async () => {
     const inbox = await world.inbox();

@@ -9,7 +9,7 @@ import { startWorld, type World } from "../../../support/world.ts";
 let world: World;
 beforeAll(async () => {
   world = await startWorld();
-}, 60_000);
+});
 afterAll(() => world[Symbol.asyncDispose]());
 
 const get = async (path: string) => (await world.api(path)).body;
@@ -135,7 +135,7 @@ test("1,000 blocked mails change no list, page, total, search or read flag", asy
   const counted = sql`select count(*) from quarantine where inbox_id = ${ada.id}`;
   expect(await query(world.service.deps.db.api, counted)).toEqual([{ count: 1_000 }]);
   expect(await shown()).toEqual(before);
-}, 60_000);
+});
 
 test("a released mail is an ordinary message that is dated now, with its files, and further releases find it", async () => {
   const ada = await world.inbox();
