@@ -48,6 +48,8 @@ async function once(entry: string): Promise<number> {
 
 /** Checks that the ledger finds faults. */
 async function selfTest(): Promise<number> {
+  // A fault that takes longer to show, as all do on a busy machine, has a second run.
+  const secondsOfRuns = [25, 120];
   const sabotages: { name: string; file: string; faults: readonly ServiceFault[]; evidence: RegExp }[] = [
     {
       name: "answers 250 before the commit",
@@ -247,22 +249,38 @@ async function selfTest(): Promise<number> {
       faults: [],
       evidence: /was refused while \S+ was proven/,
     },
+    {
+      name: "takes the time of grace from a domain whose proof is gone",
+      file: "graceless-domain.ts",
+      faults: [],
+      evidence: /was refused while \S+ was proven/,
+    },
+    {
+      name: "loses what is sent from a domain that is not proven any more",
+      file: "lying-domain.ts",
+      faults: [],
+      evidence: /was answered with msg_never, and is nothing/,
+    },
     { name: "forgets the lease", file: "no-lease.ts", faults: ["kill"], evidence: /longer than any lease/ },
   ];
   let missed = 0;
   for (const { name, file, faults, evidence } of sabotages.filter((each) => each.file.startsWith(values.only))) {
     const entry = join(import.meta.dir, "torture/broken", file);
-    const ledger = await torture({
-      seconds: 25,
-      seed,
-      database,
-      processes,
-      entry,
-      worksEarly: true,
-      settleMs: 5000,
-      faults,
-    });
-    const found = [...ledger.violations.values()].flat().find((sample) => evidence.test(sample));
+    let found: string | undefined;
+    for (const seconds of secondsOfRuns) {
+      const ledger = await torture({
+        seconds,
+        seed,
+        database,
+        processes,
+        entry,
+        worksEarly: true,
+        settleMs: 5000,
+        faults,
+      });
+      found = [...ledger.violations.values()].flat().find((sample) => evidence.test(sample));
+      if (found !== undefined) break;
+    }
     if (found === undefined) missed += 1;
     console.log(`${found === undefined ? "MISSED" : "caught"}: a service that ${name}: ${found ?? "not seen"}`);
   }

@@ -3,7 +3,8 @@ import * as packet from "dns-packet";
 import type { Chance } from "../../tests/support/chance.ts";
 import { type DnsQuestion, type ScriptedDns, scriptedDns, zone } from "../../tests/support/scripted-dns.ts";
 import { deliver, newMail } from "./deliver.ts";
-import type { LedgerAccount, LedgerDomain, LedgerInbox } from "./ledger.ts";
+import { graceMs, laterMs } from "./early-work.ts";
+import { type DomainSend, type LedgerAccount, type LedgerDomain, type LedgerInbox, newSend } from "./ledger.ts";
 import { plainMail } from "./passing.ts";
 import { type Answer, ask, type Driver, eventually, untilHeard, type World } from "./world.ts";
 
@@ -60,7 +61,10 @@ export interface Moving {
   mayFail: boolean;
 }
 
-/** Makes domains, proves each for one account, and then for another, while mail comes for it. */
+/**
+ * Makes domains, and proves each for one account, while mail comes for it and leaves from it. Then its proof is gone, and the domain is
+ * proven for another account, some after they have failed, or for the first one again.
+ */
 export function domainMover(world: World, chance: Chance, { dns, holders, name, mayFail }: Moving): Driver {
   const { ledger } = world;
   let number = 0;
@@ -77,8 +81,12 @@ export function domainMover(world: World, chance: Chance, { dns, holders, name, 
       leavingMs: unknown,
       goneMs: unknown,
       renewedMs: unknown,
+      backMs: unknown,
+      heldAgainMs: unknown,
+      sends: [],
     };
-    const [before, after] = chance.is(0.5) ? holders : [holders[1], holders[0]];
+    const both: Holders = chance.is(0.5) ? holders : [holders[1], holders[0]];
+    const [before] = both;
     const first = await proven(domain, before);
     domain.before = first && (await inboxAt(domain, before));
     if (first === undefined || domain.before === undefined) return;
@@ -86,27 +94,48 @@ export function domainMover(world: World, chance: Chance, { dns, holders, name, 
     await untilHeard(world, before);
     domain.heldMs = Date.now();
     const isOver = { now: false };
-    const arriving = [1, 2].map((sender) => mailFor(domain, sender, isOver));
+    const mailing = [
+      ...[1, 2].map((sender) => mailFor(domain, sender, isOver)),
+      mailFrom(domain, domain.before, isOver),
+    ];
     await Bun.sleep(chance.whole(500, 2000));
+    // The earliest end of its time of grace.
+    domain.leavingMs = Date.now() + graceMs;
     first.withdraw();
-    if (mayFail && chance.is(0.4)) await untilFailing(domain, first.id, before);
-    domain.leavingMs = Date.now();
-    const second = await proven(domain, after);
-    if (second !== undefined) {
-      await untilHeard(world, before);
-      domain.goneMs = Date.now();
-      ledger.count("domains: moved");
-      await Bun.sleep(chance.whole(200, 1000));
-      domain.renewedMs = Date.now();
-      domain.after = await inboxAt(domain, after);
-      await Bun.sleep(chance.whole(500, 2000));
-    }
+    const isFailing = mayFail && chance.is(0.7) && (await failing(domain, first.id, before));
+    const hasFailed = isFailing && chance.is(0.6) && (await fails(domain, first.id, before));
+    if (hasFailed && chance.is(0.6)) await comeBack(domain, first, before);
+    else await move(domain, both);
     isOver.now = true;
-    await Promise.all(arriving);
+    await Promise.all(mailing);
   };
 
+  async function move(domain: LedgerDomain, [before, after]: Holders): Promise<void> {
+    domain.leavingMs = Math.min(domain.leavingMs, Date.now());
+    if ((await proven(domain, after)) === undefined) return;
+    await untilHeard(world, before);
+    domain.goneMs = Math.min(domain.goneMs, Date.now());
+    ledger.count("domains: moved");
+    await Bun.sleep(chance.whole(200, 1000));
+    domain.renewedMs = Date.now();
+    domain.after = await inboxAt(domain, after);
+    await Bun.sleep(chance.whole(500, 2000));
+  }
+
+  /** Publishes the proof of a failed domain again. */
+  async function comeBack(domain: LedgerDomain, first: ProvenDomain, account: LedgerAccount): Promise<void> {
+    domain.backMs = Date.now();
+    domain.renewedMs = domain.backMs;
+    first.publish();
+    if ((await reached(first.id, account, "verified")) === undefined) return;
+    await untilHeard(world, account);
+    domain.heldAgainMs = Date.now();
+    ledger.count("domains: proven again");
+    await Bun.sleep(chance.whole(500, 2000));
+  }
+
   /** Adds a domain, publishes its records, and waits until it is verified. */
-  async function proven({ name: domain }: LedgerDomain, account: LedgerAccount) {
+  async function proven({ name: domain }: LedgerDomain, account: LedgerAccount): Promise<ProvenDomain | undefined> {
     let added: Answer["body"] | undefined;
     await eventually(world, chance, async () => {
       const { status, body } = await ask(world, account, "POST", "/domains", { body: { domain } });
@@ -116,34 +145,50 @@ export function domainMover(world: World, chance: Chance, { dns, holders, name, 
       return status === 200 || status === 201;
     });
     const records = recordsOf(added);
-    for (const record of records) dns.records.add(record);
+    const publish = () => {
+      for (const record of records) dns.records.add(record);
+    };
     const withdraw = () => {
       for (const record of records) dns.records.delete(record);
     };
+    publish();
     const id = String(added?.id);
-    if (await reaches(id, account, "verified")) return { id, withdraw };
+    if (await reached(id, account, "verified")) return { id, publish, withdraw };
     ledger.count("domains: not verified in time");
     return undefined;
   }
 
-  /** A domain whose proof is gone takes mail as before. */
-  async function untilFailing({ name: domain }: LedgerDomain, id: string, account: LedgerAccount): Promise<void> {
-    if (!(await reaches(id, account, "failing"))) return;
+  /** Waits until a domain whose proof is gone is failing. It goes on as before until it fails. */
+  async function failing(domain: LedgerDomain, id: string, account: LedgerAccount): Promise<boolean> {
+    const found = await reached(id, account, "failing");
+    if (found === undefined) return false;
     ledger.count("domains: failing");
+    domain.leavingMs = Date.parse(String(found.failsAt)) - laterMs;
     await Bun.sleep(chance.whole(300, 1500));
     const shown = await ask(world, account, "GET", `/domains/${id}`).catch(() => undefined);
-    if (shown?.status === 200 && shown.body.status !== "failing")
-      ledger.violation("P1.3", `${domain} was failing, and is ${shown.body.status} without a reason`);
+    if (shown?.status === 200 && shown.body.status !== "failing" && Date.now() < domain.leavingMs)
+      ledger.violation("P1.3", `${domain.name} was failing, and is ${shown.body.status} without a reason`);
+    return true;
   }
 
-  /** Asks for checks, of which there is one in ten seconds. */
-  async function reaches(id: string, account: LedgerAccount, wanted: string): Promise<boolean> {
+  /** Waits until a failing domain has failed. Then it takes and sends no mail. */
+  async function fails(domain: LedgerDomain, id: string, account: LedgerAccount): Promise<boolean> {
+    if ((await reached(id, account, "failed")) === undefined) return false;
+    await untilHeard(world, account);
+    domain.goneMs = Date.now();
+    ledger.count("domains: failed");
+    await Bun.sleep(chance.whole(500, 2000));
+    return true;
+  }
+
+  /** Asks for checks, of which there is one in ten seconds, until a domain has a status. Undefined if that takes too long. */
+  async function reached(id: string, account: LedgerAccount, wanted: string): Promise<Answer["body"] | undefined> {
     for (const endMs = Date.now() + 40_000; Date.now() < endMs && !world.isDraining; ) {
       const verified = await ask(world, account, "POST", `/domains/${id}/verify`, { body: {} }).catch(() => undefined);
-      if (verified?.status === 200 && verified.body.status === wanted) return true;
+      if (verified?.status === 200 && verified.body.status === wanted) return verified.body;
       await Bun.sleep(chance.whole(200, 500));
     }
-    return false;
+    return undefined;
   }
 
   async function inboxAt({ name: domain }: LedgerDomain, account: LedgerAccount): Promise<LedgerInbox | undefined> {
@@ -174,6 +219,36 @@ export function domainMover(world: World, chance: Chance, { dns, holders, name, 
       await Bun.sleep(chance.whole(20, 150));
     }
   }
+
+  /** Mail that nothing is reported about. */
+  async function mailFrom(domain: LedgerDomain, inbox: LedgerInbox, isOver: { now: boolean }): Promise<void> {
+    for (let count = 1; !isOver.now; count += 1) {
+      const token = `d${name}n${number}f${count}y3x`;
+      const send = newSend(token, inbox);
+      const sent: DomainSend = { send, fromMs: Date.now(), answer: undefined };
+      domain.sends.push(sent);
+      ledger.copies.set(token, send);
+      const body = { to: `${token}@far1.example`, subject: token, body: "Hello" };
+      await eventually(world, chance, async () => {
+        const askedMs = Date.now();
+        send.open = true;
+        const answer = await ask(world, inbox.account, "POST", `/inboxes/${inbox.id}/send`, { body, key: send.key });
+        const isAccepted = answer.status === 200;
+        if (isAccepted) send.messageIds.add(String(answer.body.messageId));
+        else if (answer.body.code !== "domain_not_verified") return false;
+        sent.answer = { askedMs, answeredMs: Date.now(), isAccepted };
+        return true;
+      });
+      await Bun.sleep(chance.whole(50, 400));
+    }
+  }
+}
+
+/** A domain that an account has proven, and its records. */
+interface ProvenDomain {
+  id: string;
+  publish(): void;
+  withdraw(): void;
 }
 
 function recordsOf(domain: Answer["body"] | undefined): DnsRecord[] {

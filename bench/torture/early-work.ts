@@ -17,7 +17,9 @@ const lastRowsMs = 5_000;
 const hourMs = 3_600_000;
 const everyMs = 500;
 /** A proof that is gone is looked for again 15 minutes later. */
-const laterMs = 16 * 60_000;
+export const laterMs = 16 * 60_000;
+/** How long a failing domain goes on as before. */
+export const graceMs = 10_000;
 
 /** Removes mail and inboxes, and checks domains, by clocks that are ahead. After each removal the totals must equal a count. */
 export function workEarly(service: Service, log: Logger, mailKeptMs = keptMs): void {
@@ -28,7 +30,8 @@ export function workEarly(service: Service, log: Logger, mailKeptMs = keptMs): v
   const ending = new AbortController();
   const isStopping = () => ending.signal.aborted;
   const config = readConfig(process.env);
-  const checks = startDomainChecks(openDomains({ config, deps: ahead(laterMs), signal: ending.signal }));
+  const domains = openDomains({ config, deps: ahead(laterMs), signal: ending.signal });
+  const checks = startDomainChecks({ ...domains, domainGraceHours: graceMs / hourMs });
   process.once("SIGTERM", () => {
     ending.abort();
     void checks.stop();

@@ -125,8 +125,27 @@ export interface LedgerDomain {
   leavingMs: number;
   /** From when on each process knows that the first account does not have the domain any more. */
   goneMs: number;
-  /** When the inbox of the other account was asked for. */
+  /** When the inbox of the other account was asked for, or the proof of the first account was published again. */
   renewedMs: number;
+  /** When the proof of the first account was published again. */
+  backMs: number;
+  /** From when on it is with the first account again in each process. */
+  heldAgainMs: number;
+  /** Mail from the first inbox. */
+  sends: DomainSend[];
+}
+
+export interface DomainSend {
+  send: LedgerSend;
+  /** The time of its first request. */
+  fromMs: number;
+  /** The answer that decided about it; undefined if there was none. */
+  answer: { askedMs: number; answeredMs: number; isAccepted: boolean } | undefined;
+}
+
+/** Whether a domain is not with its first account in all of this time. */
+export function isGone({ goneMs, backMs }: LedgerDomain, fromMs: number, untilMs: number): boolean {
+  return goneMs <= fromMs && untilMs < backMs;
 }
 
 export interface LedgerMail {

@@ -1,6 +1,15 @@
 import type { Socket } from "bun";
 import type { Chance } from "../../tests/support/chance.ts";
-import { type Acceptance, checkMail, closureAt, digestOf, type Ledger, type LedgerReport } from "./ledger.ts";
+import {
+  type Acceptance,
+  checkMail,
+  closureAt,
+  digestOf,
+  isGone,
+  type Ledger,
+  type LedgerDomain,
+  type LedgerReport,
+} from "./ledger.ts";
 
 /** A relay that accepts, refuses, delays, hangs up at every point, and records its answers. */
 export interface TortureRelay {
@@ -112,6 +121,9 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
   function noteOffer(token: string): void {
     const account = ledger.copies.get(token)?.inbox.account;
     const closure = account && closureAt(ledger, account, Date.now());
+    const domain = domainOf(token);
+    if (domain !== undefined && isGone(domain, Date.now(), Date.now()))
+      ledger.violation("P1.4", `${token} was offered to the relay while ${domain.name} had failed`);
     if (closure !== undefined)
       ledger.violation("P2.4", `${token} was offered to the relay while ${account?.name} was suspended`);
     const taken = ledger.acceptances.get(token)?.find(({ answered }) => answered);
@@ -141,10 +153,20 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
     }
   }
 
+  /** The own domain that a mail comes from. */
+  function domainOf(token: string): LedgerDomain | undefined {
+    const inbox = ledger.copies.get(token)?.inbox;
+    return inbox && ledger.domains.find(({ before }) => before === inbox);
+  }
+
   /** In order of arrival; by the time of a late answer the mail may have come again. */
   function accept(token: string, raw: Buffer): Acceptance {
     const send = ledger.copies.get(token);
     if (send !== undefined) checkMail(ledger, send, raw.toString("latin1"));
+    const domain = domainOf(token);
+    const signer = /^DKIM-Signature:(?:\r\n[ \t]|.)*?\bd=([^;\s]+)/im.exec(raw.toString("latin1"))?.[1];
+    if (signer !== domain?.name)
+      ledger.violation("P1.5", `the mail of ${token} is signed by ${signer}, not by ${domain?.name}`);
     const messageId = /^Message-ID:\s*<([^>]*)>/im.exec(raw.toString("latin1"))?.[1] ?? "";
     const known = ledger.acceptances.get(token) ?? [];
     const acceptance = { messageId, digest: digestOf(raw), atMs: Date.now(), answered: false };

@@ -125,7 +125,8 @@ function unfiled({ ledger }: World, filed: ReadonlySet<string>): number {
 
 async function unsent(world: World): Promise<number> {
   let count = 0;
-  for (const send of world.ledger.sends.values()) {
+  const ofDomains = world.ledger.domains.flatMap(({ sends }) => sends.map(({ send }) => send));
+  for (const send of [...world.ledger.sends.values(), ...ofDomains]) {
     const [messageId] = send.messageIds;
     if (send.isFinal || messageId === undefined) continue;
     const { status, body } = await ask(world, send.inbox.account, "GET", `/messages/${messageId}`);
