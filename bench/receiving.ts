@@ -1,6 +1,6 @@
 /**
- * Receiving, beside Postfix and Haraka in the same run: `bun bench/receiving.ts [rate] [latency] [big] [heard] [senders] [memory]
- * [idle]`;
+ * Receiving, beside Postfix and Haraka in the same run: `bun bench/receiving.ts [rate] [latency] [big] [heard] [senders] [silent]
+ * [memory] [idle]`;
  * DATABASE=embedded for the other database. Needs Postgres' programs and smtp-source of the package postfix; a peer that
  * can't be had is skipped with a line. Read the ratios: on a machine that others use as well, the rates mean little.
  */
@@ -20,7 +20,7 @@ import { plainMails, type SmtpLoadResult, smtpLoad } from "./support/smtp-load.t
 const rounds = Number(process.env.ROUNDS ?? 5);
 const mailsARun = Number(process.env.MAILS ?? 4_000);
 const sessions = 20;
-const parts = { rate, latency, big, heard, senders, memory, idle };
+const parts = { rate, latency, big, heard, senders, silent, memory, idle };
 type Part = keyof typeof parts;
 
 const asked = process.argv.slice(2).filter((name): name is Part => name in parts);
@@ -233,6 +233,67 @@ async function senders(): Promise<void> {
       note: `CPU ${Math.round(of(index, ({ cpuMicros }) => cpuMicros))} µs a mail, with off ${Math.round(of(peer, ({ cpuMicros }) => cpuMicros))}; p50 ${of(index, ({ p50Ms }) => p50Ms).toFixed(2)} ms, with off ${of(peer, ({ p50Ms }) => p50Ms).toFixed(2)}`,
     });
   }
+}
+
+/**
+ * Checking senders while the name server never answers, beside AUTHENTICATE=off: the first answers, and the rate from five seconds later on.
+ * Each mail has another domain in its envelope, or all have the same one.
+ */
+async function silent(): Promise<void> {
+  for (const domains of ["one domain", "as many domains"]) {
+    await using dns = await silentDns();
+    await using off = await startServiceProcess({ ...database.environment, AUTHENTICATE: "off" });
+    await using always = await startServiceProcess({
+      ...database.environment,
+      AUTHENTICATE: "always",
+      DNS_SERVERS: `127.0.0.1:${dns.port}`,
+      OUTBOUND: "smtp://127.0.0.1:9",
+    });
+    const inboxes = await Promise.all(Array.from({ length: 5 }, () => newInbox(off)));
+    const mail = plainMails(5 << 10);
+    let sent = 0;
+    const loaded = (service: ServiceProcess, mails: number) => {
+      const first = sent;
+      sent += mails;
+      return smtpLoad({
+        port: service.smtpPort,
+        sessions,
+        mails,
+        mail: (number) => mail(first + number),
+        to: (number) => inboxes[number % inboxes.length] ?? "",
+        from: (number) => (domains === "one domain" ? "jane@example.com" : `jane@d${first + number}.example`),
+      });
+    };
+    await loaded(off, mailsARun);
+    const startedMs = performance.now();
+    const { p99Ms } = await loaded(always, sessions);
+    await loaded(always, sessions);
+    await Bun.sleep(Math.max(0, 5_000 - (performance.now() - startedMs)));
+    const rates = { off: [] as number[], always: [] as number[] };
+    for (let round = 0; round < rounds; round += 1) {
+      rates.always.push((await loaded(always, mailsARun)).perSecond);
+      rates.off.push((await loaded(off, mailsARun)).perSecond);
+    }
+    report({
+      what: `a silent name server, ${domains}: the last of the first ${sessions} answers`,
+      value: p99Ms,
+      unit: "ms",
+      target: { value: { atMost: 3_500 } },
+    });
+    report({
+      what: `a silent name server, ${domains}: mails after five seconds`,
+      value: median(rates.always),
+      unit: "mails/s",
+      beside: [{ name: "with off", value: median(rates.off) }],
+      target: { ratio: { atLeast: 0.5 } },
+      note: `in turns ${rates.always.map(Math.round).join(", ")}`,
+    });
+  }
+}
+
+async function silentDns() {
+  const dns = await scriptedDns(() => "silence");
+  return { port: dns.port, [Symbol.asyncDispose]: dns.close };
 }
 
 async function newEndpoint(service: ServiceProcess, url: string): Promise<string> {

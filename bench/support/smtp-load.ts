@@ -6,6 +6,8 @@ export interface SmtpLoad {
   /** The mail with this number, without the final dot. */
   mail: (number: number) => Uint8Array | string;
   to: (number: number) => string;
+  /** The sender in the envelope; jane@example.com if there is none. */
+  from?: (number: number) => string;
 }
 
 export interface SmtpLoadResult {
@@ -15,7 +17,14 @@ export interface SmtpLoadResult {
 }
 
 /** Kept connections, so that a mail's time is that of its commit. */
-export async function smtpLoad({ port, sessions, mails, mail, to }: SmtpLoad): Promise<SmtpLoadResult> {
+export async function smtpLoad({
+  port,
+  sessions,
+  mails,
+  mail,
+  to,
+  from = () => "jane@example.com",
+}: SmtpLoad): Promise<SmtpLoadResult> {
   const latencies: number[] = [];
   let next = 0;
   const startedMs = performance.now();
@@ -25,7 +34,7 @@ export async function smtpLoad({ port, sessions, mails, mail, to }: SmtpLoad): P
     await line.ask("");
     await line.ask("EHLO bench.localhost\r\n");
     for (let number = next++; number < mails; number = next++) {
-      await line.ask("MAIL FROM:<jane@example.com>\r\n");
+      await line.ask(`MAIL FROM:<${from(number)}>\r\n`);
       await line.ask(`RCPT TO:<${to(number)}>\r\n`);
       await line.ask("DATA\r\n");
       line.write(mail(number));

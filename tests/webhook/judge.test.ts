@@ -140,7 +140,7 @@ describe.each(["own", "rspamd"] as const)("a judge that hangs (%s)", (kind) => {
   const probe = "Subject: Does the judge answer?\r\n\r\n";
   const silent = "it has left the last questions unanswered";
 
-  test("keeps no mail waiting after five and our own, and is asked again by our own after five seconds", async () => {
+  test("keeps no mail waiting after five and our own, and is asked about our own again after each five seconds", async () => {
     using judging = begin();
     judge.answers(() => undefined);
     for (const fault of await Promise.all(five.map(judging.ask))) expect(fault).toContain("timed out");
@@ -153,8 +153,10 @@ describe.each(["own", "rspamd"] as const)("a judge that hangs (%s)", (kind) => {
     expect(await Promise.all(["g", "h"].map(judging.ask))).toEqual([silent, silent]);
     expect(judging.asked().slice(before)).toEqual([probe]);
     judge.answers(() => opinion);
-    judging.pass(5_000);
-    expect(await judging.ask("i")).toMatchObject({ action: "take" });
+    await untilSo(async () => {
+      judging.pass(5_000);
+      return typeof (await judging.ask("i")) === "object";
+    });
     expect(judging.asked().slice(before)).toEqual([probe, probe, "i"]);
   });
 
