@@ -125,7 +125,7 @@ describe.each(["own", "rspamd"] as const)("a judge that hangs (%s)", (kind) => {
   /** Asks about a mail with this text. */
   function begin() {
     let nowMs = at.getTime();
-    const hasty = webhookClient({ allowPrivate: true, version: "test", timeoutMs: 500 });
+    const hasty = webhookClient({ allowPrivate: true, version: "test", timeoutMs: 1_000 });
     const asker = judgeAsker({ kind, url: judge.url.href }, { client: hasty, secret, now: () => new Date(nowMs) });
     const start = judge.questions.length;
     return {
