@@ -39,7 +39,7 @@ const benchmarks: readonly Benchmark[] = [
   {
     name: "receiving",
     title: "Receiving, Postgres",
-    command: ["receiving.ts", "rate", "latency", "big", "heard", "senders", "memory", "idle"],
+    command: ["receiving.ts", "rate", "latency", "big", "heard", "memory", "idle"],
     quick: receivingQuick,
   },
   {
@@ -48,6 +48,18 @@ const benchmarks: readonly Benchmark[] = [
     command: ["receiving.ts", "rate", "latency"],
     environment: embedded,
     quick: receivingQuick,
+  },
+  {
+    name: "senders",
+    title: "Checking senders, Postgres",
+    command: ["receiving.ts", "senders", "silent"],
+    quick: receivingQuick,
+  },
+  {
+    name: "rules",
+    title: "10,000 rules",
+    command: ["rules.ts"],
+    quick: { RULES: "500", MAILS: "200", SECONDS: "0.5" },
   },
   { name: "inbound", title: "Mail by HTTP", command: ["inbound.ts"], quick: { MAILS: "200", ROUNDS: "1" } },
   { name: "sending", title: "Sending, Postgres", command: ["sending.ts"], quick: sendingQuick },
@@ -176,7 +188,11 @@ async function tableOf(benchmark: Benchmark): Promise<string> {
   const lines = existsSync(results) ? readFileSync(results, "utf8").trim().split("\n") : [];
   const rows = lines.filter((line) => line !== "").map((line) => rowOf(JSON.parse(line) as Line));
   if (why !== undefined) rows.push(row("failed", "", "", "", why));
-  const setting = Object.entries(benchmark.environment ?? {}).map(([name, value]) => `${name}=${value} `);
+  // A quick run sets the sizes. Another run may have them from the shell.
+  const sizes = Object.entries(process.env).filter(([name]) => !values.quick && name in benchmark.quick);
+  const setting = [...Object.entries(benchmark.environment ?? {}), ...sizes].map(
+    ([name, value]) => `${name}=${value} `,
+  );
   return [
     `${state}${values.quick ? ", a quick run" : ""}; medians of ${rounds}; a flush of the disk took ${flushMs().toFixed(2)} ms.`,
     `Again: \`${setting.join("")}bun bench/${benchmark.command.join(" ")}\``,
