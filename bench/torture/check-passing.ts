@@ -1,7 +1,8 @@
 import { sql } from "drizzle-orm";
 import { arrayOf, type Database, query } from "../../src/database/db.ts";
 import { keptMs } from "./early-work.ts";
-import type { Ledger, LedgerAccount, PassingInbox } from "./ledger.ts";
+import type { Ledger, LedgerAccount, PassingInbox, RecipientState } from "./ledger.ts";
+import { marginMs } from "./passing.ts";
 import { ask, type World } from "./world.ts";
 
 /** Waits until all mail that is due is removed, and every deleted inbox erased. */
@@ -41,7 +42,7 @@ export async function checkPassingRows(ledger: Ledger, db: Database): Promise<vo
   await checkLeftRows(ledger, db, erased);
 }
 
-/** Removed mail stays in the usage: it has all mail of the ledger. */
+/** Removed mail stays in the usage: it has all mail of the ledger. A mail that is repeated after its removal is another one. */
 async function checkUsage(ledger: Ledger, db: Database, inbox: PassingInbox): Promise<void> {
   const [row] = await query<{ received: number; sent: number }>(
     db.api,
@@ -49,7 +50,8 @@ async function checkUsage(ledger: Ledger, db: Database, inbox: PassingInbox): Pr
   );
   const { received = 0, sent = 0 } = row ?? {};
   ledger.count("retention: mails removed", received + sent);
-  const [least, most] = mailsOf(inbox);
+  const [least] = mailsOf(inbox);
+  const most = inbox.mails.reduce((sum, { recipients }) => sum + copiesOf(recipients.get(inbox.address)), 0);
   if (received < least || received > most)
     ledger.violation("P3.1", `${inbox.id} got ${least} to ${most} mails, and its usage says ${received}`);
   const certain = inbox.sends.filter(({ messageIds }) => messageIds.size > 0).length;
@@ -62,6 +64,18 @@ async function checkUsage(ledger: Ledger, db: Database, inbox: PassingInbox): Pr
 function mailsOf({ mails, address }: PassingInbox): [least: number, most: number] {
   const states = mails.flatMap(({ recipients }) => recipients.get(address) ?? []);
   return [states.filter(({ acknowledged }) => acknowledged).length, states.filter(({ open }) => open).length];
+}
+
+/** How often a mail may be stored in an inbox that removes it: once, and again by each attempt that ended after a removal. */
+function copiesOf(state: RecipientState | undefined): number {
+  let count = 0;
+  let storedMs = Number.NEGATIVE_INFINITY;
+  for (const { fromMs, untilMs } of state?.attempts ?? []) {
+    if (untilMs < storedMs + keptMs - marginMs) continue;
+    count += 1;
+    storedMs = fromMs;
+  }
+  return count;
 }
 
 async function checkErasure(ledger: Ledger, db: Database, inbox: PassingInbox): Promise<void> {

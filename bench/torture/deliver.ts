@@ -15,7 +15,9 @@ export function newMail(
     token,
     messageId: `${token}@mta.example`,
     digest: digestOf(raw),
-    recipients: new Map(recipients.map(({ address }) => [address, { acknowledged: false, open: false, answers: [] }])),
+    recipients: new Map(
+      recipients.map(({ address }) => [address, { acknowledged: false, open: false, attempts: [], answers: [] }]),
+    ),
     mayBeRefused,
   };
   ledger.mails.set(token, mail);
@@ -47,10 +49,16 @@ export async function deliver(
     }
     if (accepted.length === 0) return;
     await ask("DATA", "3");
-    for (const { state } of accepted) state.open = true;
     const askedMs = Date.now();
+    const attempt = { fromMs: askedMs, untilMs: Number.POSITIVE_INFINITY };
+    for (const { state } of accepted) {
+      state.open = true;
+      state.attempts.push(attempt);
+    }
     client.send(Buffer.concat([stuffed(raw), Buffer.from("\r\n.\r\n")]));
-    const reply = await client.reply();
+    const reply = await client.reply().finally(() => {
+      attempt.untilMs = Date.now();
+    });
     ledger.count(`smtp: final dot answered ${reply.slice(0, 3)}`);
     const isRefused = reply.startsWith(mail.mayBeRefused === "gone" ? "5" : "550 5.7.1");
     if (reply.startsWith("2")) for (const { state } of accepted) state.acknowledged = true;

@@ -162,6 +162,8 @@ export interface RecipientState {
   acknowledged: boolean;
   /** The final dot got a 2xx, a 4xx or no answer: the mail may be stored. */
   open: boolean;
+  /** Each final dot of SMTP, with the time when its answer came or was given up. */
+  attempts: { fromMs: number; untilMs: number }[];
   /** Each RCPT that was answered 2xx or 5xx, and each final dot that was answered 5xx. */
   answers: { askedMs: number; answeredMs: number; isAccepted: boolean }[];
 }

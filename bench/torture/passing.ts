@@ -9,7 +9,7 @@ import { ask, type Driver, eventually, type World } from "./world.ts";
 export const passingName = "passing";
 const usualDays = 1;
 /** A clock of the service may be a little behind ours. */
-const marginMs = 1_000;
+export const marginMs = 1_000;
 
 /** A client of an inbox with a retention: its mail must be there until it is due, and the totals always right. */
 export function keeper(world: World, chance: Chance, account: LedgerAccount, name: string): Driver {
