@@ -236,6 +236,9 @@ CREATE TABLE "inboxes" (
 	"sent_count" integer DEFAULT 0 NOT NULL,
 	"domain_id" text collate "C",
 	"retention_days" integer,
+	"display_name" text,
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"updated_at" timestamp (3) with time zone,
 	"storage_bytes" bigint DEFAULT 0 NOT NULL,
 	"revision" bigint DEFAULT 0 NOT NULL
 );

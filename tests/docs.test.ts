@@ -40,6 +40,7 @@ const followed = [
   "README.md",
   ...[
     "quickstart",
+    "inboxes",
     "receiving",
     "inbound-http",
     "senders",

@@ -41,6 +41,7 @@ export const Inbox = {
   createdAt: Type.String(),
   unreadThreads: Type.Integer(),
   lastMessageAt: nullable(Type.String()),
+  displayName: nullable(Type.String()),
 };
 
 /** Whether the domain of the sender sent a mail; null if that was not checked. */

@@ -8,8 +8,9 @@ import { jsonLength, type Marks, markBegin, mostTextCharacters, type Room, short
 /** A message of the API. One from a list has codes, links and the extracted text only on request. */
 type Message = Schemas["ListedMessage"];
 
-export function shownInbox({ id, address, externalId, createdAt, unreadThreads, lastMessageAt }: Schemas["Inbox"]) {
-  return { id, address, externalId, createdAt, unreadThreads, lastMessageAt };
+export function shownInbox(inbox: Schemas["Inbox"]) {
+  const { id, address, externalId, createdAt, unreadThreads, lastMessageAt, displayName } = inbox;
+  return { id, address, externalId, createdAt, unreadThreads, lastMessageAt, displayName };
 }
 
 /** The fields of a message without its text, with at most `mostAttachments` files. */

@@ -349,6 +349,12 @@ export const inboxes = pgTable(
     domainId: id(),
     /** The days after which mail is removed; null for those of the account. */
     retentionDays: integer(),
+    /** The name beside the address in sent mail; null for none. */
+    displayName: text(),
+    /** Strings of the owner, by name. They are never in a mail. */
+    metadata: jsonb().$type<Readonly<Record<string, string>>>().notNull().default({}),
+    /** When a field that the owner sets was last changed. Null until then. */
+    updatedAt: instant(),
     /** The sum of `size_bytes` of the messages. */
     storageBytes: bigint({ mode: "number" }).notNull().default(0),
     /** Counts the writes of this row: every statement that updates it raises the revision. */

@@ -81,6 +81,7 @@ describe.each(ways)("By %s, in %s, the official client", (_, era, open) => {
       createdAt: expect.any(String),
       unreadThreads: 0,
       lastMessageAt: null,
+      displayName: null,
     });
     expect(await model.call("list_inboxes", { external_id: "user-7" })).toEqual({ inboxes: [made], total: 1 });
 

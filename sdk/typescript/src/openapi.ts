@@ -51,7 +51,7 @@ export interface paths {
         head?: never;
         /**
          * Change inbox
-         * @description Gives the inbox another `externalId`, for example because another tenant takes it over, or sets how long its mail is kept, or to whom it may send.
+         * @description A merge patch (RFC 7396): fields that are left out stay, and null clears one. Another `externalId` gives the inbox to another tenant. The address never changes.
          */
         patch: operations["changeInbox"];
         trace?: never;
@@ -4629,6 +4629,21 @@ export interface components {
              * @enum {string}
              */
             sendPolicy: "open" | "known" | "closed";
+            /** @description The name beside its address in mail that it sends without `fromName` */
+            displayName: string | null;
+            /**
+             * @description Your own strings, by name. They are never in a mail
+             * @example {}
+             */
+            metadata: {
+                [key: string]: string;
+            };
+            /**
+             * Format: date-time
+             * @description When a field that you set was last changed; at first when it was created
+             * @example 2026-03-20T09:00:00.000Z
+             */
+            updatedAt: string;
         };
         /**
          * @description The changes. Missing fields stay as they are
@@ -4648,11 +4663,16 @@ export interface components {
              */
             retentionDays?: number | null;
             /**
-             * @description To whom the inbox may send. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. Also accepted as `send_policy`
-             * @example open
-             * @enum {string}
+             * @description To whom the inbox may send; null: `open`. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. Only for keys with access `full`. Also accepted as `send_policy`
+             * @example known
              */
-            sendPolicy?: "open" | "known" | "closed";
+            sendPolicy?: ("open" | "known" | "closed") | null;
+            /** @description The name beside its address in mail that it sends without `fromName`: 1 to 100 characters, none of `@<>`. Null: no name. Also accepted as `display_name` */
+            displayName?: string | null;
+            /** @description Changes these keys, and keeps the others. Null removes a key; null in place of the object removes all */
+            metadata?: {
+                [key: string]: string | null;
+            } | null;
         };
         /** @description An inbox was created */
         InboxCreated: {
@@ -6345,7 +6365,7 @@ export interface components {
                 address: string;
                 name?: string;
             })[];
-            /** @description The sender's name: 1 to 100 characters, none of `@<>`. Null: no name */
+            /** @description The sender's name: 1 to 100 characters, none of `@<>`. Default: the `displayName` of the inbox. Null: no name */
             fromName?: string | null;
             /**
              * @description The address of the inbox, with or without a `+tag`. Default: the address itself
@@ -6472,6 +6492,27 @@ export interface components {
              * @example ada
              */
             mailboxName?: string;
+            /** @description The name beside its address in mail that it sends without `fromName`: 1 to 100 characters, none of `@<>`. Null: no name. Also accepted as `display_name` */
+            displayName?: string | null;
+            /**
+             * @description Your own strings, by name: at most 20 keys of 1 to 40 letters, digits and `_ . -`, with at most 500 characters each. They are never in a mail
+             * @example {
+             *       "plan": "gold"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
+            /**
+             * @description Days after which mail is removed for good, with its attachments, events and empty threads; null: no limit of its own. The fewest days of inbox, account and service count. Also accepted as `retention_days`
+             * @example 90
+             */
+            retentionDays?: number | null;
+            /**
+             * @description To whom the inbox may send; null: `open`. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. Only for keys with access `full`. Also accepted as `send_policy`
+             * @example known
+             */
+            sendPolicy?: ("open" | "known" | "closed") | null;
         };
         /**
          * @description The new key
@@ -8624,7 +8665,10 @@ export interface operations {
                      *           "unreadThreads": 1,
                      *           "lastMessageAt": "2026-03-21T10:05:00.000Z",
                      *           "retentionDays": 90,
-                     *           "sendPolicy": "open"
+                     *           "sendPolicy": "open",
+                     *           "displayName": "Ada Lovelace",
+                     *           "metadata": {},
+                     *           "updatedAt": "2026-03-20T09:00:00.000Z"
                      *         }
                      *       ],
                      *       "total": 1
@@ -8769,7 +8813,10 @@ export interface operations {
                      *       "unreadThreads": 1,
                      *       "lastMessageAt": "2026-03-21T10:05:00.000Z",
                      *       "retentionDays": 90,
-                     *       "sendPolicy": "open"
+                     *       "sendPolicy": "open",
+                     *       "displayName": "Ada Lovelace",
+                     *       "metadata": {},
+                     *       "updatedAt": "2026-03-20T09:00:00.000Z"
                      *     }
                      */
                     "application/json": components["schemas"]["Inbox"];
@@ -8949,7 +8996,10 @@ export interface operations {
                      *       "unreadThreads": 1,
                      *       "lastMessageAt": "2026-03-21T10:05:00.000Z",
                      *       "retentionDays": 90,
-                     *       "sendPolicy": "open"
+                     *       "sendPolicy": "open",
+                     *       "displayName": "Ada Lovelace",
+                     *       "metadata": {},
+                     *       "updatedAt": "2026-03-20T09:00:00.000Z"
                      *     }
                      */
                     "application/json": components["schemas"]["Inbox"];
@@ -9224,7 +9274,10 @@ export interface operations {
                      *       "unreadThreads": 1,
                      *       "lastMessageAt": "2026-03-21T10:05:00.000Z",
                      *       "retentionDays": 90,
-                     *       "sendPolicy": "open"
+                     *       "sendPolicy": "open",
+                     *       "displayName": "Ada Lovelace",
+                     *       "metadata": {},
+                     *       "updatedAt": "2026-03-20T09:00:00.000Z"
                      *     }
                      */
                     "application/json": components["schemas"]["Inbox"];

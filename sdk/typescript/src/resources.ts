@@ -11,7 +11,7 @@ export interface Inboxes {
   list(query?: QueryAt<"/v1/inboxes">, options?: CallOptions): List<Schemas["Inbox"], Schemas["InboxPage"]>;
   create(inbox?: Body<"NewInbox">, options?: CallOptions): Promise<Schemas["Inbox"]>;
   get(id: string, options?: CallOptions): Promise<Schemas["Inbox"]>;
-  /** Gives the inbox another `externalId`. */
+  /** Changes the fields that are given. Null clears a field, or a key of `metadata`. */
   change(id: string, change: Body<"InboxChange">, options?: CallOptions): Promise<Schemas["Inbox"]>;
   /** The inbox with this address or username; undefined if the account has none. */
   find(address: string, options?: CallOptions): Promise<Schemas["Inbox"] | undefined>;

@@ -94,6 +94,8 @@ export interface AcceptedSends {
 export interface Decided {
   send: Send;
   from: string;
+  /** Null or undefined for none. */
+  fromName: string | null | undefined;
   recipients: readonly Recipient[];
   /** The suppressed recipients, by address. */
   suppressed: ReadonlyMap<string, SuppressedAddress>;
@@ -163,7 +165,7 @@ export function sizeOfSend({ request }: Send, { bodyText, bodyHtml = "" }: Conte
   return Buffer.byteLength(bodyText) + Buffer.byteLength(bodyHtml) + files;
 }
 
-function outboundMessage({ send, from, recipients, content, sizeBytes, recorded }: Decided): OutboundMessage {
+function outboundMessage({ send, from, fromName, recipients, content, sizeBytes, recorded }: Decided): OutboundMessage {
   const { request } = send;
   const addressesOf = (type: Recipient["type"]) =>
     recipients.flatMap((each) => (each.type === type ? [each.address] : []));
@@ -179,7 +181,7 @@ function outboundMessage({ send, from, recipients, content, sizeBytes, recorded 
     rfcMessageId: send.rfcMessageId,
     messageIdHash: send.messageIdHash,
     fromAddr: from,
-    fromName: request.fromName ?? undefined,
+    fromName: fromName ?? undefined,
     toAddr: recipients[0]?.address ?? "",
     toAddrs,
     cc: addressesOf("cc"),

@@ -99,6 +99,7 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   const { request } = send;
   const { mailDomain, recipientsMax, at } = judging;
   const from = fromAddress(request, standing.sender, mailDomain);
+  const fromName = request.fromName === undefined ? standing.sender.displayName : request.fromName;
   const thread = threadOf(state, request);
   const seenSeq = thread && seenUpTo(state, request, thread);
   if (thread !== undefined && seenSeq !== undefined && request.ifUnanswered === true)
@@ -122,7 +123,7 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   const quoted =
     thread && quotedMessage(state, request, thread, { replied: replied?.replied, recipients, ownAddresses });
   const content = mailContent(send, replied && { ...replied, quoted }, judging);
-  refuseTooLarge(send, { at, from, recipients, content }, judging.mailLimit);
+  refuseTooLarge(send, { at, from, fromName, recipients, content }, judging.mailLimit);
   refuseUnproven(standing.sender);
   const known = state.suppressed.get(send.key.label) ?? [];
   const suppressed = suppressedRecipients(
@@ -149,12 +150,12 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
     subject: content.subject,
     preview: previewOf(send.text),
     hasAttachments: request.files !== undefined,
-    people: peopleOf(from, request, recipients),
+    people: peopleOf({ address: from, name: fromName }, recipients),
     leavesUnread: newerInbound,
   });
   const usage = usageAfter(standing.usage, reached.length, recorded.createdAt);
   const accepted = acceptedSend(
-    { send, from, recipients, suppressed, cold, content, sizeBytes, recorded, usage, at },
+    { send, from, fromName, recipients, suppressed, cold, content, sizeBytes, recorded, usage, at },
     judging,
   );
   noteAccepted(state, send, accepted);
@@ -179,8 +180,8 @@ function coldAmong(state: SendingState, inboxId: string, recipients: readonly Re
 }
 
 /** The people to add to the thread: the sender and the recipients, without those of a blind copy. */
-function peopleOf(from: string, { fromName }: SendRequest, recipients: readonly Recipient[]): MessageFacts["people"] {
-  return [{ address: from, name: fromName }, ...recipients.filter(({ type }) => type !== "bcc")];
+function peopleOf(from: MessageFacts["people"][number], recipients: readonly Recipient[]): MessageFacts["people"] {
+  return [from, ...recipients.filter(({ type }) => type !== "bcc")];
 }
 
 /**

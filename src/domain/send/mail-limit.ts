@@ -12,6 +12,7 @@ export interface MeasuredSend {
   rfcMessageId: string;
   at: Date;
   from: string;
+  fromName: string | null | undefined;
   recipients: readonly Recipient[];
   content: Content;
   text: string;
@@ -30,7 +31,7 @@ export interface MeasureMail {
 /** Refuses a mail above the limit, which a relay would refuse later. The size is that of the encoded mail with its quote. */
 export function refuseTooLarge(
   send: Send,
-  written: Pick<MeasuredSend, "at" | "from" | "recipients" | "content">,
+  written: Pick<MeasuredSend, "at" | "from" | "fromName" | "recipients" | "content">,
   mailLimit: MeasureMail | undefined,
 ): void {
   if (mailLimit === undefined) return;

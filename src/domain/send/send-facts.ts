@@ -83,6 +83,8 @@ export interface Sender extends InboxTotals {
   accountStorageBytes: number;
   /** The tenant of the inbox; null or absent for none. */
   externalId?: string | null;
+  /** The name beside the address of mail whose request has no `fromName`; null or absent for none. */
+  displayName?: string | null;
   /** The policies for what the inbox and its account send. Absent for `open`. */
   sendPolicy?: SendPolicy;
   accountSendPolicy?: SendPolicy;

@@ -25,8 +25,15 @@ export interface NewInbox {
   usernameField?: string;
   /** The domain of the address: MAIL_DOMAIN, a domain of the account or a shared one. Undefined for MAIL_DOMAIN. */
   domain?: string | undefined;
+  settings?: Partial<Given<InboxSettings>>;
   idempotencyKey: string | undefined;
 }
+
+/** The fields that the owner of an inbox sets, besides its `externalId`. */
+type InboxSettings = Pick<Inbox, "retentionDays" | "sendPolicy" | "displayName" | "metadata">;
+type Given<Fields> = { [Name in keyof Fields]: Fields[Name] | undefined };
+
+const usual: InboxSettings = { retentionDays: null, sendPolicy: "open", displayName: null, metadata: {} };
 
 export interface CreatedInbox {
   inbox: Inbox;
@@ -38,6 +45,7 @@ const draws = 5;
 
 export async function createInbox(deps: Deps, request: NewInbox): Promise<CreatedInbox> {
   const { account, actor, externalId } = request;
+  const settings = unusual(request.settings);
   const host = hostOf(request, deps.mailDomain);
   const chosen = request.username === undefined ? undefined : chosenName(request.username, host, request);
   const locals =
@@ -69,8 +77,9 @@ export async function createInbox(deps: Deps, request: NewInbox): Promise<Create
       createdAt,
       unreadCount: 0,
       lastMessageAt: null,
-      retentionDays: null,
-      sendPolicy: "open",
+      updatedAt: null,
+      ...usual,
+      ...settings,
     };
     await insertInbox(tx, inbox);
     await markInboxMade(tx, account.id, day);
@@ -87,6 +96,14 @@ export async function createInbox(deps: Deps, request: NewInbox): Promise<Create
   if (hasDeliveries) deps.nudge("webhook");
   if (!created.replayed) deps.changes.notify([{ accountId: account.id, inboxId: created.inbox.id }]);
   return created;
+}
+
+/** The settings without those that have their default, so that both give the same fingerprint. */
+function unusual(settings: NewInbox["settings"] = {}): Partial<InboxSettings> {
+  const entries = Object.entries(settings).filter(
+    ([name, value]) => value !== undefined && !Bun.deepEquals(value, usual[name as keyof InboxSettings]),
+  );
+  return Object.fromEntries(entries);
 }
 
 /** The host of the requested domain; undefined for MAIL_DOMAIN. */
@@ -150,7 +167,7 @@ function keyUseOf(
   createdAt: Date,
 ): KeyUse | undefined {
   if (request.idempotencyKey === undefined) return undefined;
-  const fingerprint = fingerprintOf("", { externalId: request.externalId, ...named });
+  const fingerprint = fingerprintOf("", { externalId: request.externalId, ...named, ...unusual(request.settings) });
   return {
     accountId: request.account.id,
     operation: "create_inbox",

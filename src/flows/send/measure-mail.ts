@@ -36,7 +36,7 @@ const mostBytesOfUnit = 10;
 const roomForHeader = 200_000;
 
 function mailOf(send: MeasuredSend): OutgoingMail {
-  const { from, recipients, request, content, attachments, headers, rfcMessageId, at } = send;
+  const { from, fromName, recipients, request, content, attachments, headers, rfcMessageId, at } = send;
   const of = (type: "to" | "cc") =>
     recipients.flatMap(({ address, name, ...each }) =>
       each.type === type ? [{ address, ...(name !== undefined && { name }) }] : [],
@@ -44,7 +44,7 @@ function mailOf(send: MeasuredSend): OutgoingMail {
   return {
     messageId: rfcMessageId,
     date: at,
-    from: { address: from, ...(typeof request.fromName === "string" && { name: request.fromName }) },
+    from: { address: from, ...(typeof fromName === "string" && { name: fromName }) },
     to: of("to"),
     cc: of("cc"),
     replyTo: request.replyTo,

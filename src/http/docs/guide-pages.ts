@@ -9,6 +9,7 @@ import errors from "../../../docs/errors.md" with { type: "text" };
 import events from "../../../docs/events.md" with { type: "text" };
 import frameworks from "../../../docs/frameworks.md" with { type: "text" };
 import inboundHttp from "../../../docs/inbound-http.md" with { type: "text" };
+import inboxes from "../../../docs/inboxes.md" with { type: "text" };
 import keys from "../../../docs/keys.md" with { type: "text" };
 import mcp from "../../../docs/mcp.md" with { type: "text" };
 import migrating from "../../../docs/migrating.md" with { type: "text" };
@@ -48,6 +49,7 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
     sdk: { about: "the TypeScript client: send, wait, lists, streams, webhooks, errors", text: sdk },
   }),
   ...inGroup("Mail", {
+    inboxes: { about: "name, metadata, retention and policy of an inbox", text: inboxes },
     receiving: { about: "what the SMTP listener answers, reading messages, the event log", text: receiving },
     "inbound-http": {
       about: "hand in mail without SMTP: an edge worker, a pipe of Postfix or Exim",

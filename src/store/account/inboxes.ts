@@ -1,8 +1,9 @@
 import { type SQL, sql } from "drizzle-orm";
-import { arrayOf, type Db, query, statement } from "../../database/db.ts";
+import { arrayOf, type Db, jsonb, query, statement } from "../../database/db.ts";
 import { isWholeAccount, type Reach } from "../../domain/access/access.ts";
 import type { InboxTotals } from "../../domain/conversation.ts";
 import { withParents } from "../../domain/domains/domain-name.ts";
+import type { MetadataChange } from "../../domain/metadata.ts";
 import type { SendPolicy } from "../../domain/policy.ts";
 import { assigned, type Selected, selected } from "../columns.ts";
 import { isPlacedInReach, isReached, reachPlaces } from "../reach.ts";
@@ -18,6 +19,9 @@ const inboxFields = selected(inboxes, "i", [
   "lastMessageAt",
   "retentionDays",
   "sendPolicy",
+  "displayName",
+  "metadata",
+  "updatedAt",
 ]);
 
 export type InboxIdentity = Selected<typeof identityFields>;
@@ -178,6 +182,9 @@ export interface InboxChange {
   externalId?: string | null | undefined;
   retentionDays?: number | null | undefined;
   sendPolicy?: SendPolicy | undefined;
+  displayName?: string | null | undefined;
+  /** Merged into the metadata: a null removes its key, and null in place of the object removes all. */
+  metadata?: MetadataChange | null | undefined;
 }
 
 /** Changes an inbox, and returns it; undefined if there is none within the reach. */
@@ -185,19 +192,27 @@ export async function markInboxChanged(
   db: Db,
   reach: Reach,
   id: string,
-  { externalId, retentionDays, sendPolicy }: InboxChange,
+  { externalId, retentionDays, sendPolicy, displayName, metadata }: InboxChange,
+  updatedAt: Date,
 ): Promise<Inbox | undefined> {
   const changes = [
     externalId === undefined ? sql`` : sql`, external_id = ${externalId}`,
     retentionDays === undefined ? sql`` : sql`, retention_days = ${retentionDays}`,
     sendPolicy === undefined ? sql`` : sql`, send_policy = ${sendPolicy}`,
+    displayName === undefined ? sql`` : sql`, display_name = ${displayName}`,
+    metadata === undefined ? sql`` : sql`, metadata = ${merged(metadata)}`,
   ];
   const [changed] = await query<Inbox>(
     db,
-    sql`update inboxes i set revision = revision + 1 ${sql.join(changes, sql` `)}
+    sql`update inboxes i set revision = revision + 1, updated_at = ${updatedAt} ${sql.join(changes, sql` `)}
         where i.id = ${id} and ${isReached(reach)} returning ${inboxFields}`,
   );
   return changed;
+}
+
+/** The metadata after a change. Its values are strings, so the only nulls are those of removed keys. */
+function merged(metadata: MetadataChange | null): SQL {
+  return metadata === null ? sql`'{}'` : sql`jsonb_strip_nulls(metadata || ${jsonb(metadata)})`;
 }
 
 /** Marks an inbox as deleted. Returns false if there is none within the reach, or if it is already deleted. */

@@ -15,7 +15,7 @@ import { api } from "../../shell/app.ts";
 import type { Account as Caller } from "../../shell/auth.ts";
 import { instant, nullable, oneOf } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
-import { retentionDays } from "./inboxes.ts";
+import { retentionDays } from "./inbox-shapes.ts";
 import { sendPolicyChange, sendPolicyShown } from "./send-policy.ts";
 
 export interface AccountDeps extends Deps {

@@ -1,11 +1,11 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { autoSubmittedValues } from "../../../domain/automated.ts";
+import { faultsOfMetadata } from "../../../domain/metadata.ts";
 import type { ReadHeaders } from "../../../domain/read-headers.ts";
 import type { AskedAttachment } from "../../../domain/send/attachment-words.ts";
 import { bodyFormats } from "../../../domain/send/body-format.ts";
 import { faultsOfCombination } from "../../../domain/send/combinations.ts";
 import { readCustomHeaders } from "../../../domain/send/custom-headers.ts";
-import { faultsOfMetadata } from "../../../domain/send/metadata.ts";
 import { displayNameRule, isDisplayName } from "../../../domain/send/recipients/display-name.ts";
 import { type ReadRecipients, type RecipientRules, readRecipients } from "../../../domain/send/recipients/entries.ts";
 import type { SendRequest } from "../../../domain/send/send.ts";
@@ -147,7 +147,8 @@ function furtherFields(mailDomain: string) {
     ),
     fromName: Type.Optional(
       nullable(text({ examples: ["Ada"] }), {
-        description: "The sender's name: 1 to 100 characters, none of `@<>`. Null: no name",
+        description:
+          "The sender's name: 1 to 100 characters, none of `@<>`. Default: the `displayName` of the inbox. Null: no name",
       }),
     ),
     fromAddr: Type.Optional(

@@ -68,7 +68,76 @@ describe.each(enginesHere())("An inbox (%s)", (engine) => {
     expect(await eventsOf("one")).toEqual([]);
   });
 
+  test("gets a name, metadata by key and a policy, each of which null clears", async () => {
+    const { apiKey, inbox, change } = await begin();
+    expect([inbox.displayName, inbox.metadata, inbox.updatedAt]).toEqual([null, {}, inbox.createdAt]);
+    world().clock.pass(1000);
+    const all = { display_name: "Ada Lovelace", metadata: { plan: "gold", team: "a" }, sendPolicy: "known" };
+    const first = (await change(all)).body;
+    expect(first).toMatchObject({ displayName: "Ada Lovelace", metadata: all.metadata, sendPolicy: "known" });
+    expect(new Date(first.updatedAt) > new Date(inbox.updatedAt)).toBe(true);
+    expect((await change({})).body).toEqual(first);
+    expect((await change({ metadata: { plan: null, note: "new", gone: null } })).body.metadata).toEqual({
+      team: "a",
+      note: "new",
+    });
+    const cleared = (await change({ displayName: null, metadata: null, sendPolicy: null })).body;
+    expect(cleared).toMatchObject({ displayName: null, metadata: {}, sendPolicy: "open" });
+    expect((await world().api(`/v1/inboxes/${inbox.id}`, { apiKey })).body).toEqual(cleared);
+    expect((await world().api("/v1/inboxes", { apiKey })).body.data).toEqual([cleared]);
+    const { body: audit } = await world().api("/v1/audit?action=inbox.changed", { apiKey });
+    expect(audit.data.map(({ details }: { details: object }) => details)).toEqual([
+      { displayName: null, metadata: [] },
+      { metadata: ["plan", "note", "gone"] },
+      { displayName: "Ada Lovelace", metadata: ["plan", "team"] },
+    ]);
+  });
+
+  test("has at most 20 keys of metadata, also after changes that are made at the same time", async () => {
+    const { change } = await begin();
+    const keys = (from: number, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${from + index}`, "v"]));
+    const answers = await Promise.all([0, 15].map((from) => change({ metadata: keys(from, 15) })));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400]);
+    expect(answers.find(({ status }) => status === 400)?.body).toMatchObject({
+      code: "validation_error",
+      errors: [{ pointer: "#/metadata", detail: "must have at most 20 keys" }],
+    });
+    expect(Object.keys((await change({ displayName: "A" })).body.metadata)).toHaveLength(15);
+  });
+
+  test("is made with the same fields, and once for a key of idempotency", async () => {
+    const apiKey = await newAccount(world());
+    const fields = { displayName: "Ada", metadata: { plan: "gold" }, retentionDays: 7, sendPolicy: "known" };
+    const make = (body: object) =>
+      world().api("/v1/inboxes", { method: "POST", body, apiKey, headers: { "Idempotency-Key": "k" } });
+    const made = await make(fields);
+    expect([made.status, made.body]).toMatchObject([201, fields]);
+    expect((await make(fields)).body).toEqual(made.body);
+    expect((await make({ ...fields, displayName: "Eve" })).body.code).toBe("idempotency_key_reused");
+    const plain = { displayName: null, metadata: {}, retentionDays: null, sendPolicy: "open" };
+    const other = { "Idempotency-Key": "o" };
+    const { body } = await world().api("/v1/inboxes", { method: "POST", body: {}, apiKey, headers: other });
+    const repeated = await world().api("/v1/inboxes", { method: "POST", body: plain, apiKey, headers: other });
+    expect(repeated.body).toEqual(body);
+  });
+
+  test("gets no policy from a key that may not change it", async () => {
+    const apiKey = await newAccount(world());
+    const { body: agent } = await world().api("/v1/keys", { method: "POST", body: { access: "agent" }, apiKey });
+    const make = (body: object) => world().api("/v1/inboxes", { method: "POST", body, apiKey: agent.key });
+    expect(await make({ sendPolicy: "open" })).toMatchObject({ status: 403, body: { code: "forbidden" } });
+    expect(await make({ displayName: "Ada" })).toMatchObject({ status: 201, body: { displayName: "Ada" } });
+  });
+
   test.each([
+    ["a name with an address", { displayName: "ceo@bank.example" }],
+    ["a name of two lines", { displayName: "a\r\nBcc: b" }],
+    ["an empty name", { displayName: "" }],
+    ["metadata of a number", { metadata: { a: 1 } }],
+    ["metadata under a strange key", { metadata: { "a b": "c" } }],
+    ["metadata of 501 characters", { metadata: { a: "x".repeat(501) } }],
+    ["metadata of 21 keys", { metadata: Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`k${at}`, ""])) }],
     ["an empty one", { externalId: "" }],
     ["one of 256 characters", { externalId: "x".repeat(256) }],
     ["another field", { username: "other" }],
