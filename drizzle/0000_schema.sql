@@ -238,6 +238,7 @@ CREATE TABLE "inboxes" (
 	"retention_days" integer,
 	"display_name" text,
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"disabled" boolean DEFAULT false NOT NULL,
 	"updated_at" timestamp (3) with time zone,
 	"storage_bytes" bigint DEFAULT 0 NOT NULL,
 	"revision" bigint DEFAULT 0 NOT NULL

@@ -28,6 +28,7 @@ export const statusOf = {
   unauthorized: 401,
   forbidden: 403,
   account_suspended: 403,
+  inbox_disabled: 403,
   sending_disabled: 403,
   recipient_not_allowed: 403,
   feature_requires_paid_plan: 403,

@@ -157,7 +157,7 @@ const networkBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 
 function watchedAccept(metrics: Registry): Watch["accept"] {
   const mails = metrics.counter(
     "inboxd_mails_received_total",
-    "Mails received completely, by outcome: stored (also a copy of a stored mail, and a mail to be parsed later), quarantined (by all its inboxes), gone (all its inboxes were deleted), refused (by a rule or policy of each inbox), undecided (the sender was not checked in time, and has to retry), unavailable (the sender has to retry), error (a bug)",
+    "Mails received completely, by outcome: stored (also a copy of a stored mail, and a mail to be parsed later), quarantined (by all its inboxes), gone (all its inboxes were deleted), disabled (all its inboxes were disabled), refused (by a rule or policy of each inbox), undecided (the sender was not checked in time, and has to retry), unavailable (the sender has to retry), error (a bug)",
     ["way", "outcome"],
   );
   const seconds = metrics.histogram(
@@ -172,6 +172,7 @@ function watchedAccept(metrics: Registry): Watch["accept"] {
       stored: mails({ way, outcome: "stored" }),
       quarantined: mails({ way, outcome: "quarantined" }),
       gone: mails({ way, outcome: "gone" }),
+      disabled: mails({ way, outcome: "disabled" }),
       refused: mails({ way, outcome: "refused" }),
       undecided: mails({ way, outcome: "undecided" }),
       unavailable,
@@ -312,6 +313,7 @@ const refusedReasons: Record<RefusedReason, true> = {
   unknown_recipient: true,
   other_domain: true,
   bad_recipient: true,
+  disabled: true,
   suspended: true,
   full: true,
   busy: true,

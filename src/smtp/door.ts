@@ -28,6 +28,8 @@ export type RecipientDecision =
   | { kind: "return_path"; messageId: string; unsubscribes?: boolean }
   /** Our domain, but no such inbox: 550 5.1.1. */
   | { kind: "unknown" }
+  /** The inbox is disabled: 550 5.2.1. */
+  | { kind: "disabled" }
   /** The account of the inbox is suspended: 450 4.2.1, and the sending server tries again later. */
   | { kind: "suspended" }
   /** The inbox or its account has used its quota of bytes: 452 4.2.2, and the sending server tries again later. */
@@ -50,6 +52,8 @@ export type AcceptDecision =
   | { kind: "undecided" }
   /** Every recipient was deleted since its RCPT: 550 5.1.1. */
   | { kind: "gone" }
+  /** Every recipient was deleted or disabled since its RCPT, and one is disabled: 550 5.2.1. */
+  | { kind: "disabled" }
   | { kind: "rejected"; code: number; enhancedCode: string; message: string };
 
 /** A complete mail with its envelope. */
@@ -95,6 +99,7 @@ export type RefusedReason =
   | "proxy_header"
   | "mails_per_address"
   | "unknown_recipient"
+  | "disabled"
   | "suspended"
   | "full"
   | "busy"

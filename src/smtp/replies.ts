@@ -17,6 +17,8 @@ export function replyToRecipient(decision: RecipientDecision): Reply {
       return reply(250, "2.1.5", "Ok");
     case "unknown":
       return reply(550, "5.1.1", "No such inbox here", "unknown_recipient");
+    case "disabled":
+      return mailboxDisabled;
     case "suspended":
       return reply(450, "4.2.1", "The mailbox takes no mail for now, try again later", "suspended");
     case "full":
@@ -38,6 +40,8 @@ export function replyToMail(decision: AcceptDecision): Reply {
       return reply(250, "2.0.0", "Ok: queued");
     case "gone":
       return reply(550, "5.1.1", "No such inbox here any more", "unknown_recipient");
+    case "disabled":
+      return mailboxDisabled;
     case "refused":
       return reply(550, "5.7.1", "The recipient takes no mail from this sender", "rejected");
     case "undecided":
@@ -48,6 +52,13 @@ export function replyToMail(decision: AcceptDecision): Reply {
       return reply(451, "4.3.0", "Cannot store the mail now, try again later", "unavailable");
   }
 }
+
+const mailboxDisabled: Reply = {
+  code: 550,
+  enhancedCode: "5.2.1",
+  text: "The mailbox is disabled",
+  reason: "disabled",
+};
 
 export const tooBig = (maxBytes: number, reason: RefusedReason = "too_big"): Reply =>
   reply(552, "5.3.4", `The mail is larger than ${maxBytes} bytes`, reason);

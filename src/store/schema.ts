@@ -353,6 +353,8 @@ export const inboxes = pgTable(
     displayName: text(),
     /** Strings of the owner, by name. They are never in a mail. */
     metadata: jsonb().$type<Readonly<Record<string, string>>>().notNull().default({}),
+    /** Whether the owner has disabled it: it takes and sends no mail. Mail that was accepted before still comes and goes. */
+    disabled: boolean().notNull().default(false),
     /** When a field that the owner sets was last changed. Null until then. */
     updatedAt: instant(),
     /** The sum of `size_bytes` of the messages. */

@@ -54,6 +54,7 @@ async function inboxOf(door: DoorDeps["door"], toAddr: string): Promise<Addresse
   if (found.kind === "return_path" && found.unsubscribes === true)
     return { toAddr, messageId: found.messageId, unsubscribes: true };
   if (found.kind === "accept") return { toAddr, inboxId: found.inboxId };
+  if (found.kind === "disabled") return disabled;
   if (found.kind === "full") return full;
   if (found.kind === "busy") return busy;
   return found.kind === "suspended" ? suspended : nobody;
@@ -69,6 +70,7 @@ function nameOf(recipient: Addressee): string {
 
 const stored: RelayOutcome = { kind: "sent", reply: "250 2.0.0 Stored", providerMessageId: undefined };
 const nobody = answer("failed", 550, "5.1.1", "No such inbox here");
+const disabled = answer("failed", 550, "5.2.1", "The mailbox is disabled");
 const suspended = answer("retry", 450, "4.2.1", "The mailbox takes no mail for now");
 const busy = answer("retry", 450, "4.2.1", "The mailbox gets too many mails a minute");
 const full = answer("retry", 452, "4.2.2", "The mailbox is full");
@@ -91,6 +93,7 @@ const outcomes: Readonly<Record<MailOutcome, RelayOutcome>> = {
   stored,
   quarantined: stored,
   gone: nobody,
+  disabled,
   refused,
   undecided,
   unavailable: notNow,

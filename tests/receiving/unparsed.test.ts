@@ -15,6 +15,7 @@ import { emptyDatabase } from "../support/database.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
 import { startInboxd } from "../support/inboxd.ts";
 import { mailOf } from "../support/mail.ts";
+import { inData } from "../support/raw-smtp.ts";
 import { type ReceptionOptions, reception, spinning } from "../support/reception.ts";
 import { countEvents, countRows, storedAttachments, storedBytes, storedMessages } from "../support/stored.ts";
 import { untilAnswered } from "../support/until.ts";
@@ -134,6 +135,31 @@ for (const engine of enginesHere()) {
       expect(shares).toBe(2);
       expect(world.warnings()).toEqual([]);
     });
+
+    test("is kept for the inboxes that are not disabled, and filed although one is disabled later", async () => {
+      await using world = await reception(under.db, fullAtTheDoor);
+      const [ada, bob, eve] = [await world.newInbox(), await world.newInbox(), await world.newInbox()];
+      const disable = (id: string) =>
+        query(under.db.api, sql`update inboxes set disabled = true, revision = revision + 1 where id = ${id}`);
+      const client = await inData(world.port, [ada, bob].map(addressOf));
+      await disable(bob.id);
+      client.send(`${letter("kept@x.example")}\r\n.\r\n`);
+      expect(await client.reply()).toStartWith("250 2.0.0");
+      client.destroy();
+      const late = await inData(world.port, addressOf(eve));
+      await disable(eve.id);
+      late.send(`${letter("late@x.example")}\r\n.\r\n`);
+      expect(await late.reply()).toStartWith("550 5.2.1");
+      late.destroy();
+      await disable(ada.id);
+      await world.parseKept();
+      await world.emptied();
+      const idsOf = async (id: string) =>
+        (await storedMessages(under.db.api, id)).map(({ rfcMessageId }) => rfcMessageId);
+      expect(await Promise.all([ada, bob, eve].map(({ id }) => idsOf(id)))).toEqual([["kept@x.example"], [], []]);
+      const [{ shares } = {}] = await query(under.db.api, sql`select sum(shares) as shares from source_chunks`);
+      expect(Number(shares)).toBe(1);
+    }, 20_000);
 
     test("has its sender authenticated when it is filed, by the client that it came from", async () => {
       const asked: unknown[] = [];

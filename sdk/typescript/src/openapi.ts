@@ -4639,6 +4639,11 @@ export interface components {
                 [key: string]: string;
             };
             /**
+             * @description Whether it takes and sends no mail
+             * @example false
+             */
+            disabled: boolean;
+            /**
              * Format: date-time
              * @description When a field that you set was last changed; at first when it was created
              * @example 2026-03-20T09:00:00.000Z
@@ -4673,6 +4678,8 @@ export interface components {
             metadata?: {
                 [key: string]: string | null;
             } | null;
+            /** @description Whether it takes and sends no mail: mail to it is refused (550), and so are its sends. Its mail can be read, and what was accepted before still goes out. Null: false */
+            disabled?: boolean | null;
         };
         /** @description An inbox was created */
         InboxCreated: {
@@ -6503,6 +6510,8 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
+            /** @description Whether it takes and sends no mail: mail to it is refused (550), and so are its sends. Its mail can be read, and what was accepted before still goes out (default: false) */
+            disabled?: boolean;
             /**
              * @description Days after which mail is removed for good, with its attachments, events and empty threads; null: no limit of its own. The fewest days of inbox, account and service count. Also accepted as `retention_days`
              * @example 90
@@ -6864,11 +6873,11 @@ export interface components {
                  */
                 address: string;
                 /**
-                 * @description `stored` and `quarantined`: the mail is on disk. `unknown`: no such inbox here, or out of reach of the key. `refused`: by a rule or policy of the inbox. `full`: the inbox or its account has used its quota
+                 * @description `stored` and `quarantined`: the mail is on disk. `unknown`: no such inbox here, or out of reach of the key. `disabled`: the inbox is. `refused`: by a rule or policy of the inbox. `full`: the inbox or its account has used its quota
                  * @example stored
                  * @enum {string}
                  */
-                status: "stored" | "quarantined" | "unknown" | "refused" | "full";
+                status: "stored" | "quarantined" | "unknown" | "disabled" | "refused" | "full";
             }[];
         };
         /**
@@ -8668,6 +8677,7 @@ export interface operations {
                      *           "sendPolicy": "open",
                      *           "displayName": "Ada Lovelace",
                      *           "metadata": {},
+                     *           "disabled": false,
                      *           "updatedAt": "2026-03-20T09:00:00.000Z"
                      *         }
                      *       ],
@@ -8816,6 +8826,7 @@ export interface operations {
                      *       "sendPolicy": "open",
                      *       "displayName": "Ada Lovelace",
                      *       "metadata": {},
+                     *       "disabled": false,
                      *       "updatedAt": "2026-03-20T09:00:00.000Z"
                      *     }
                      */
@@ -8999,6 +9010,7 @@ export interface operations {
                      *       "sendPolicy": "open",
                      *       "displayName": "Ada Lovelace",
                      *       "metadata": {},
+                     *       "disabled": false,
                      *       "updatedAt": "2026-03-20T09:00:00.000Z"
                      *     }
                      */
@@ -9277,6 +9289,7 @@ export interface operations {
                      *       "sendPolicy": "open",
                      *       "displayName": "Ada Lovelace",
                      *       "metadata": {},
+                     *       "disabled": false,
                      *       "updatedAt": "2026-03-20T09:00:00.000Z"
                      *     }
                      */
@@ -9618,7 +9631,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`); `feature_requires_paid_plan`: the account's plan does not include it; `sending_disabled`: the `sendPolicy` of the account, the tenant, the inbox or the key is `closed`; `recipient_not_allowed`: an outbound rule blocks a recipient (`rule_id`), or `sendPolicy` allows known recipients alone */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`); `feature_requires_paid_plan`: the account's plan does not include it; `inbox_disabled`: the inbox is disabled; `sending_disabled`: the `sendPolicy` of the account, the tenant, the inbox or the key is `closed`; `recipient_not_allowed`: an outbound rule blocks a recipient (`rule_id`), or `sendPolicy` allows known recipients alone */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -13394,7 +13407,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`); `sender_refused`: a rule or a policy of the inbox refuses the mail */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`); `inbox_disabled`: the inbox is disabled; `sender_refused`: a rule or a policy of the inbox refuses the mail */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */

@@ -27,6 +27,8 @@ export interface ArrivedMail {
   /** One entry for each inbox of the mail. */
   deliveries: readonly ArrivedCopy[];
   receivedAt: Date;
+  /** Whether the service has answered for the mail before. It is then filed in a disabled inbox too. */
+  isAcknowledged?: boolean;
   /** Whether the mail comes out of the quarantine. It is then filed although the quarantine has a copy of it. */
   isReleased?: boolean;
 }

@@ -66,6 +66,10 @@ export function fileMail(state: FilingState, arrival: ArrivedMail): FiledMail {
   for (const copy of arrival.deliveries) {
     const inbox = state.inboxes.get(copy.inboxId);
     if (inbox === undefined) continue;
+    if (inbox.disabled && arrival.isAcknowledged !== true) {
+      if (outcome === "gone") outcome = "disabled";
+      continue;
+    }
     outcome = copy.quarantined !== undefined && outcome !== "stored" ? "quarantined" : "stored";
     if (!takesMail(state, inbox.id, arrival)) continue;
     if (copy.quarantined === undefined) copies.push(fileCopy(state, arrival, copy, inbox));

@@ -55,10 +55,10 @@ export interface MailClient {
 /**
  * The outcome of an inbound mail. `stored`: every inbox of the mail that still exists has the mail or has it in its quarantine, from now or
  * from before. `quarantined`: the same, and none of them has it but in its quarantine. `gone`: none of its inboxes exists any more.
- * `refused`: each of its inboxes refuses it. `undecided`: the sender was not checked in time, and that decides whether an inbox takes the
+ * `disabled`: the same, but one exists and is disabled. `refused`: each of its inboxes refuses it. `undecided`: the sender was not checked in time, and that decides whether an inbox takes the
  * mail. `unavailable`: the mail was not stored. After the last two the sender or a later attempt has to deliver it again.
  */
-export type MailOutcome = "stored" | "quarantined" | "gone" | "refused" | "undecided" | "unavailable";
+export type MailOutcome = "stored" | "quarantined" | "gone" | "disabled" | "refused" | "undecided" | "unavailable";
 
 /** The name of the parser's queue for a mail: the network of its client, or `local` for mail that this service sends to itself. */
 export function senderInLine({ client }: Envelope): string {

@@ -22,6 +22,7 @@ export interface Parent extends NamedThread {
 export interface ReadInbox extends InboxTotals {
   /** The version of the inbox. It changes with every change of the inbox, its threads or its messages. */
   revision: number;
+  disabled: boolean;
 }
 
 /** The facts from the database that are needed to file a batch of mails. */

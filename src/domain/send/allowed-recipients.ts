@@ -11,6 +11,10 @@ export function policyOfSend({ account }: SendRequest, sender: Sender, book: Rul
   return strictest(accountSendPolicy, ofTenant, sendPolicy, account.sendPolicy ?? "open");
 }
 
+export function refuseDisabled({ disabled = false }: Sender): void {
+  if (disabled) throw new Refusal("inbox_disabled", "Cannot send: the inbox is disabled");
+}
+
 export function refuseClosed(policy: SendPolicy): void {
   if (policy === "closed")
     throw new Refusal(

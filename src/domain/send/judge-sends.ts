@@ -6,7 +6,7 @@ import { type KeyUse, reusedIdempotencyKey } from "../idempotency.ts";
 import { type Limits, limitsOf, type PlanLimits, refuseOverLimit, refuseOverQuota, type SendUsage } from "../limits.ts";
 import { previewOf } from "../preview.ts";
 import { type AcceptedSend, type AcceptedSends, acceptedSend, joinedRows, sizeOfSend } from "./accepted-sends.ts";
-import { policyOfSend, refuseClosed, refuseNotAllowed } from "./allowed-recipients.ts";
+import { policyOfSend, refuseClosed, refuseDisabled, refuseNotAllowed } from "./allowed-recipients.ts";
 import { refuseLost } from "./attachments.ts";
 import { type HtmlBodies, mailContent } from "./forward-content.ts";
 import { refuseLoop } from "./loop.ts";
@@ -110,6 +110,7 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   refuseForeignReplyTo(state, request, mailDomain);
   const book = state.books.get(request.account.id);
   const policy = policyOfSend(request, standing.sender, book);
+  refuseDisabled(standing.sender);
   refuseClosed(policy);
   const replied = thread && repliedThread(state, request, thread);
   const ownAddresses = [inboxAddress(standing.sender.username, mailDomain)];

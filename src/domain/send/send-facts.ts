@@ -85,6 +85,7 @@ export interface Sender extends InboxTotals {
   externalId?: string | null;
   /** The name beside the address of mail whose request has no `fromName`; null or absent for none. */
   displayName?: string | null;
+  disabled?: boolean;
   /** The policies for what the inbox and its account send. Absent for `open`. */
   sendPolicy?: SendPolicy;
   accountSendPolicy?: SendPolicy;

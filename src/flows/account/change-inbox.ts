@@ -4,6 +4,7 @@ import type { ActorIn } from "../../domain/access/actor.ts";
 import { notFound } from "../../domain/errors.ts";
 import { refuseTooManyKeys } from "../../domain/metadata.ts";
 import { type Inbox, type InboxChange, markInboxChanged } from "../../store/account/inboxes.ts";
+import { signalToForget } from "../../store/channels.ts";
 import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
 
@@ -19,6 +20,7 @@ export async function changeInbox(
     const changed = await markInboxChanged(tx, reach, id, change, at);
     if (changed === undefined) throw notFound("inbox");
     refuseTooManyKeys(changed.metadata, "change inbox");
+    if (change.disabled !== undefined) await signalToForget(tx, { kind: "address", username: changed.username });
     const entry = { accountId: reach.accountId, actor, target: { type: "inbox", id } as const };
     const { retentionDays, sendPolicy, metadata, ...others } = change;
     const details = {

@@ -30,10 +30,16 @@ export interface NewInbox {
 }
 
 /** The fields that the owner of an inbox sets, besides its `externalId`. */
-type InboxSettings = Pick<Inbox, "retentionDays" | "sendPolicy" | "displayName" | "metadata">;
+type InboxSettings = Pick<Inbox, "retentionDays" | "sendPolicy" | "displayName" | "metadata" | "disabled">;
 type Given<Fields> = { [Name in keyof Fields]: Fields[Name] | undefined };
 
-const usual: InboxSettings = { retentionDays: null, sendPolicy: "open", displayName: null, metadata: {} };
+const usual: InboxSettings = {
+  retentionDays: null,
+  sendPolicy: "open",
+  displayName: null,
+  metadata: {},
+  disabled: false,
+};
 
 export interface CreatedInbox {
   inbox: Inbox;

@@ -47,7 +47,7 @@ export interface MailDoor {
   recipient: (address: string) => Promise<RecipientFound>;
   /** Stores a mail. Returns the outcome: `stored` only after the mail is on disk. */
   accept: (mail: InboundMail<Addressee>) => Promise<MailOutcome>;
-  /** Forgets the username of a deleted inbox. */
+  /** Forgets the username of a deleted or changed inbox. */
   forget: (username: string) => void;
 }
 
@@ -56,6 +56,7 @@ export type RecipientFound =
   | { kind: "return_path"; messageId: string; unsubscribes?: boolean }
   | { kind: "unknown" }
   | ({ kind: "suspended" } & FoundInbox)
+  | ({ kind: "disabled" } & FoundInbox)
   | ({ kind: "full" } & FoundInbox)
   | ({ kind: "busy" } & FoundInbox)
   | { kind: "other_domain" };
@@ -65,7 +66,7 @@ export interface FoundInbox {
   accountId: string;
 }
 
-/** How long the inbox of a username is remembered. A deleted inbox does no harm: mail is stored only in inboxes that exist. */
+/** How long the inbox of a username is remembered. A deleted or disabled one does no harm: mail is stored only in inboxes that take it. */
 const rememberedMs = 30_000;
 const mostRemembered = 50_000;
 /** How long an inbox with a quota is remembered. Meanwhile it may get mail in another process, or room may be made. */
@@ -79,6 +80,7 @@ interface Remembered extends Pick<InboxIdentity, "id" | "accountId" | "domainId"
   /** The bytes that it may still take; undefined without a quota. */
   room: Room | undefined;
   receivesPerMinute: number;
+  disabled: boolean;
 }
 
 interface Room {
@@ -93,7 +95,7 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
 
   /**
    * Finds the inbox of a username at a domain; null for MAIL_DOMAIN. It remembers inboxes, but not unknown usernames, because their inbox may
-   * be created a moment later. For the same reason it does not remember full inboxes. The inbox of an earlier holder of the domain gets no
+   * be created a moment later. For the same reason it does not remember full and disabled inboxes. The inbox of an earlier holder of the domain gets no
    * mail.
    */
   async function inboxOf(username: string, domainId: string | null): Promise<Remembered | undefined> {
@@ -103,7 +105,7 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
     const read = await findInboxByUsername(deps.db.mail, username);
     if (read !== undefined) deps.owners?.remember(read);
     const inbox = read && withRoom(read);
-    if (inbox === undefined || isFull(inbox)) remembered.delete(username);
+    if (inbox === undefined || inbox.disabled || isFull(inbox)) remembered.delete(username);
     else {
       const untilMs = nowMs + (inbox.room === undefined ? rememberedMs : withQuotaMs);
       remembered.set(username, inbox, untilMs);
@@ -112,11 +114,11 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
     return inbox?.domainId === domainId ? inbox : undefined;
   }
 
-  function withRoom({ id, accountId, domainId, ...read }: ReceivingInbox): Remembered {
+  function withRoom({ id, accountId, domainId, disabled, ...read }: ReceivingInbox): Remembered {
     const limits = limitsOf(deps.limits, read);
     const left = roomForMail(limits, read);
     const { receivesPerMinute } = limits;
-    return { id, accountId, domainId, room: left === undefined ? undefined : { left }, receivesPerMinute };
+    return { id, accountId, domainId, room: left === undefined ? undefined : { left }, receivesPerMinute, disabled };
   }
 
   /** Takes the size of a mail from the rooms of its inboxes. */
@@ -164,6 +166,7 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
     const closure = inbox && deps.closureOf?.(inbox.accountId);
     if (inbox === undefined || closure === "deleted") return { kind: "unknown" };
     const owner = { inboxId: inbox.id, accountId: inbox.accountId };
+    if (inbox.disabled) return { kind: "disabled", ...owner };
     if (refusesMail(closure)) return { kind: "suspended", ...owner };
     if (isFull(inbox)) return { kind: "full", ...owner };
     return { kind: (await isBusy(inbox)) ? "busy" : "accept", ...owner };

@@ -63,7 +63,7 @@ export async function acceptReturned(
   const isTaken = isReport || hasLeft;
   if (recipients.length === 0) return "stored";
   const outcome = await store({ ...inbound, envelope: { ...envelope, recipients }, mail, isTaken });
-  return isTaken && (outcome === "quarantined" || outcome === "gone") ? "stored" : outcome;
+  return isTaken && (outcome === "quarantined" || outcome === "gone" || outcome === "disabled") ? "stored" : outcome;
 
   function refused(): MailOutcome {
     returned?.("refused");

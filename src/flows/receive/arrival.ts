@@ -94,6 +94,7 @@ export async function arrivalOf(
     chunks,
     promise,
     release,
+    isAcknowledged: promise !== undefined || release !== undefined,
     isReleased: release !== undefined,
     deliveries,
     receivedAt,

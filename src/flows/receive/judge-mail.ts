@@ -58,7 +58,7 @@ export function withJudgment(deps: JudgingDeps, receive: Receive): Receive {
       return "refused";
     }
     const outcome = await receive({ ...received, blocked: quarantined(deps, judged) });
-    if (outcome === "gone") return outcome;
+    if (outcome === "gone" || outcome === "disabled") return outcome;
     note(deps, judged, "quarantined");
     for (const { owner } of judged) received.onQuarantined?.(owner.id);
     return outcome;

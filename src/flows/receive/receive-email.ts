@@ -212,8 +212,11 @@ async function fileLargeMail(deps: Deps, arrival: Arrival): Promise<Try> {
   });
   for (const filed of slices) announce(deps, filed);
   const outcomes = slices.flatMap((slice) => slice.outcomes);
-  return outcomes.find((outcome) => outcome === "stored") ?? outcomes.find((outcome) => outcome !== "gone") ?? "gone";
+  return outcomeOfSlices.find((outcome) => outcomes.includes(outcome)) ?? "gone";
 }
+
+/** The outcomes of the parts of a mail. The first one that a part has is that of the mail. */
+const outcomeOfSlices = ["stored", "quarantined", "disabled"] as const;
 
 /** Wakes the workers and the requests that wait for these mails or their events. */
 function announce(deps: Deps, { messages, quarantined, hasDeliveries }: Filed): void {

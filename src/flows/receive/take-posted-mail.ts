@@ -26,7 +26,7 @@ export interface HeldMail {
   release(): void;
 }
 
-export const postedStatuses = ["stored", "quarantined", "unknown", "refused", "full"] as const;
+export const postedStatuses = ["stored", "quarantined", "unknown", "disabled", "refused", "full"] as const;
 export type PostedStatus = (typeof postedStatuses)[number];
 
 export interface PostedRecipient {
@@ -83,9 +83,12 @@ async function recipientFor(deps: PostedMailDeps, address: string, reach: Reach 
     case "busy":
       throw notNow("a recipient takes no mail for now", laterSeconds);
     default:
-      return { address, status: found.kind === "full" ? "full" : "unknown", addressee: undefined };
+      return { address, status: statusOf[found.kind], addressee: undefined };
   }
 }
+
+/** The status of a recipient that does not get the mail. */
+const statusOf = { full: "full", disabled: "disabled", unknown: "unknown", other_domain: "unknown" } as const;
 
 /** Whether a caller reaches the inbox of an address. All other addresses are unknown to the caller, and so are return paths. */
 async function isWithin({ db }: Deps, reach: Reach | undefined, found: RecipientFound): Promise<boolean> {
@@ -116,6 +119,7 @@ function nothingStored(recipients: readonly PostedRecipient[]): Refusal {
   const has = (status: PostedStatus) => recipients.some((one) => one.status === status);
   if (has("full"))
     return new Refusal("storage_full", "Cannot take mail: the inbox, or its account, has no room for it");
+  if (has("disabled")) return new Refusal("inbox_disabled", "Cannot take mail: the inbox is disabled");
   if (has("refused")) return new Refusal("sender_refused", "Cannot take mail: the inbox refuses it");
   return notFound("inbox");
 }

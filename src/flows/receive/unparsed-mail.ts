@@ -3,6 +3,7 @@ import type { ParsedMail } from "../../domain/message.ts";
 import { type InboundMail, type MailOutcome, senderInLine } from "../../domain/receive/inbound-mail.ts";
 import { parseHead } from "../../mail/read/parse.ts";
 import type { QueueEntry } from "../../mail/read/process-pool.ts";
+import { listDisabledInboxes } from "../../store/account/inboxes.ts";
 import { chunksOf, insertSources } from "../../store/mail/sources.ts";
 import { insertUnparsedMail, type UnparsedMail } from "../../store/mail/unparsed-mails.ts";
 import type { ClaimedItem } from "../../store/outbox/claims.ts";
@@ -19,19 +20,25 @@ import { PromiseTaken } from "./receive-email.ts";
 export async function keepUnparsed(deps: Deps, { envelope, raw }: InboundMail): Promise<MailOutcome> {
   const receivedAt = deps.now();
   const sourceId = deps.newId("src", receivedAt);
-  const recipients = oncePerInbox(envelope);
+  const asked = oncePerInbox(envelope);
   const chunks = await chunksOf(0, raw);
   const contentHash = contentHashOf(raw) ?? null;
-  const unparsed = { sourceId, receivedAt, envelope: { ...envelope, recipients }, sizeBytes: raw.length, contentHash };
-  const isKept = await transaction(deps.db.mail, async (tx) => {
-    if (!(await insertUnparsedMail(tx, unparsed, senderInLine(envelope)))) return false;
+  const kept = await transaction(deps.db.mail, async (tx) => {
+    const disabled = await listDisabledInboxes(
+      tx,
+      asked.map(({ inboxId }) => inboxId),
+    );
+    const recipients = asked.filter(({ inboxId }) => !disabled.has(inboxId));
+    const unparsed = { sourceId, receivedAt, envelope: { ...envelope, recipients }, sizeBytes: raw.length, contentHash };
+    if (!(await insertUnparsedMail(tx, unparsed, senderInLine(envelope))))
+      return disabled.size > 0 ? "disabled" : "gone";
     await insertSources(tx, [{ id: sourceId, shares: recipients.length, chunks }]);
-    return true;
+    return recipients;
   });
-  if (!isKept) return "gone";
+  if (typeof kept === "string") return kept;
   deps.nudge("parse");
   deps.log.info(
-    { source_id: sourceId, inboxes: recipients.map(({ inboxId }) => inboxId), size_bytes: raw.length },
+    { source_id: sourceId, inboxes: kept.map(({ inboxId }) => inboxId), size_bytes: raw.length },
     "mail kept: it is parsed later",
   );
   return "stored";

@@ -241,6 +241,7 @@ const meanings: Record<Reason, string> = {
   recipient_suppressed: "the address is suppressed: it bounced, complained, unsubscribed, or you added it",
   suppression_limit_reached: "the account has its maximum of suppressions",
   unsubscribe_unavailable: "BASE_URL is not https, or there is no DKIM key for the domain of the sender",
+  inbox_disabled: "the inbox is disabled",
   sending_disabled: "the `sendPolicy` of the account, the tenant, the inbox or the key is `closed`",
   recipient_not_allowed:
     "an outbound rule blocks a recipient (`rule_id`), or `sendPolicy` allows known recipients alone",

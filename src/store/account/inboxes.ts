@@ -21,6 +21,7 @@ const inboxFields = selected(inboxes, "i", [
   "sendPolicy",
   "displayName",
   "metadata",
+  "disabled",
   "updatedAt",
 ]);
 
@@ -44,6 +45,7 @@ const ofAccount = selected(accounts, "account", ["plan", "limits"]);
 export interface ReceivingInbox extends InboxIdentity, Selected<typeof ofAccount> {
   storageBytes: number;
   accountStorageBytes: number;
+  disabled: boolean;
 }
 
 /** Finds the inbox that receives mail for a username. */
@@ -53,7 +55,7 @@ export async function findInboxByUsername(db: Db, username: string): Promise<Rec
 }
 
 const inboxOfUsername = statement<ReceivingInbox>(
-  sql`select ${identityFields}, i.storage_bytes as "storageBytes", ${ofAccount}, account.storage_bytes as "accountStorageBytes"
+  sql`select ${identityFields}, i.storage_bytes as "storageBytes", i.disabled, ${ofAccount}, account.storage_bytes as "accountStorageBytes"
       from addresses a join inboxes i on i.id = a.inbox_id join accounts account on account.id = i.account_id
       where a.username = ${sql.placeholder("username")} and i.deleted_at is null`,
 );
@@ -84,6 +86,15 @@ export function listInboxOwners(
     db,
     sql`select id, account_id as "accountId", external_id as "externalId" from inboxes where id = any(${arrayOf("text", ids)})`,
   );
+}
+
+/** Lists the ids among these that belong to disabled inboxes. */
+export async function listDisabledInboxes(db: Db, ids: readonly string[]): Promise<Set<string>> {
+  const disabled = await query<{ id: string }>(
+    db,
+    sql`select id from inboxes where id = any(${arrayOf("text", ids)}) and disabled and deleted_at is null`,
+  );
+  return new Set(disabled.map(({ id }) => id));
 }
 
 /** Lists the ids among these that belong to inboxes within the reach. */
@@ -185,6 +196,7 @@ export interface InboxChange {
   displayName?: string | null | undefined;
   /** Merged into the metadata: a null removes its key, and null in place of the object removes all. */
   metadata?: MetadataChange | null | undefined;
+  disabled?: boolean | undefined;
 }
 
 /** Changes an inbox, and returns it; undefined if there is none within the reach. */
@@ -192,7 +204,7 @@ export async function markInboxChanged(
   db: Db,
   reach: Reach,
   id: string,
-  { externalId, retentionDays, sendPolicy, displayName, metadata }: InboxChange,
+  { externalId, retentionDays, sendPolicy, displayName, metadata, disabled }: InboxChange,
   updatedAt: Date,
 ): Promise<Inbox | undefined> {
   const changes = [
@@ -201,6 +213,7 @@ export async function markInboxChanged(
     sendPolicy === undefined ? sql`` : sql`, send_policy = ${sendPolicy}`,
     displayName === undefined ? sql`` : sql`, display_name = ${displayName}`,
     metadata === undefined ? sql`` : sql`, metadata = ${merged(metadata)}`,
+    disabled === undefined ? sql`` : sql`, disabled = ${disabled}`,
   ];
   const [changed] = await query<Inbox>(
     db,

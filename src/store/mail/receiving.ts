@@ -134,11 +134,13 @@ const inboxColumns = sql`${selected(inboxes, "i", [
   "storageBytes",
   "sentOn",
   "sentCount",
+  "disabled",
 ])}, i.message_count as "inboxMessageCount", i.last_message_at as "inboxLastMessageAt", i.last_message_id as "inboxLastMessageId"`;
 
 function inboxOf(row: Known): ReadInbox {
   const { revision, accountId, username, inboundCount, threadCount, unreadCount, storageBytes, sentOn, sentCount } =
     row;
+  const { disabled } = row;
   return {
     id: row.inboxId,
     revision,
@@ -150,6 +152,7 @@ function inboxOf(row: Known): ReadInbox {
     storageBytes,
     sentOn,
     sentCount,
+    disabled,
     messageCount: row.inboxMessageCount,
     lastMessageAt: row.inboxLastMessageAt,
     lastMessageId: row.inboxLastMessageId,

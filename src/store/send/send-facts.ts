@@ -62,7 +62,7 @@ export async function listSendFacts(
               order by created_at desc limit asked.up_to) newest) used
         )
         select ${senderFields}, sender.revision, sender.domain, sender.account_storage_bytes as "accountStorageBytes",
-          sender.external_id as "externalId", sender.display_name as "displayName", sender.send_policy as "sendPolicy", sender.account_send_policy as "accountSendPolicy",
+          sender.external_id as "externalId", sender.display_name as "displayName", sender.disabled, sender.send_policy as "sendPolicy", sender.account_send_policy as "accountSendPolicy",
           sender.in_window as "inWindow", sender.oldest as "oldestInWindowAt",
           used.fingerprint, used.subject_id as "subjectId", used.created_at as "usedAt",
           case when asked.recipient is not null then exists (select from correspondents c

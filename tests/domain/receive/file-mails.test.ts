@@ -78,6 +78,7 @@ function inbox(id: string, facts: Partial<ReadInbox> = {}): ReadInbox {
     storageBytes: 0,
     lastMessageAt: null,
     lastMessageId: null,
+    disabled: false,
     ...facts,
   };
 }
@@ -344,12 +345,26 @@ describe("a mail for several inboxes", () => {
   const rows: [string, ReadInbox[], string, string[]][] = [
     ["in those that live, where one is gone", [inbox("other")], "stored", ["a in other"]],
     ["nowhere, where all are gone", [], "gone", []],
+    [
+      "in those that take mail, where one is disabled",
+      [inbox("inbox", { disabled: true }), inbox("other")],
+      "stored",
+      ["a in other"],
+    ],
+    ["nowhere, where one is disabled and the other is gone", [inbox("inbox", { disabled: true })], "disabled", []],
+    ["nowhere, where one is gone and the other is disabled", [inbox("other", { disabled: true })], "disabled", []],
   ];
   test.each(rows)("is stored %s", (_, inboxes, outcome, ids) => {
     const { outcomes, messages, sources } = filed([forTwo], { inboxes });
-    expect(outcomes).toEqual([outcome as "stored" | "gone"]);
+    expect(outcomes).toEqual([outcome as "stored" | "gone" | "disabled"]);
     expect(messages.map(({ id }) => id)).toEqual(ids);
     expect(sources.map(({ shares }) => shares)).toEqual(ids.map(() => 1));
+  });
+
+  test("is stored in disabled inboxes too, if the service has answered for it before", () => {
+    const inboxes = [inbox("inbox", { disabled: true }), inbox("other")];
+    const { outcomes, messages } = filed([{ ...forTwo, isAcknowledged: true }], { inboxes });
+    expect([outcomes, messages.length]).toEqual([["stored"], 2]);
   });
 
   test("its outcome has its place in the order of the batch, whatever the order of filing", () => {

@@ -65,5 +65,6 @@ function inbox(id: string, revision = 1): ReadInbox {
     lastMessageId: null,
     sentOn: null,
     sentCount: 0,
+    disabled: false,
   };
 }

@@ -37,6 +37,7 @@ export const InboxShape = named(
         description: "Your own strings, by name. They are never in a mail",
         examples: [{}],
       }),
+      disabled: Type.Boolean({ description: "Whether it takes and sends no mail", examples: [false] }),
       updatedAt: instant({
         description: "When a field that you set was last changed; at first when it was created",
         examples: [examples.inboxCreatedAt],
@@ -75,6 +76,9 @@ const metadata = {
     "Your own strings, by name: at most 20 keys of 1 to 40 letters, digits and `_ . -`, with at most 500 characters each. They are never in a mail",
   examples: [{ plan: "gold" }],
 };
+
+const disabled =
+  "Whether it takes and sends no mail: mail to it is refused (550), and so are its sends. Its mail can be read, and what was accepted before still goes out";
 
 /** The field of a change that sets how long mail is kept. */
 export const retentionDays = Type.Optional(
@@ -120,6 +124,7 @@ export const NewInbox = named(
       ),
       displayName,
       metadata: Type.Optional(texts(metadata)),
+      disabled: Type.Optional(Type.Boolean({ default: false, description: disabled })),
       retentionDays: alsoNamed("retention_days", retentionDays),
       sendPolicy,
     },
@@ -152,6 +157,12 @@ export const InboxChange = named(
           description:
             "Changes these keys, and keeps the others. Null removes a key; null in place of the object removes all",
           error: "must be null or an object of strings and nulls",
+        }),
+      ),
+      disabled: Type.Optional(
+        nullable(Type.Boolean({ examples: [true] }), {
+          description: `${disabled}. Null: false`,
+          error: "must be null or a boolean",
         }),
       ),
     },
@@ -211,6 +222,7 @@ export function toInbox(inbox: Inbox, mailDomain: string) {
     sendPolicy,
     displayName: inbox.displayName,
     metadata: { ...inbox.metadata },
+    disabled: inbox.disabled,
     updatedAt: (inbox.updatedAt ?? createdAt).toISOString(),
   };
 }

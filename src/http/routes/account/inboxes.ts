@@ -48,7 +48,7 @@ export function inboxes(deps: Deps) {
     .post(
       "",
       async ({ account, actor, body, request, set }) => {
-        const { retentionDays, displayName, metadata } = body;
+        const { retentionDays, displayName, metadata, disabled } = body;
         // A key that may not set the policy of its inboxes must not choose it for new ones.
         if (body.sendPolicy !== undefined) refuseWithout("full", account, 'set "sendPolicy"');
         const { inbox, replayed } = await createInbox(deps, {
@@ -58,7 +58,7 @@ export function inboxes(deps: Deps) {
           username: body.username ?? body.mailboxName,
           domain: body.domain,
           usernameField: body.username === undefined ? "mailboxName" : "username",
-          settings: { retentionDays, displayName, metadata, sendPolicy: sendPolicyOf(body) },
+          settings: { retentionDays, displayName, metadata, disabled, sendPolicy: sendPolicyOf(body) },
           idempotencyKey: keyInReach(account.reach, idempotencyKeyOf(request)),
         });
         set.status = 201;
@@ -133,7 +133,8 @@ export function inboxes(deps: Deps) {
         const inbox = await ownedInbox(deps, account.reach, params.id);
         if (body.externalId !== undefined) refuseToGiveAway(account, body.externalId);
         const isChanged = Object.values(body).some((value) => value !== undefined);
-        const change = { ...body, sendPolicy: sendPolicyOf(body) };
+        const disabled = body.disabled === null ? false : body.disabled;
+        const change = { ...body, sendPolicy: sendPolicyOf(body), disabled };
         const changed = isChanged ? await changeInbox(deps, { ...account.reach, actor }, inbox.id, change) : inbox;
         return toInbox(changed, mailDomain);
       },

@@ -42,7 +42,7 @@ const PostedMail = named(
           address: Type.String({ description: "The address as given", examples: [examples.address] }),
           status: oneOf(postedStatuses, {
             description:
-              "`stored` and `quarantined`: the mail is on disk. `unknown`: no such inbox here, or out of reach of the key. `refused`: by a rule or policy of the inbox. `full`: the inbox or its account has used its quota",
+              "`stored` and `quarantined`: the mail is on disk. `unknown`: no such inbox here, or out of reach of the key. `disabled`: the inbox is. `refused`: by a rule or policy of the inbox. `full`: the inbox or its account has used its quota",
             examples: ["stored"],
           }),
         }),
@@ -105,6 +105,7 @@ export function inbound(deps: InboundDeps) {
         "validation_error",
         "unsupported_media_type",
         "not_found",
+        "inbox_disabled",
         "sender_refused",
         "mail_loop",
         "storage_full",

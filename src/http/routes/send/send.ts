@@ -148,6 +148,7 @@ export function send(deps: SendDeps) {
           "feature_requires_paid_plan",
           "idempotency_in_progress",
           "idempotency_key_reused",
+          "inbox_disabled",
           "sending_disabled",
           "recipient_not_allowed",
           "recipient_suppressed",
