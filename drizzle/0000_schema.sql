@@ -230,6 +230,8 @@ CREATE TABLE "inboxes" (
 	"last_removed_inbound_seq" integer DEFAULT 0 NOT NULL,
 	"thread_count" integer DEFAULT 0 NOT NULL,
 	"unread_count" integer DEFAULT 0 NOT NULL,
+	"archive_count" integer DEFAULT 0 NOT NULL,
+	"trash_count" integer DEFAULT 0 NOT NULL,
 	"last_message_at" timestamp (3) with time zone,
 	"last_message_id" text collate "C",
 	"sent_on" date,
@@ -242,6 +244,13 @@ CREATE TABLE "inboxes" (
 	"updated_at" timestamp (3) with time zone,
 	"storage_bytes" bigint DEFAULT 0 NOT NULL,
 	"revision" bigint DEFAULT 0 NOT NULL
+);
+CREATE TABLE "label_counts" (
+	"inbox_id" text collate "C" NOT NULL,
+	"label" text collate "C" NOT NULL,
+	"thread_count" integer NOT NULL,
+	"unread_count" integer NOT NULL,
+	CONSTRAINT "label_counts_inbox_id_label_pk" PRIMARY KEY("inbox_id","label")
 );
 CREATE TABLE "message_names" (
 	"name_hash" uuid NOT NULL,
@@ -460,6 +469,14 @@ CREATE TABLE "suppressions" (
 	"created_at" timestamp (3) with time zone NOT NULL,
 	"expires_at" timestamp (3) with time zone
 );
+CREATE TABLE "thread_labels" (
+	"thread_id" text collate "C" NOT NULL,
+	"label" text collate "C" NOT NULL,
+	"inbox_id" text collate "C" NOT NULL,
+	"is_read" boolean NOT NULL,
+	"last_seq" integer NOT NULL,
+	CONSTRAINT "thread_labels_thread_id_label_pk" PRIMARY KEY("thread_id","label")
+);
 CREATE TABLE "threads" (
 	"id" text collate "C" PRIMARY KEY NOT NULL,
 	"inbox_id" text collate "C" NOT NULL,
@@ -473,7 +490,14 @@ CREATE TABLE "threads" (
 	"last_inbound_seq" integer NOT NULL,
 	"people" jsonb NOT NULL,
 	"preview" text NOT NULL,
-	"has_attachments" boolean NOT NULL
+	"has_attachments" boolean NOT NULL,
+	"folder" text DEFAULT 'inbox' NOT NULL,
+	"labels" text[] DEFAULT '{}' NOT NULL,
+	"metadata" jsonb,
+	"trashed_at" timestamp (3) with time zone,
+	CONSTRAINT "threads_folder" CHECK ("threads"."folder" in ('inbox', 'archive', 'trash')),
+	CONSTRAINT "threads_unread" CHECK ("threads"."is_read" or "threads"."folder" = 'inbox'),
+	CONSTRAINT "threads_trashed_at" CHECK (("threads"."folder" = 'trash') = ("threads"."trashed_at" is not null))
 );
 CREATE TABLE "unparsed_mails" (
 	"source_id" text collate "C" PRIMARY KEY NOT NULL,
@@ -572,7 +596,9 @@ CREATE INDEX "rules_account" ON "rules" USING btree ("account_id","id");
 CREATE UNIQUE INDEX "suppressions_address" ON "suppressions" USING btree ("account_id","address","inbox_id");
 CREATE INDEX "suppressions_account" ON "suppressions" USING btree ("account_id","id");
 CREATE INDEX "suppressions_expires" ON "suppressions" USING btree ("expires_at") WHERE "suppressions"."expires_at" is not null;
-CREATE INDEX "threads_inbox" ON "threads" USING btree ("inbox_id","is_read","last_seq");
+CREATE INDEX "thread_labels_inbox" ON "thread_labels" USING btree ("inbox_id","label","is_read","last_seq","thread_id");
+CREATE INDEX "threads_inbox" ON "threads" USING btree ("inbox_id","folder","is_read","last_seq");
+CREATE INDEX "threads_trashed" ON "threads" USING btree ("trashed_at") WHERE "threads"."trashed_at" is not null;
 CREATE INDEX "unparsed_mails_content" ON "unparsed_mails" USING btree ("content_hash");
 CREATE INDEX "uploads_account" ON "uploads" USING btree ("account_id","expires_at");
 CREATE INDEX "uploads_expires" ON "uploads" USING btree ("expires_at");

@@ -46,6 +46,7 @@ const followed = [
     "senders",
     "sending",
     "threads",
+    "organising",
     "agents",
     "documents",
     "webhooks",

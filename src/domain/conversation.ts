@@ -1,5 +1,8 @@
 import { truncateCodePoints } from "../standards/text.ts";
+import type { Folder } from "./folders.ts";
 import { idBeside } from "./ids.ts";
+import { labelsAfter } from "./labels.ts";
+import type { Metadata } from "./metadata.ts";
 
 /**
  * The functions that compute the new state of an inbox and a thread after one message. They use the inbox as it was read; the store writes
@@ -13,6 +16,9 @@ export interface InboxState {
   inboundCount: number;
   threadCount: number;
   unreadCount: number;
+  /** The numbers of threads in these folders. All others are in the folder `inbox`. */
+  archiveCount: number;
+  trashCount: number;
   /** The sum of the sizes of the messages. */
   storageBytes: number;
   lastMessageAt: Date | null;
@@ -49,6 +55,11 @@ export interface ThreadState {
   people: Person[];
   preview: string;
   hasAttachments: boolean;
+  folder: Folder;
+  labels: readonly string[];
+  metadata: Metadata | null;
+  /** When it was put into the trash; null in any other folder. */
+  trashedAt: Date | null;
 }
 
 export interface MessageFacts {
@@ -65,6 +76,8 @@ export interface MessageFacts {
    * thread.
    */
   leavesUnread: boolean;
+  /** Labels to add to the thread. */
+  labels?: readonly string[] | undefined;
 }
 
 export interface Recorded<Inbox extends InboxState> {
@@ -92,6 +105,8 @@ export function recordMessage<Inbox extends InboxState>(
   const inboundCount = inbox.inboundCount + (inbound ? 1 : 0);
   const createdAt = instantAfter(inbox, message);
   const isRead = !message.leavesUnread;
+  // Inbound mail brings a thread back into the inbox, from any folder. An unread thread is always there.
+  const staysFiled = thread !== undefined && isRead && !inbound;
   const next: ThreadState = {
     id: thread?.id ?? newThreadId,
     inboxId: inbox.id,
@@ -106,6 +121,10 @@ export function recordMessage<Inbox extends InboxState>(
     people: peopleAfter(thread?.people ?? [], message.people),
     preview: message.preview,
     hasAttachments: (thread?.hasAttachments ?? false) || message.hasAttachments,
+    folder: staysFiled ? thread.folder : "inbox",
+    labels: message.labels ? labelsAfter(thread?.labels ?? [], message.labels) : (thread?.labels ?? []),
+    metadata: thread?.metadata ?? null,
+    trashedAt: staysFiled ? thread.trashedAt : null,
   };
   return {
     seq,
@@ -113,15 +132,32 @@ export function recordMessage<Inbox extends InboxState>(
     createdAt,
     thread: next,
     inbox: {
-      ...inbox,
+      ...withThread(inbox, thread, next),
       messageCount: seq,
       inboundCount,
-      threadCount: inbox.threadCount + (thread === undefined ? 1 : 0),
-      unreadCount: inbox.unreadCount + (isRead ? 0 : 1) - (thread !== undefined && !thread.isRead ? 1 : 0),
       storageBytes: inbox.storageBytes + message.sizeBytes,
       lastMessageAt: createdAt,
       lastMessageId: message.id,
     },
+  };
+}
+
+type ThreadTotals = Pick<InboxState, "threadCount" | "unreadCount" | "archiveCount" | "trashCount">;
+
+/** The totals of an inbox after a change of a thread. Undefined is a thread that does not exist: before its first or after its last message. */
+export function withThread<Totals extends ThreadTotals>(
+  totals: Totals,
+  before: ThreadState | undefined,
+  after: ThreadState | undefined,
+): Totals {
+  const change = (counts: (thread: ThreadState) => boolean) =>
+    Number(after !== undefined && counts(after)) - Number(before !== undefined && counts(before));
+  return {
+    ...totals,
+    threadCount: totals.threadCount + change(() => true),
+    unreadCount: totals.unreadCount + change(({ isRead }) => !isRead),
+    archiveCount: totals.archiveCount + change(({ folder }) => folder === "archive"),
+    trashCount: totals.trashCount + change(({ folder }) => folder === "trash"),
   };
 }
 
@@ -154,21 +190,4 @@ function instantAfter(inbox: InboxState, { id, at }: MessageFacts): Date {
  */
 export function arrivalEventId(messageId: string, createdAt: Date): string {
   return idBeside(messageId, "evt", createdAt);
-}
-
-/** The result of setting the read flag. */
-export interface Marked {
-  thread: ThreadState;
-  /** Why the thread stays unread although it should be marked as read. Undefined if it was marked as requested. */
-  reason: "newer_inbound" | undefined;
-}
-
-/**
- * Sets the read flag of a thread. `upToSeq` is the number of the last message that the caller has seen. If it is given, a thread with newer
- * inbound mail stays unread, so that a caller who lists, processes and then marks threads misses no mail (contract §7.2).
- */
-export function markRead(thread: ThreadState, isRead: boolean, upToSeq: number | undefined): Marked {
-  const unseen = isRead && !thread.isRead && upToSeq !== undefined && thread.lastInboundSeq > upToSeq;
-  if (unseen || thread.isRead === isRead) return { thread, reason: unseen ? "newer_inbound" : undefined };
-  return { thread: { ...thread, isRead }, reason: undefined };
 }

@@ -62,6 +62,7 @@ export const statusOf = {
   suppression_limit_reached: 422,
   unsubscribe_unavailable: 422,
   rule_limit_reached: 422,
+  label_limit: 422,
   text_unavailable: 422,
   rate_limit_exceeded: 429,
   daily_limit_exceeded: 429,

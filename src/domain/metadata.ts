@@ -1,14 +1,14 @@
 import { codePointLength } from "../standards/text.ts";
 import { type Fault, Refusal } from "./errors.ts";
 
-/** Strings that the owner of a message or an inbox attaches to it, by name. They are not part of any mail. */
+/** Strings that the caller attaches to a message, a thread or an inbox, by name. They are not part of any mail. */
 export type Metadata = Readonly<Record<string, string>>;
 
-/** A change of metadata by key. Null removes the key. */
-export type MetadataChange = Readonly<Record<string, string | null>>;
+/** A merge patch of metadata (RFC 7396): null removes a key, and null instead of the patch removes all. */
+export type MetadataPatch = Readonly<Record<string, string | null>> | null;
 
-/** The faults of `metadata`, or of a change of it. */
-export function faultsOfMetadata(metadata: MetadataChange | undefined): Fault[] {
+/** The faults of `metadata`, or of a patch of it. */
+export function faultsOfMetadata(metadata: MetadataPatch | undefined): Fault[] {
   const entries = Object.entries(metadata ?? {});
   if (entries.filter(([, value]) => value !== null).length > mostKeys) return [tooManyKeys];
   return entries.flatMap(([key, value]) => {
@@ -20,10 +20,17 @@ export function faultsOfMetadata(metadata: MetadataChange | undefined): Fault[] 
   });
 }
 
-/** Refuses metadata that a change has made too large. */
-export function refuseTooManyKeys(metadata: Metadata, doing: string): void {
-  if (Object.keys(metadata).length <= mostKeys) return;
+/** Refuses metadata that a patch has made too large. */
+export function refuseTooManyKeys(metadata: Metadata | null, doing: string): void {
+  if (Object.keys(metadata ?? {}).length <= mostKeys) return;
   throw new Refusal("validation_error", `Cannot ${doing}: "metadata" ${tooManyKeys.detail}`, { faults: [tooManyKeys] });
+}
+
+/** The metadata after a patch; null for none. */
+export function patchedMetadata(before: Metadata | null, patch: MetadataPatch | undefined): Metadata | null {
+  if (patch === undefined) return before;
+  const kept = Object.entries({ ...(patch === null ? {} : before), ...patch }).filter(([, value]) => value !== null);
+  return kept.length === 0 ? null : (Object.fromEntries(kept) as Metadata);
 }
 
 const mostKeys = 20;

@@ -1,4 +1,4 @@
-import type { InboxState, Person, ThreadState } from "./conversation.ts";
+import { type InboxState, type Person, type ThreadState, withThread } from "./conversation.ts";
 import { rowsOfPage } from "./page-budget.ts";
 
 /**
@@ -83,13 +83,11 @@ export function inboxWithout(
   );
   const isHigher = newest !== undefined && newest.seq > inbox.lastRemovedSeq;
   return {
-    ...inbox,
+    ...goneThreads.reduce((totals, thread) => withThread(totals, thread, undefined), inbox),
     removedCount: inbox.removedCount + gone.length,
     removedInboundCount: inbox.removedInboundCount + gone.filter(({ direction }) => direction === "inbound").length,
     lastRemovedSeq: isHigher ? newest.seq : inbox.lastRemovedSeq,
     lastRemovedInboundSeq: isHigher ? inboundUpTo(newest) : inbox.lastRemovedInboundSeq,
-    threadCount: inbox.threadCount - goneThreads.length,
-    unreadCount: inbox.unreadCount - goneThreads.filter(({ isRead }) => !isRead).length,
     storageBytes: inbox.storageBytes - gone.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
     lastMessageAt: last?.createdAt ?? null,
     lastMessageId: last?.id ?? null,

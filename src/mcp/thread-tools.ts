@@ -227,13 +227,13 @@ export const markThreads = tool({
 async function marked(
   context: Context,
   threadId: string,
-  mark: Schemas["ThreadMark"],
-): Promise<Schemas["MarkedThread"]> {
+  mark: Schemas["ThreadChange"],
+): Promise<Schemas["ChangedThread"]> {
   const { api, fence } = context;
   const id = pathId("thread", threadId);
   if (fence !== undefined) {
     const { data } = await api.threads.messages(id, { limit: 1 }).page();
     await checkFence(context, data[0]?.inboxId ?? "", "thread");
   }
-  return api.threads.mark(id, mark);
+  return api.threads.change(id, mark);
 }

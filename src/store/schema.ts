@@ -25,8 +25,10 @@ import { failedReasons } from "../domain/domains/domain-states.ts";
 import { domainStatuses } from "../domain/domains/readiness.ts";
 import type { SeenRecord } from "../domain/domains/seen-record.ts";
 import { type EventData, type EventType, eventTypes } from "../domain/events/event-types.ts";
+import { folders } from "../domain/folders.ts";
 import type { Limits } from "../domain/limits.ts";
 import type { CustomHeader } from "../domain/message.ts";
+import type { Metadata } from "../domain/metadata.ts";
 import type { StoredFailure } from "../domain/outcome.ts";
 import { type InboundPolicy, quarantineReasons, sendPolicies } from "../domain/policy.ts";
 import type { Authentication, Spam } from "../domain/receive/authentication.ts";
@@ -41,6 +43,8 @@ import type { RecipientAttempt } from "../domain/send/recipient-attempt.ts";
  * comparison is several times cheaper than by the rules of a language.
  */
 const id = customType<{ data: string }>({ dataType: () => 'text collate "C"' });
+/** The type of labels. They are listed in the order of their bytes, whatever the locale of the database. */
+const label = customType<{ data: string }>({ dataType: () => 'text collate "C"' });
 const bytes = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
 const transactionId = customType<{ data: string }>({ dataType: () => "xid8" });
 const searchVector = customType<{ data: string }>({ dataType: () => "tsvector" });
@@ -341,6 +345,9 @@ export const inboxes = pgTable(
     lastRemovedInboundSeq: integer().notNull().default(0),
     threadCount: integer().notNull().default(0),
     unreadCount: integer().notNull().default(0),
+    /** The numbers of threads in these folders. The other threads are in the folder `inbox`. */
+    archiveCount: integer().notNull().default(0),
+    trashCount: integer().notNull().default(0),
     lastMessageAt: instant(),
     lastMessageId: id(),
     sentOn: date({ mode: "string" }),
@@ -405,8 +412,49 @@ export const threads = pgTable(
     people: jsonb().$type<Person[]>().notNull(),
     preview: text().notNull(),
     hasAttachments: boolean().notNull(),
+    folder: text({ enum: folders }).notNull().default("inbox"),
+    labels: text().array().notNull().default([]),
+    /** The caller's metadata; null for none. */
+    metadata: jsonb().$type<Metadata>(),
+    /** When the thread was put into the folder `trash`; null in any other folder. */
+    trashedAt: instant(),
   },
-  (table) => [index("threads_inbox").on(table.inboxId, table.isRead, table.lastSeq)],
+  (table) => [
+    // Each list is one range of this index or a merge of some, so that a folder costs the same among any number of threads in others.
+    index("threads_inbox").on(table.inboxId, table.folder, table.isRead, table.lastSeq),
+    index("threads_trashed").on(table.trashedAt).where(sql`${table.trashedAt} is not null`),
+    check("threads_folder", sql`${table.folder} in ('inbox', 'archive', 'trash')`),
+    check("threads_unread", sql`${table.isRead} or ${table.folder} = 'inbox'`),
+    check("threads_trashed_at", sql`(${table.folder} = 'trash') = (${table.trashedAt} is not null)`),
+  ],
+);
+
+/** The labels of threads, a row for each label of a thread that is not in the trash. A row changes with its thread. */
+export const threadLabels = pgTable(
+  "thread_labels",
+  {
+    threadId: id().notNull(),
+    label: label().notNull(),
+    inboxId: id().notNull(),
+    isRead: boolean().notNull(),
+    lastSeq: integer().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.threadId, table.label] }),
+    index("thread_labels_inbox").on(table.inboxId, table.label, table.isRead, table.lastSeq, table.threadId),
+  ],
+);
+
+/** The labels of each inbox, with the number of their threads outside the trash. A label without such a thread has no row. */
+export const labelCounts = pgTable(
+  "label_counts",
+  {
+    inboxId: id().notNull(),
+    label: label().notNull(),
+    threadCount: integer().notNull(),
+    unreadCount: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.inboxId, table.label] })],
 );
 
 export const messages = pgTable(

@@ -19,6 +19,8 @@ const empty: InboxState = {
   inboundCount: 0,
   threadCount: 0,
   unreadCount: 0,
+  archiveCount: 0,
+  trashCount: 0,
   storageBytes: 0,
   lastMessageAt: null,
   lastMessageId: null,
@@ -72,6 +74,10 @@ describe("a mail that starts a thread", () => {
       people: [jane],
       preview: "Preview of m1",
       hasAttachments: false,
+      folder: "inbox",
+      labels: [],
+      metadata: null,
+      trashedAt: null,
     });
   });
 
@@ -82,6 +88,8 @@ describe("a mail that starts a thread", () => {
       inboundCount: 1,
       threadCount: 1,
       unreadCount: 1,
+      archiveCount: 0,
+      trashCount: 0,
       storageBytes: 100,
       lastMessageAt: at("10:05:00.000"),
       lastMessageId: "m1",

@@ -6,7 +6,7 @@ export interface Told {
   inbox: components["schemas"]["Inbox"];
   messages: components["schemas"]["ListedMessage"][];
   sent: components["schemas"]["SendResult"][];
-  thread: components["schemas"]["MarkedThread"];
+  thread: components["schemas"]["ChangedThread"];
   events: components["schemas"]["Event"][];
   refused: components["schemas"]["Problem"];
 }

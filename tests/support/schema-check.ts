@@ -8,6 +8,8 @@ export interface DocumentedSchema {
   oneOf?: DocumentedSchema[];
   enum?: unknown[];
   additionalProperties?: boolean;
+  /** Schemas of fields by the pattern of their names. */
+  patternProperties?: Record<string, DocumentedSchema>;
   const?: unknown;
   format?: string;
 }
@@ -27,11 +29,13 @@ export function mismatches(schema: DocumentedSchema, value: unknown, path = ""):
   }
   if (Array.isArray(value)) return value.flatMap((item, at) => mismatches(schema.items ?? {}, item, `${path}/${at}`));
   if (typeof value !== "object" || value === null) return [];
-  const { properties = {}, required = [], additionalProperties = false } = schema;
+  const { properties = {}, required = [], additionalProperties = false, patternProperties = {} } = schema;
+  const byPattern = (name: string) =>
+    Object.entries(patternProperties).find(([pattern]) => new RegExp(pattern).test(name))?.[1];
   return [
     ...required.filter((name) => !(name in value)).map((name) => `${path}/${name} is missing`),
     ...Object.entries(value).flatMap(([name, field]) => {
-      const documented = properties[name];
+      const documented = properties[name] ?? byPattern(name);
       if (documented === undefined && additionalProperties) return [];
       return documented === undefined
         ? [`${path}/${name} is not documented`]

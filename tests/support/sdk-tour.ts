@@ -27,7 +27,7 @@ export async function tour(Client: typeof Inboxd, options: InboxdOptions, sends:
   const read: string[] = [];
   for await (const { id } of inboxd.threads.list(inbox.id, { limit: 7, is_read: true })) {
     await inboxd.request("PATCH", "/v1/threads/{id}", { path: { id }, body: { is_read: false } }).catch(async () => {
-      await inboxd.threads.mark(id, { is_read: false });
+      await inboxd.threads.change(id, { is_read: false });
     });
     read.push(id);
   }

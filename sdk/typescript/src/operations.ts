@@ -89,9 +89,12 @@ export function resources(request: Requester, caller: Caller): Strict<Resources>
       rawReport: at("GET", "/v1/messages/{id}/reports/{report_id}/raw"),
     },
     threads: {
-      list: list("/v1/inboxes/{id}/threads", listByOffset),
+      list: list("/v1/inboxes/{id}/threads", listByCursor),
       messages: list("/v1/threads/{id}/messages", listByOffset),
-      mark: at("PATCH", "/v1/threads/{id}", "body"),
+      get: at("GET", "/v1/threads/{id}"),
+      change: at("PATCH", "/v1/threads/{id}", "body"),
+      changeAll: at("PATCH", "/v1/inboxes/{id}/threads", "body"),
+      labels: at("GET", "/v1/inboxes/{id}/labels"),
     },
     attachments: {
       get: at("GET", "/v1/attachments/{message_id}/{filename}"),

@@ -59,8 +59,7 @@ function listByNext<Item, Page extends { data: Item[] }>(
 }
 
 /**
- * A list that is paged by an offset. Rows may leave the list while it is read, such as unread threads that are marked as read, and later
- * rows then move up. So the next page begins earlier by the number of rows that the list has lost, and skips the rows that were seen.
+ * A list that is paged by an offset. Rows may leave the list while it is read, such as deleted inboxes, and later rows then move up. So the next page begins earlier by the number of rows that the list has lost, and skips the rows that were seen.
  */
 export function listByOffset<Item extends Identified, Page extends { data: Item[]; total: number }>(
   fetchPage: FetchPage<Page>,

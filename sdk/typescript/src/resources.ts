@@ -85,7 +85,13 @@ export interface Threads {
     query?: QueryAt<"/v1/threads/{id}/messages">,
     options?: CallOptions,
   ): List<Schemas["ListedMessage"], Schemas["ThreadMessages"]>;
-  mark(threadId: string, mark: Body<"ThreadMark">, options?: CallOptions): Promise<Schemas["MarkedThread"]>;
+  get(threadId: string, options?: CallOptions): Promise<Schemas["Thread"]>;
+  /** Marks the thread as read or unread, puts it into a folder, and changes its labels and metadata. */
+  change(threadId: string, change: Body<"ThreadChange">, options?: CallOptions): Promise<Schemas["ChangedThread"]>;
+  /** Changes up to 100 threads of an inbox: all, or none. */
+  changeAll(inboxId: string, change: Body<"ThreadsChange">, options?: CallOptions): Promise<Schemas["FiledThreads"]>;
+  /** The labels of the threads of an inbox, with the number of their threads. */
+  labels(inboxId: string, options?: CallOptions): Promise<Schemas["LabelList"]>;
 }
 
 export interface Attachments {

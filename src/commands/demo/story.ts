@@ -95,7 +95,7 @@ async function converse(server: DemoServer, { ada, grace, subscription, step, wo
   });
   await step("marked as read", async () => {
     const mark = { is_read: true, up_to_message_id: last.message.id };
-    const { isRead } = await client.threads.mark(first.thread_id, mark);
+    const { isRead } = await client.threads.change(first.thread_id, mark);
     expect(isRead, "it stayed unread");
     return ["nothing newer came in meanwhile", undefined];
   });

@@ -65,7 +65,7 @@ export function threadCommands(program: Command): void {
       )
       .addOption(new Option("--unread", "mark it as unread").conflicts("upTo")),
     (id: string, { upTo, unread, ...server }: MarkOptions) =>
-      clientOf(server).threads.mark(id, { is_read: unread !== true, up_to_message_id: upTo }),
+      clientOf(server).threads.change(id, { is_read: unread !== true, up_to_message_id: upTo }),
     ({ id, isRead, reason }) => ({ id, isRead, ...(reason && { reason: "newer mail has arrived: read it first" }) }),
   );
 }

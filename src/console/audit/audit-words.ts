@@ -45,6 +45,7 @@ export const actions: Readonly<Record<Entry["action"], string>> = {
   "rule.removed": "Removed a rule",
   "suppression.added": "Suppressed an address",
   "suppression.removed": "Removed a suppression",
+  "thread.filed": "Filed a thread",
   "thread.marked": "Marked a thread",
   "token.made": "Made a token",
   "webhook.changed": "Changed a webhook",

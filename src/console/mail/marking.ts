@@ -56,7 +56,7 @@ async function markAs(id: string, isRead: boolean, upTo: string | undefined) {
   const before = marked.value.get(id);
   set(id, { isRead, asOf: Number.POSITIVE_INFINITY });
   try {
-    const answer = await inboxd.threads.mark(id, {
+    const answer = await inboxd.threads.change(id, {
       is_read: isRead,
       ...(isRead && upTo !== undefined && { up_to_message_id: upTo }),
     });

@@ -43,6 +43,7 @@ export const auditActions = [
   "rule.removed",
   "suppression.added",
   "suppression.removed",
+  "thread.filed",
   "thread.marked",
   "token.made",
   "webhook.changed",

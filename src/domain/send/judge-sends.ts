@@ -3,6 +3,7 @@ import { type MessageFacts, recordMessage, type ThreadState } from "../conversat
 import { domainNotVerified, isProven } from "../domains/readiness.ts";
 import { notFound, Refusal } from "../errors.ts";
 import { type KeyUse, reusedIdempotencyKey } from "../idempotency.ts";
+import { labelsAfter, labelsOfInboxAfter, refuseLabelsOver } from "../labels.ts";
 import { type Limits, limitsOf, type PlanLimits, refuseOverLimit, refuseOverQuota, type SendUsage } from "../limits.ts";
 import { previewOf } from "../preview.ts";
 import { type AcceptedSend, type AcceptedSends, acceptedSend, joinedRows, sizeOfSend } from "./accepted-sends.ts";
@@ -132,6 +133,7 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
     known,
   );
   refuseWithoutUnsubscribe(send);
+  refuseLabels(state, request, thread);
   const limits = limitsOf(judging.limits, request.account);
   const sizeBytes = sizeOfSend(send, content);
   refuseOverQuotas(standing.sender, sizeBytes, limits);
@@ -153,6 +155,7 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
     hasAttachments: request.files !== undefined,
     people: peopleOf({ address: from, name: fromName }, recipients),
     leavesUnread: newerInbound,
+    labels: request.labels,
   });
   const usage = usageAfter(standing.usage, reached.length, recorded.createdAt);
   const accepted = acceptedSend(
@@ -163,6 +166,13 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   const message = sentMessage(accepted);
   const destinations = accepted.outboxItems.length;
   return { result: { kind: "accepted", message, usage, newerInbound, destinations }, accepted };
+}
+
+/** Refuses labels that would be too many for the thread or the inbox. */
+function refuseLabels({ labelsOf }: SendingState, { inboxId, labels }: SendRequest, thread?: ThreadState): void {
+  if (labels === undefined) return;
+  refuseLabelsOver(labelsAfter(thread?.labels ?? [], labels), "#/labels", "send");
+  labelsOfInboxAfter(labelsOf.get(inboxId) ?? new Set(), labels, "send");
 }
 
 function refuseOverQuotas(sender: Sender, adds: number, limits: Limits): void {

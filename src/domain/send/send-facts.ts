@@ -31,6 +31,8 @@ export interface SendFacts {
   lostSources?: ReadonlySet<string>;
   /** The rules and policies of the accounts of the sends. Undefined if there are none. */
   books?: ReadonlyMap<string, RuleBook>;
+  /** The labels of the inboxes whose sends have labels. */
+  labels?: readonly { inboxId: string; label: string }[];
   /** The known recipients of sends whose policy is `known`. */
   knownRecipients?: readonly KnownRecipient[];
 }

@@ -31,6 +31,8 @@ export interface AskedMail {
   includeAttachments?: boolean | undefined;
   /** Whether the mail gets header fields by which its recipient unsubscribes. */
   unsubscribe?: boolean | undefined;
+  /** Labels for the thread, in their stored form. */
+  labels?: readonly string[] | undefined;
 }
 
 /** The fields of an attachment in the fingerprint. The same file in JSON, in a form or by upload gives the same fingerprint. */
@@ -76,6 +78,7 @@ export function fingerprintBody(asked: AskedMail): Fingerprinted {
     forwardAs: unlessDefault(asked.forwardAs, "inline"),
     includeAttachments: unlessDefault(asked.includeAttachments, true),
     unsubscribe: unlessDefault(asked.unsubscribe, false),
+    labels: unlessEmpty(asked.labels?.toSorted() ?? []),
   };
 }
 

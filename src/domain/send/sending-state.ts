@@ -1,5 +1,6 @@
 import type { ThreadState } from "../conversation.ts";
 import { notFound } from "../errors.ts";
+import { shownLabels } from "../filing.ts";
 import { expiryOfKeys, type KeyUse } from "../idempotency.ts";
 import type { RuleBook } from "../rules.ts";
 import type { AcceptedSend } from "./accepted-sends.ts";
@@ -50,6 +51,8 @@ export interface SendingState {
   lostSources: ReadonlySet<string>;
   /** The rules and policies by account. */
   books: ReadonlyMap<string, RuleBook>;
+  /** The labels of each inbox whose sends have labels. */
+  labelsOf: Map<string, ReadonlySet<string>>;
   /** The inboxes and addresses (`pairOf`) of the recipients that are known to a send whose policy asks for it. */
   known: ReadonlySet<string>;
 }
@@ -74,8 +77,12 @@ export function sendingState(sends: readonly Send[], facts: SendFacts, at: Date)
     lostSources: facts.lostSources ?? new Set(),
     answered: new Map(facts.answered?.map((message) => [message.id, message])),
     books: facts.books ?? new Map(),
+    labelsOf: new Map(),
     known: new Set(facts.knownRecipients?.map(({ inboxId, address }) => pairOf(inboxId, address))),
   };
+  for (const [inboxId, labels] of Map.groupBy(facts.labels ?? [], ({ inboxId }) => inboxId)) {
+    state.labelsOf.set(inboxId, new Set(labels.map(({ label }) => label)));
+  }
   for (const [index, send] of sends.entries()) {
     const { sender, recipient, use, suppressed = [] } = facts.facts[index] ?? {};
     if (sender !== undefined) state.senders.set(sender.id, sender);
@@ -163,6 +170,10 @@ interface Quoting {
  */
 export function noteAccepted(state: SendingState, { key }: Send, accepted: AcceptedSend): void {
   const { sender, thread, message, keyUse } = accepted;
+  if (thread.labels.length > 0) {
+    const before = state.labelsOf.get(sender.id) ?? new Set();
+    state.labelsOf.set(sender.id, before.union(new Set(shownLabels(thread))));
+  }
   state.senders.set(sender.id, sender);
   state.sent.set(message.id, sentMessage(accepted));
   state.keyUses.set(key.label, keyUse);

@@ -1,5 +1,6 @@
 import { type Db, transaction } from "../../database/db.ts";
 import { arrivalEventId, type Person, peopleAfter } from "../../domain/conversation.ts";
+import { shownLabels } from "../../domain/filing.ts";
 import { previewOf } from "../../domain/preview.ts";
 import {
   type EmptiedInbox,
@@ -11,6 +12,7 @@ import {
   threadWithout,
 } from "../../domain/removal.ts";
 import { insertCounts, lockCounting } from "../../store/account/usage.ts";
+import { removeLabels } from "../../store/mail/labels.ts";
 import { markThreads } from "../../store/mail/threads.ts";
 import {
   deleteDeliveriesInLine,
@@ -120,6 +122,8 @@ async function mendInbox(tx: Db, inbox: EmptiedInbox, gone: readonly OldMessage[
   const countOf = (threadId: string) => goneOf.get(threadId)?.length ?? 0;
   const threads = await listThreadStates(tx, [...goneOf.keys()]);
   const empty = threads.filter(({ id, messageCount }) => messageCount <= countOf(id));
+  const lost = empty.flatMap((thread) => shownLabels(thread).map((label) => ({ threadId: thread.id, label })));
+  await removeLabels(tx, inbox.id, lost);
   await deleteThreads(
     tx,
     empty.map(({ id }) => id),

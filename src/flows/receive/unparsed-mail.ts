@@ -29,7 +29,13 @@ export async function keepUnparsed(deps: Deps, { envelope, raw }: InboundMail): 
       asked.map(({ inboxId }) => inboxId),
     );
     const recipients = asked.filter(({ inboxId }) => !disabled.has(inboxId));
-    const unparsed = { sourceId, receivedAt, envelope: { ...envelope, recipients }, sizeBytes: raw.length, contentHash };
+    const unparsed = {
+      sourceId,
+      receivedAt,
+      envelope: { ...envelope, recipients },
+      sizeBytes: raw.length,
+      contentHash,
+    };
     if (!(await insertUnparsedMail(tx, unparsed, senderInLine(envelope))))
       return disabled.size > 0 ? "disabled" : "gone";
     await insertSources(tx, [{ id: sourceId, shares: recipients.length, chunks }]);

@@ -17,6 +17,7 @@ import {
 } from "../../domain/send/send-facts.ts";
 import { suppressedForm } from "../../domain/send/suppressed.ts";
 import { inboxAddress, recipientOf, usernameAt } from "../../standards/address.ts";
+import { listLabelsOfInboxes } from "../../store/mail/labels.ts";
 import { listLostSources } from "../../store/send/attached.ts";
 import {
   type AskedFact,
@@ -62,16 +63,17 @@ export async function factsOfSends(db: Db, deps: FactDeps, sends: readonly Asked
   ]);
   const answers = await answeredFacts(db, deps, sends, named);
   const keyUses = facts.flatMap(({ use }) => use?.subjectId ?? []);
-  const [replays, owners, quotable] = await Promise.all([
+  const [replays, owners, labels, quotable] = await Promise.all([
     listSentMessages(db, keyUses),
     listOwners(db, ownNamesIn(requests, deps.mailDomain)),
+    labelsOfSenders(db, requests),
     quotableMessages(db, requests, answers.replied, (inboxId) => {
       const { username = "" } = facts.find(({ sender }) => sender?.id === inboxId)?.sender ?? {};
       return inboxAddress(username, deps.mailDomain);
     }),
   ]);
   const knownRecipients = await listKnownRecipients(db, askedRecipients(sends, { facts, answers, books }, deps));
-  const known = { ...answers, facts, lostSources, replays, owners, quotable, books, knownRecipients };
+  const known = { ...answers, facts, lostSources, replays, owners, labels, quotable, books, knownRecipients };
   const addressees = requests.map((request) => (hasOneNamed(request) ? [] : addresseesOf(request, answers, deps)));
   if (addressees.every((addresses) => addresses.length === 0)) return known;
   const [recipients, suppressed] = await Promise.all([
@@ -94,6 +96,12 @@ export async function factsOfSends(db: Db, deps: FactDeps, sends: readonly Asked
       suppressed: [...fact.suppressed, ...(suppressed[index] ?? [])],
     })),
   };
+}
+
+/** The labels of the inboxes whose sends have labels. */
+async function labelsOfSenders(db: Db, requests: readonly SendRequest[]): Promise<NonNullable<SendFacts["labels"]>> {
+  const inboxIds = requests.flatMap(({ inboxId, labels = [] }) => (labels.length > 0 ? [inboxId] : []));
+  return inboxIds.length === 0 ? [] : listLabelsOfInboxes(db, unique(inboxIds));
 }
 
 export interface FactDeps extends Deps {

@@ -15,6 +15,7 @@ import mcp from "../../../docs/mcp.md" with { type: "text" };
 import migrating from "../../../docs/migrating.md" with { type: "text" };
 import operations from "../../../docs/operations.md" with { type: "text" };
 import operators from "../../../docs/operators.md" with { type: "text" };
+import organising from "../../../docs/organising.md" with { type: "text" };
 import performance from "../../../docs/performance.md" with { type: "text" };
 import quickstart from "../../../docs/quickstart.md" with { type: "text" };
 import receivers from "../../../docs/receivers.md" with { type: "text" };
@@ -58,6 +59,7 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
     senders: { about: "whether a mail really comes from its sender; who may write and be written to", text: senders },
     sending: { about: "send and reply, idempotency keys, the status of a mail", text: sending },
     threads: { about: "how mails join a thread, the read flag, the loop of an agent", text: threads },
+    organising: { about: "folders, labels and your own data on threads; lists by them", text: organising },
     deliverability: {
       about: "bounces and complaints, suppressed addresses, relays that change the Message-ID",
       text: deliverability,

@@ -17,7 +17,11 @@ const ownBodies: Readonly<Record<string, readonly { label: string; body: object 
     { label: "New email", body: { to: "{address}", subject: "Hello", body: "Does it work? It does." } },
     { label: "Reply", body: { threadId: "{thread}", to: "{correspondent}", body: "Thank you, it came." } },
   ],
-  markThread: [{ label: "Read", body: { is_read: true, up_to_message_id: "{message}" } }],
+  changeThread: [
+    { label: "Read", body: { is_read: true, up_to_message_id: "{message}" } },
+    { label: "Archive", body: { folder: "archive", up_to_message_id: "{message}" } },
+    { label: "Label", body: { add_labels: ["orders"] } },
+  ],
   addSuppressions: [
     { label: "One address", body: { address: "gone-{fresh}@example.com", detail: "asked us by phone" } },
   ],

@@ -1,6 +1,7 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 import { leastAccess } from "../../domain/access/access.ts";
 import { notFound, type Reason, Refusal, type RefusalDetails, type Resource, statusOf } from "../../domain/errors.ts";
+import { mostLabelsOfInbox } from "../../domain/labels.ts";
 import { mostRules } from "../../domain/rules.ts";
 import { mostSuppressions } from "../../domain/send/suppressed.ts";
 import { type Operation, takesNoBody } from "../shell/described-operation.ts";
@@ -135,6 +136,8 @@ function exampleDetails(code: Reason, of: AnyOperation): RefusalDetails {
       return { extra: { limit: 20 } };
     case "suppression_limit_reached":
       return { extra: { limit: mostSuppressions } };
+    case "label_limit":
+      return { extra: { limit: mostLabelsOfInbox } };
     case "rule_limit_reached":
       return { extra: { limit: mostRules } };
     case "recipient_not_allowed":
@@ -245,6 +248,7 @@ const meanings: Record<Reason, string> = {
   sending_disabled: "the `sendPolicy` of the account, the tenant, the inbox or the key is `closed`",
   recipient_not_allowed:
     "an outbound rule blocks a recipient (`rule_id`), or `sendPolicy` allows known recipients alone",
+  label_limit: "the inbox has its maximum of different labels",
   rule_limit_reached: "the account, or the inbox, has its maximum of rules, or of policies",
   text_unavailable: "the file has no text that can be read (`reason`)",
   rate_limit_exceeded: "too many within a minute",

@@ -1,8 +1,8 @@
 import { Kind, type TSchema, Type, TypeRegistry } from "@sinclair/typebox";
 
-export interface TTexts<Value = string> extends TSchema {
-  [Kind]: "Texts" | "TextsOrNull";
-  static: Record<string, Value>;
+export interface TTexts extends TSchema {
+  [Kind]: "Texts";
+  static: Record<string, string>;
 }
 
 interface Options {
@@ -12,35 +12,41 @@ interface Options {
 
 /** The schema of an object whose values are strings. */
 export function texts(options: Options): TTexts {
-  return schemaOf("Texts", {
+  const schema = {
     ...options,
+    [Kind]: "Texts",
+    type: "object",
     additionalProperties: { type: "string" },
     error: "must be an object of strings",
-  });
+  };
+  return Type.Unsafe<Record<string, string>>(schema) as unknown as TTexts;
 }
 
-/** The schema of an object whose values are strings or null. */
-export function textsOrNull(options: Options): TTexts<string | null> {
-  return schemaOf("TextsOrNull", {
+export interface TTextsPatch extends TSchema {
+  [Kind]: "TextsPatch";
+  static: Record<string, string | null> | null;
+}
+
+/** The schema of a merge patch of an object whose values are strings: null removes a value, and null as the patch removes all. */
+export function textsPatch(options: Options): TTextsPatch {
+  const schema = {
     ...options,
+    [Kind]: "TextsPatch",
+    type: ["object", "null"],
     additionalProperties: { type: ["string", "null"] },
-    error: "must be an object of strings and nulls",
-  });
-}
-
-function schemaOf<Value>(kind: TTexts<Value>[typeof Kind], options: object): TTexts<Value> {
-  const schema = { ...options, [Kind]: kind, type: "object" };
-  return Type.Unsafe<Record<string, Value>>(schema) as unknown as TTexts<Value>;
+    error: "must be null, or an object of strings and nulls",
+  };
+  return Type.Unsafe<TTextsPatch["static"]>(schema) as unknown as TTextsPatch;
 }
 
 export function isTexts(value: unknown): value is Record<string, string> {
-  return isTextsOrNull(value) && Object.values(value).every((each) => each !== null);
+  return value !== null && isTextsPatch(value) && Object.values(value ?? {}).every((each) => each !== null);
 }
 
-export function isTextsOrNull(value: unknown): value is Record<string, string | null> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  return Object.values(value).every((each) => each === null || typeof each === "string");
+export function isTextsPatch(value: unknown): value is TTextsPatch["static"] {
+  if (typeof value !== "object" || Array.isArray(value)) return false;
+  return Object.values(value ?? {}).every((each) => each === null || typeof each === "string");
 }
 
 TypeRegistry.Set<TTexts>("Texts", (_, value) => isTexts(value));
-TypeRegistry.Set<TTexts<string | null>>("TextsOrNull", (_, value) => isTextsOrNull(value));
+TypeRegistry.Set<TTextsPatch>("TextsPatch", (_, value) => isTextsPatch(value));

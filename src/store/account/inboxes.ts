@@ -3,7 +3,7 @@ import { arrayOf, type Db, jsonb, query, statement } from "../../database/db.ts"
 import { isWholeAccount, type Reach } from "../../domain/access/access.ts";
 import type { InboxTotals } from "../../domain/conversation.ts";
 import { withParents } from "../../domain/domains/domain-name.ts";
-import type { MetadataChange } from "../../domain/metadata.ts";
+import type { MetadataPatch } from "../../domain/metadata.ts";
 import type { SendPolicy } from "../../domain/policy.ts";
 import { assigned, type Selected, selected } from "../columns.ts";
 import { isPlacedInReach, isReached, reachPlaces } from "../reach.ts";
@@ -195,7 +195,7 @@ export interface InboxChange {
   sendPolicy?: SendPolicy | undefined;
   displayName?: string | null | undefined;
   /** Merged into the metadata: a null removes its key, and null in place of the object removes all. */
-  metadata?: MetadataChange | null | undefined;
+  metadata?: MetadataPatch | undefined;
   disabled?: boolean | undefined;
 }
 
@@ -224,7 +224,7 @@ export async function markInboxChanged(
 }
 
 /** The metadata after a change. Its values are strings, so the only nulls are those of removed keys. */
-function merged(metadata: MetadataChange | null): SQL {
+function merged(metadata: MetadataPatch): SQL {
   return metadata === null ? sql`'{}'` : sql`jsonb_strip_nulls(metadata || ${jsonb(metadata)})`;
 }
 

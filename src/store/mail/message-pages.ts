@@ -90,6 +90,8 @@ const totals = selected(inboxes, "i", [
   "lastRemovedInboundSeq",
   "threadCount",
   "unreadCount",
+  "archiveCount",
+  "trashCount",
 ]);
 
 /** The totals of an inbox, which its row has. */
@@ -324,7 +326,9 @@ export async function findMessage(db: Db, reach: Reach, id: string): Promise<Sto
 /** A message for an export. An inbound one has no bodies, since its raw source has them. The first one of a thread has the thread. */
 export type ExportedMessage = StoredMessage & { thread: ExportedThread | null };
 
-export type ExportedThread = Pick<ThreadState, "id" | "subject" | "isRead" | "messageCount">;
+export type ExportedThread = Pick<ThreadState, (typeof exportedThread)[number]>;
+
+const exportedThread = ["id", "subject", "isRead", "folder", "labels", "metadata", "messageCount"] as const;
 
 const exportedFields = fieldsWith(
   sql`case when m.direction = 'outbound' then m.body_text else '' end as "bodyText",
@@ -341,7 +345,7 @@ export async function listMessagesToExport(
     db,
     sql`select m.seq as position, ${exportedFields}, ${ofSource},
           case when not exists (select from messages earlier where earlier.thread_id = m.thread_id and earlier.seq < m.seq)
-            then (select ${asJson(threads, "t", ["id", "subject", "isRead", "messageCount"])} from threads t where t.id = m.thread_id)
+            then (select ${asJson(threads, "t", exportedThread)} from threads t where t.id = m.thread_id)
           end as thread
         from messages m where m.inbox_id = ${inboxId} and m.seq > ${afterSeq} and m.seq <= ${upToSeq} order by m.seq limit ${limit}`,
   );

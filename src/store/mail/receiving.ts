@@ -4,22 +4,14 @@ import type { ThreadState } from "../../domain/conversation.ts";
 import type { Body, FiledMails } from "../../domain/receive/filed-mails.ts";
 import type { Copy, KnownOfMails, NamedMessage, Parent, ReadInbox } from "../../domain/receive/known-of-mails.ts";
 import { mailTotals } from "../account/inbox-totals.ts";
-import { assigned, columnNames, columnsOf, fieldsOf, replaced, selected } from "../columns.ts";
+import { assigned, columnNames, columnsOf, fieldsOf, selected } from "../columns.ts";
 import { eventsAndDeliveries, hasDeliveries } from "../events/fan-out.ts";
 import { insertion, recordSet, recordsOf, recordsWith } from "../rows.ts";
-import {
-  attachments,
-  awaitedParents,
-  correspondents,
-  events,
-  inboxes,
-  messages,
-  quarantine,
-  threads,
-} from "../schema.ts";
+import { attachments, awaitedParents, correspondents, events, inboxes, messages, quarantine } from "../schema.ts";
 import { addressesOf } from "../send/recipients.ts";
+import { labelsWritten } from "./labels.ts";
 import { sourcesInserted } from "./sources.ts";
-import { threadChanges, threadFields } from "./threads.ts";
+import { threadFields, threadsWritten } from "./threads.ts";
 
 export interface AskedOfMails {
   inboxIds: readonly string[];
@@ -131,6 +123,8 @@ const inboxColumns = sql`${selected(inboxes, "i", [
   "inboundCount",
   "threadCount",
   "unreadCount",
+  "archiveCount",
+  "trashCount",
   "storageBytes",
   "sentOn",
   "sentCount",
@@ -138,21 +132,20 @@ const inboxColumns = sql`${selected(inboxes, "i", [
 ])}, i.message_count as "inboxMessageCount", i.last_message_at as "inboxLastMessageAt", i.last_message_id as "inboxLastMessageId"`;
 
 function inboxOf(row: Known): ReadInbox {
-  const { revision, accountId, username, inboundCount, threadCount, unreadCount, storageBytes, sentOn, sentCount } =
-    row;
-  const { disabled } = row;
   return {
     id: row.inboxId,
-    revision,
-    accountId,
-    username,
-    inboundCount,
-    threadCount,
-    unreadCount,
-    storageBytes,
-    sentOn,
-    sentCount,
-    disabled,
+    revision: row.revision,
+    accountId: row.accountId,
+    username: row.username,
+    inboundCount: row.inboundCount,
+    threadCount: row.threadCount,
+    unreadCount: row.unreadCount,
+    archiveCount: row.archiveCount,
+    trashCount: row.trashCount,
+    storageBytes: row.storageBytes,
+    disabled: row.disabled,
+    sentOn: row.sentOn,
+    sentCount: row.sentCount,
     messageCount: row.inboxMessageCount,
     lastMessageAt: row.inboxLastMessageAt,
     lastMessageId: row.inboxLastMessageId,
@@ -180,9 +173,10 @@ export async function insertMails(
   parts.push(eventsAndDeliveries);
   if (mails.messages.length > 0)
     parts.push(
-      sql`thread as (${insertion(threads, mails.threads, threadChanged)})`,
+      sql`thread as (${threadsWritten(mails.threads, ifUnchanged)})`,
       sql`message as (${messageInto}${bodiesOf === undefined ? bodiesGiven(mails.bodies) : bodiesOfTwin(bodiesOf)} from mail${ifUnchanged})`,
     );
+  parts.push(...labelsWritten(mails.threads, ifUnchanged));
   if (mails.sources.length > 0) parts.push(sql`source as (${sourcesInserted(mails.sources, ifUnchanged)})`);
   if (mails.attachments.length > 0)
     parts.push(
@@ -289,9 +283,6 @@ const noneKnown = sql`and not exists (select from mail cross join lateral (${mes
 const ifUnchanged = sql` where (select are_all from unchanged)`;
 
 const ifNew = sql`${ifUnchanged} on conflict do nothing`;
-
-/** Updates a thread that exists by its key (`on conflict`), because an update with a join may be planned to scan the table. */
-const threadChanged = sql`${ifUnchanged} on conflict (id) do update set ${replaced(threads, threadChanges)}`;
 
 const totalsAssigned = assigned(inboxes, mailTotals);
 const readInboxes = recordsWith(columnsOf(inboxes, ["id", "revision", ...mailTotals]));

@@ -1,15 +1,15 @@
-import { sql } from "drizzle-orm";
-import { type Db, query } from "../../database/db.ts";
+import { type SQL, sql } from "drizzle-orm";
+import { arrayOf, type Db, query } from "../../database/db.ts";
 import type { ThreadState } from "../../domain/conversation.ts";
-import { assigned, selected } from "../columns.ts";
+import { assigned, columnNames, fieldsOf, replaced, selected } from "../columns.ts";
 import { recordSet } from "../rows.ts";
 import { threads } from "../schema.ts";
+import { labelsWritten } from "./labels.ts";
 
 /** The fields of a thread `t` that domain/conversation.ts uses. */
 export const threadFields = selected(threads, "t");
 
-/** The columns of a thread that change if a message is added, or if the thread is marked as read or unread. */
-export const threadChanges = [
+const ofMessages = [
   "isRead",
   "messageCount",
   "lastMessageAt",
@@ -21,22 +21,47 @@ export const threadChanges = [
   "hasAttachments",
 ] as const;
 
-const threadAssigned = assigned(threads, threadChanges);
+/** The columns of a thread that change if a message is added. */
+export const threadChanges = [...ofMessages, "folder", "trashedAt"] as const;
 
-/** Writes changed threads. The caller has locked their inboxes. */
-export async function markThreads(tx: Db, states: readonly ThreadState[]): Promise<void> {
-  if (states.length === 0) return;
-  await query(
-    tx,
-    sql`update threads set ${threadAssigned}
-        from ${recordSet(threads, states, ["id", ...threadChanges])} where threads.id = row.id`,
-  );
+const plainFields = ["id", "inboxId", "subject", "createdAt", ...ofMessages] as const;
+const filedFields = [...plainFields, "folder", "trashedAt", "labels"] as const;
+
+/**
+ * Inserts threads, or updates those that exist, as a part of a statement. It updates by the key (`on conflict`), because an update with a
+ * join may be planned to scan the table. A thread without labels in the inbox has the defaults of the columns that plain threads do not use,
+ * so these are left out if all are plain.
+ */
+export function threadsWritten(
+  states: readonly ThreadState[],
+  condition: SQL,
+  changes: readonly (typeof threadChanges)[number][] = threadChanges,
+): SQL {
+  const arePlain = states.every(({ folder, labels }) => folder === "inbox" && labels.length === 0);
+  const fields = arePlain ? plainFields : filedFields;
+  return sql`insert into threads (${columnNames(threads, fields)}) select ${fieldsOf("row", fields)}
+    from ${recordSet(threads, states, fields)}${condition}
+    on conflict (id) do update set ${replaced(threads, arePlain ? changes : [...changes, "labels"])}`;
 }
 
-export async function findThreadState(tx: Db, inboxId: string, id: string): Promise<ThreadState | undefined> {
-  const [thread] = await query<ThreadState>(
+const markedFields = [...threadChanges, "labels", "metadata"] as const;
+const threadAssigned = assigned(threads, markedFields);
+
+/** Writes changed threads, with their labels. The caller has locked their inboxes. */
+export async function markThreads(tx: Db, states: readonly ThreadState[]): Promise<void> {
+  if (states.length === 0) return;
+  const parts = [
+    sql`thread as (update threads set ${threadAssigned}
+      from ${recordSet(threads, states, ["id", ...markedFields])} where threads.id = row.id)`,
+    ...labelsWritten(states),
+  ];
+  await query(tx, sql`with ${sql.join(parts, sql`, `)} select`);
+}
+
+/** Lists those of these threads that are in the inbox. */
+export function listThreadsOfInbox(tx: Db, inboxId: string, ids: readonly string[]): Promise<ThreadState[]> {
+  return query(
     tx,
-    sql`select ${threadFields} from threads t where t.id = ${id} and t.inbox_id = ${inboxId}`,
+    sql`select ${threadFields} from threads t where t.id = any(${arrayOf("text", ids)}) and t.inbox_id = ${inboxId}`,
   );
-  return thread;
 }

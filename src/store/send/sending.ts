@@ -2,10 +2,11 @@ import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
 import type { AcceptedSends, OutboundMessage } from "../../domain/send/accepted-sends.ts";
 import { sendTotals } from "../account/inbox-totals.ts";
-import { assigned, columnNames, fieldsOf, replaced } from "../columns.ts";
-import { threadChanges } from "../mail/threads.ts";
+import { assigned, columnNames, fieldsOf } from "../columns.ts";
+import { labelsWritten } from "../mail/labels.ts";
+import { threadChanges, threadsWritten } from "../mail/threads.ts";
 import { insertion, recordSet, recordsOf, recordsWith } from "../rows.ts";
-import { coldSends, idempotencyKeys, inboxes, messages, outbox, recipients, threads } from "../schema.ts";
+import { coldSends, idempotencyKeys, inboxes, messages, outbox, recipients } from "../schema.ts";
 import { filesWriting } from "./attached.ts";
 import { useFields } from "./idempotency.ts";
 
@@ -13,9 +14,6 @@ import { useFields } from "./idempotency.ts";
  * Writes accepted sends in one statement, so it needs no transaction. For each inbox it writes all or nothing: nothing if the inbox
  * has changed since the facts were read, or if another transaction has locked it. Returns the inboxes whose sends are written. A key
  * that is already in use fails the statement (`meetsUsedKey`).
- *
- * A thread that exists is updated by its key (`on conflict`). A join would do the same, but while the tables are small it may be planned to
- * scan them.
  */
 export async function insertSends(db: Db, sends: AcceptedSends): Promise<Set<string>> {
   const cold =
@@ -23,6 +21,7 @@ export async function insertSends(db: Db, sends: AcceptedSends): Promise<Set<str
       ? sql``
       : sql`cold as (${insertion(coldSends, sends.coldSends, whereWritten)}
           on conflict (inbox_id, recipient, sent_on) do update set count = cold_sends.count + excluded.count),`;
+  const labels = sql.join(labelsWritten(sends.threads, whereWritten).map((part) => sql`${part},`));
   const files = filesWriting(sends.files);
   const rows = await query<{ id: string }>(
     db,
@@ -33,7 +32,8 @@ export async function insertSends(db: Db, sends: AcceptedSends): Promise<Set<str
         sender as (update inboxes set ${totalsAssigned}, revision = row.revision + 1
           from asked row where inboxes.id = row.id and row.id in (select id from unchanged)${files.areHeld} returning inboxes.id),
         used as (${keyInto} from ${recordsOf(sendKeyUses, sends.keyUses)} ${whereWritten}),
-        thread as (${insertion(threads, sends.threads, threadChanged)}),
+        thread as (${threadsWritten(sends.threads, whereWritten, sendChanges)}),
+        ${labels}
         message as (${messagesInserted(sends.messages)} ${whereWritten}),
         recipient as (${recipientInto} from ${recordsOf(newRecipients, sends.recipients)} ${whereWritten}),
         ${cold}
@@ -124,4 +124,3 @@ const whereWritten = sql` where row."inboxId" in (select id from sender)`;
 
 /** The columns of a thread that a send changes: all but the number of the last inbound mail. */
 const sendChanges = threadChanges.filter((field) => field !== "lastInboundSeq");
-const threadChanged = sql`${whereWritten} on conflict (id) do update set ${replaced(threads, sendChanges)}`;

@@ -77,6 +77,8 @@ const rowsOfAccount = new Map<PgTable, RowsOf>([
   [schema.inboxes, byAccount(schema.inboxes)],
   [schema.addresses, byInbox(schema.addresses)],
   [schema.threads, byInbox(schema.threads)],
+  [schema.threadLabels, byInbox(schema.threadLabels)],
+  [schema.labelCounts, byInbox(schema.labelCounts)],
   [schema.messages, byInbox(schema.messages)],
   [schema.recipients, byMessage(schema.recipients)],
   [schema.reports, byAccount(schema.reports)],

@@ -20,6 +20,8 @@ export const portable: readonly { table: PgTable; order: string; rowsALine: numb
   { table: schema.inboxes, order: "id", rowsALine: 100 },
   { table: schema.addresses, order: "username", rowsALine: 100 },
   { table: schema.threads, order: "id", rowsALine: 100 },
+  { table: schema.threadLabels, order: "thread_id, label", rowsALine: 100 },
+  { table: schema.labelCounts, order: "inbox_id, label", rowsALine: 100 },
   { table: schema.messages, order: "id", rowsALine: 20 },
   { table: schema.recipients, order: "message_id, position", rowsALine: 100 },
   { table: schema.reports, order: "id", rowsALine: 100 },

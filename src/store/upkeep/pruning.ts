@@ -154,6 +154,8 @@ export async function removeInboxRows(tx: Db, inboxId: string, limit: number): P
  */
 const tablesOfInboxes = [
   { table: "threads", key: "id" },
+  { table: "thread_labels", key: "thread_id" },
+  { table: "label_counts", key: "label" },
   { table: "correspondents", key: "address" },
   { table: "awaited_parents", key: "message_id_hash" },
   { table: "cold_sends", key: "recipient" },

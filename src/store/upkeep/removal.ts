@@ -19,6 +19,8 @@ const removalTotals = [
   "lastRemovedInboundSeq",
   "threadCount",
   "unreadCount",
+  "archiveCount",
+  "trashCount",
   "storageBytes",
   "lastMessageAt",
   "lastMessageId",

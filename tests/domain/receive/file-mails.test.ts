@@ -75,6 +75,8 @@ function inbox(id: string, facts: Partial<ReadInbox> = {}): ReadInbox {
     inboundCount: 0,
     threadCount: 0,
     unreadCount: 0,
+    archiveCount: 0,
+    trashCount: 0,
     storageBytes: 0,
     lastMessageAt: null,
     lastMessageId: null,
@@ -98,6 +100,10 @@ function thread(id: string, inboxId = "inbox"): ThreadState {
     people: [],
     preview: "",
     hasAttachments: false,
+    folder: "inbox",
+    labels: [],
+    metadata: null,
+    trashedAt: null,
   };
 }
 

@@ -71,6 +71,8 @@ const inbox: Sender = {
   inboundCount: 4,
   threadCount: 1,
   unreadCount: 1,
+  archiveCount: 0,
+  trashCount: 0,
   storageBytes: 0,
   accountStorageBytes: 0,
   lastMessageAt: hoursAgo(1),
@@ -93,6 +95,10 @@ const thread: ThreadState = {
   people: [],
   preview: "",
   hasAttachments: false,
+  folder: "inbox",
+  labels: [],
+  metadata: null,
+  trashedAt: null,
 };
 
 const stranger = (sentToday: number) => ({ recipient: { isKnown: false, sentToday } });

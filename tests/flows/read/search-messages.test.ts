@@ -16,7 +16,14 @@ test.skipIf(!enginesHere().includes("postgres"))(
     try {
       await migrate(under.db);
       const deps = { db: under.db.api, log: pino({ level: "silent" }) };
-      const counts = { messageCount: 3, inboundCount: 3, threadCount: 1, unreadCount: 1 };
+      const counts = {
+        messageCount: 3,
+        inboundCount: 3,
+        threadCount: 1,
+        unreadCount: 1,
+        archiveCount: 0,
+        trashCount: 0,
+      };
       const removed = { removedCount: 0, removedInboundCount: 0, lastRemovedSeq: 0, lastRemovedInboundSeq: 0 };
       const totals = { id: "inb_a", ...counts, ...removed };
       const conditions: SearchCondition[] = [{ kind: "words", field: "any", question: "hello" }];

@@ -60,6 +60,8 @@ function inbox(id: string, revision = 1): ReadInbox {
     inboundCount: 0,
     threadCount: 0,
     unreadCount: 0,
+    archiveCount: 0,
+    trashCount: 0,
     storageBytes: 0,
     lastMessageAt: null,
     lastMessageId: null,

@@ -32,6 +32,7 @@ test("A cursor with another number goes on there, or is refused, in every list",
       ),
       integer,
     ],
+    [`/v1/inboxes/${inboxId}/threads`, ["limit=1", "limit=1&folder=all", "limit=1&label=orders"], integer],
     ["/v1/messages", ["limit=1", "limit=1&q=order"], BigInt(Date.UTC(2200, 0) - 1)],
     ["/v1/outbox", ["limit=1", "limit=1&kind=webhook"], BigInt(Date.UTC(2200, 0) - 1)],
     ["/v1/quarantine", ["limit=1"], 0n],
@@ -75,7 +76,11 @@ async function fill(world: World, url: string) {
     await world.api(`/v1/events/${eventId}/redeliver`, { method: "POST", body: { webhookId } });
   }
   while ((await attempts()).length < 4);
-  const threadId = (await world.api(`/v1/inboxes/${inbox.id}/threads`)).body.data[0].id;
+  await world.deliver(mailOf({ subject: "My invoice" }), inbox.address);
+  const threads = (await world.api(`/v1/inboxes/${inbox.id}/threads`)).body.data as { id: string }[];
+  const labelled = { ids: threads.map(({ id }) => id), add_labels: ["orders"] };
+  await world.api(`/v1/inboxes/${inbox.id}/threads`, { method: "PATCH", body: labelled });
+  const threadId = threads[1]?.id;
   return { inboxId: inbox.id, eventId, threadId, webhookId: further.body.id };
 }
 

@@ -193,7 +193,7 @@ for (const engine of enginesHere()) {
     });
 
     test.each([
-      ["labels", "is not known here"],
+      ["sendAt", "is not known here"],
       ["text", 'is not known here; did you mean "body"?'],
       ["html", 'is not known here; did you mean "bodyHtml"?'],
       ["Subject_", 'is not known here; did you mean "subject"?'],

@@ -25,6 +25,10 @@ const thread = {
   people: [],
   preview: "",
   hasAttachments: false,
+  folder: "inbox" as const,
+  labels: [],
+  metadata: null,
+  trashedAt: null,
 };
 const message = {
   accountId: "acc",

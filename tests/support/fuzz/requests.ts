@@ -88,7 +88,13 @@ function goodDraft(operation: ShownOperation, known: Known, apiKey: string, chan
 function agreeingQuery(query: [string, string][], { operationId }: ShownOperation, known: Known): [string, string][] {
   if (operationId === "listEvents") return agreeingDirection(query);
   if (operationId === "getUsage") return agreeingDays(query);
+  if (operationId === "listThreads") return agreeingThreads(query);
   return operationId === "waitForMail" ? agreeingWait(query, known) : query;
+}
+
+/** A list is of a folder or of a label. */
+function agreeingThreads(query: [string, string][]): [string, string][] {
+  return query.some(([name]) => name === "folder") ? query.filter(([name]) => name !== "label") : query;
 }
 
 /** The log goes on with `after`, or newest first with `before`. */
@@ -122,10 +128,26 @@ function agreeing(json: unknown, { operationId }: ShownOperation): unknown {
   if (operationId === "createInbox" && typeof json === "object" && json !== null && "domain" in json)
     return { ...json, domain: "inbox.localhost" };
   if (operationId === "addSuppressions") return agreeingSuppression(json as Record<string, unknown>);
+  if (operationId === "changeThread" || operationId === "changeThreads") return agreeingChange(json);
   if (operationId === "addRule") return agreeingRule(json as Record<string, unknown>);
   // Only the policy of a tenant has one.
   if (operationId === "changePolicy") return { ...(json as object), sendPolicy: undefined, send_policy: undefined };
   return json;
+}
+
+/** A change of threads changes something, leaves no unread thread in another folder, and has labels that may be stored. */
+function agreeingChange(json: unknown): unknown {
+  const change = { ...(json as Record<string, unknown>) };
+  for (const name of ["add_labels", "addLabels"]) if (change[name] !== undefined) change[name] = ["Orders"];
+  for (const name of ["remove_labels", "removeLabels"]) if (change[name] !== undefined) change[name] = ["done"];
+  if (change.is_read === false || change.isRead === false) delete change.folder;
+  if (change.metadata !== undefined) change.metadata = { order: "4711", ticket: null };
+  delete change.up_to_message_ids;
+  delete change.upToMessageIds;
+  if (Array.isArray(change.ids)) change.ids = [...new Set(change.ids)];
+  return Object.keys(change).some((name) => name !== "ids" && !/^up/.test(name))
+    ? change
+    : { ...change, folder: "archive" };
 }
 
 /** A rule has a pattern, is for one inbox or one tenant, and only one that allows inbound mail holds for unproven senders. */
@@ -154,12 +176,13 @@ function agreeingMail(json: unknown): unknown {
   // Only the inbox knows its own addresses, `replyAll` needs an inbound mail, and `unsubscribe` an https address of the service.
   // A forward is no reply, its options need it, and a file has one of three sources. `ifUnanswered` needs `readUpToMessageId`.
   const { forwardOf, forwardAs, includeAttachments, attachments, ...plain } = json as Record<string, unknown>;
-  const { readUpToMessageId, ifUnanswered, fromAddr, replyAll, bodyFormat, unsubscribe, ...asked } = plain;
+  const { readUpToMessageId, ifUnanswered, fromAddr, replyAll, bodyFormat, unsubscribe, labels, ...asked } = plain;
   const fields: Record<string, unknown> = {
     to: "jane@example.com",
     body: "Hello",
     ...asked,
     ...(asked.bodyHtml === undefined && { bodyFormat }),
+    ...(labels !== undefined && { labels: ["Orders"] }),
   };
   if (fields.threadId === undefined) return { subject: "Hi", ...fields };
   return readUpToMessageId === undefined ? fields : { ...fields, readUpToMessageId, ifUnanswered };

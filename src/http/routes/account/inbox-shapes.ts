@@ -9,7 +9,7 @@ import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import { alsoNamed } from "../../judging/known-fields.ts";
 import { instant, nullable, pageQuery, text, totalCount } from "../../shell/models.ts";
-import { isTextsOrNull, texts, textsOrNull } from "../../shell/texts.ts";
+import { isTextsPatch, texts, textsPatch } from "../../shell/texts.ts";
 import { sendPolicyMeanings, sendPolicyShown } from "./send-policy.ts";
 
 export const InboxShape = named(
@@ -153,10 +153,10 @@ export const InboxChange = named(
       sendPolicy,
       displayName,
       metadata: Type.Optional(
-        nullable(textsOrNull({ ...metadata, examples: [{ plan: "gold", note: null }] }), {
+        textsPatch({
           description:
             "Changes these keys, and keeps the others. Null removes a key; null in place of the object removes all",
-          error: "must be null or an object of strings and nulls",
+          examples: [{ plan: "gold", note: null }],
         }),
       ),
       disabled: Type.Optional(
@@ -203,7 +203,7 @@ export const InboxQuery = Type.Object({
 
 /** Faults that a schema cannot express. */
 export function faultsOfInbox({ displayName: name, metadata: given }: Readonly<Record<string, unknown>>): Fault[] {
-  const faults = isTextsOrNull(given) ? faultsOfMetadata(given) : [];
+  const faults = isTextsPatch(given) ? faultsOfMetadata(given) : [];
   if (typeof name === "string" && !isDisplayName(name))
     faults.push({ pointer: "#/displayName", detail: displayNameRule });
   return faults;

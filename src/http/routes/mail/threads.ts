@@ -1,94 +1,45 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { Reach } from "../../../domain/access/access.ts";
 import type { ThreadState } from "../../../domain/conversation.ts";
-import { notFound } from "../../../domain/errors.ts";
+import { cursorAt } from "../../../domain/cursor.ts";
+import { notFound, Refusal } from "../../../domain/errors.ts";
+import { folders } from "../../../domain/folders.ts";
 import { isId } from "../../../domain/ids.ts";
-import { markThread } from "../../../flows/read/mark-thread.ts";
+import { labelOf, labelRule } from "../../../domain/labels.ts";
+import { fileThreads } from "../../../flows/read/file-threads.ts";
 import { listedPage } from "../../../flows/read/page-messages.ts";
+import { pageThreads, type ThreadsQuery } from "../../../flows/read/page-threads.ts";
+import { listLabels } from "../../../store/mail/labels.ts";
 import { listThreadMessages } from "../../../store/mail/message-pages.ts";
-import { findThread, listThreads } from "../../../store/mail/thread-pages.ts";
-import { examples } from "../../document/examples.ts";
+import { findThread } from "../../../store/mail/thread-pages.ts";
 import { named } from "../../document/schema.ts";
 import { alsoNamed } from "../../judging/known-fields.ts";
 import { api } from "../../shell/app.ts";
-import { idPath, instant, nullable, oneOf, pageQuery, text, totalCount } from "../../shell/models.ts";
+import { idPath, nextCursor, oneOf, pageQuery, totalCount } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
-import { includedWords, includeParameter } from "../../shell/parameters.ts";
+import {
+  cursorParameter,
+  cursorSeq,
+  includedWords,
+  includeParameter,
+  parameter,
+  wrongParameter,
+} from "../../shell/parameters.ts";
 import { inboxPath } from "../account/inboxes.ts";
 import { ListedMessage, messageIncludes, toListedMessages } from "./message-shape.ts";
 import { ownedTotals, type ReadingDeps } from "./messages.ts";
-
-const Person = named(
-  "Person",
-  Type.Object(
-    {
-      address: Type.String({ description: "Its address", examples: [examples.sender] }),
-      name: nullable(Type.String({ examples: [examples.senderName] }), {
-        description: "The newest name that a mail of the thread gave to the address; null for none",
-      }),
-    },
-    { description: "An address of a thread, with its name" },
-  ),
-);
-
-const threadFields = {
-  threadId: Type.String({ description: "Id of the thread", examples: [examples.threadId] }),
-  id: Type.String({ description: "The same as `threadId`", examples: [examples.threadId] }),
-  inboxId: Type.String({ description: "Inbox that it is in", examples: [examples.inboxId] }),
-  subject: Type.String({ description: "Subject of its first message", examples: [examples.subject] }),
-  isRead: Type.Boolean({ description: "False while it has unread mail", examples: [false] }),
-  messageCount: Type.Integer({ minimum: 1, description: "How many messages it has", examples: [1] }),
-  lastMessageAt: instant({ description: "When its last message was received or sent" }),
-  lastMessageId: Type.String({ description: "Id of its last message", examples: [examples.messageId] }),
-  createdAt: instant({ description: "When its first message was received or sent" }),
-  participants: Type.Array(Type.String({ examples: [examples.sender] }), {
-    description: "The first 20 addresses that wrote in it or were written to, without blind copies",
-  }),
-  preview: Type.String({
-    description: "Up to 200 characters of the last message",
-    examples: [examples.question],
-  }),
-  hasAttachments: Type.Boolean({ description: "Whether any message of it has files", examples: [true] }),
-  people: Type.Array(Person, { description: "The `participants` in the same order, with their names" }),
-};
-
-const Thread = named("Thread", Type.Object(threadFields, { description: "A conversation in an inbox" }));
-
-const ThreadMark = named(
-  "ThreadMark",
-  Type.Object(
-    {
-      is_read: alsoNamed("isRead", Type.Boolean({ description: "The flag to set", examples: [true] })),
-      up_to_message_id: alsoNamed(
-        "upToMessageId",
-        Type.Optional(
-          text({
-            description: "The last message that you have seen. If newer mail has arrived, the thread stays unread",
-            examples: [examples.messageId],
-          }),
-        ),
-      ),
-    },
-    {
-      description: "How to mark the thread",
-      examples: [{ is_read: true }, { is_read: true, up_to_message_id: examples.messageId }],
-    },
-  ),
-);
-
-const MarkedThread = named(
-  "MarkedThread",
-  Type.Object(
-    {
-      ok: Type.Boolean({ description: "Always true", examples: [true] }),
-      ...threadFields,
-      isRead: { ...threadFields.isRead, examples: [true] },
-      reason: Type.Optional(oneOf(["newer_inbound"], { description: "Why the thread stayed unread, if it did" })),
-    },
-    { description: "The thread as it is now" },
-  ),
-);
+import {
+  ChangedThread,
+  FiledThreads,
+  readChange,
+  readChanges,
+  Thread,
+  ThreadChange,
+  ThreadsChange,
+  threadFields,
+  toThread,
+} from "./thread-shape.ts";
 
 const ThreadMessages = named(
   "ThreadMessages",
@@ -101,6 +52,54 @@ const ThreadMessages = named(
       total: totalCount("How many messages the thread has"),
     },
     { description: "A page of the thread's messages, and how many there are in all" },
+  ),
+);
+
+const ThreadsParameters = Type.Object({
+  ...pageQuery(),
+  is_read: alsoNamed(
+    "isRead",
+    Type.Optional(Type.Boolean({ description: "Only read threads (`true`) or unread ones (`false`)" })),
+  ),
+  folder: Type.Optional(
+    oneOf([...folders, "all"], {
+      description: "The folder, by default `inbox`; `all` lists the threads of all folders",
+    }),
+  ),
+  label: Type.Optional(
+    parameter((name) => labelOf(name) !== undefined, {
+      error: labelRule,
+      description: "Only threads with this label, of all folders but `trash`; not together with `folder`",
+      examples: ["orders"],
+    }),
+  ),
+  cursor: Type.Optional(cursorParameter()),
+});
+
+const LabelList = named(
+  "LabelList",
+  Type.Object(
+    {
+      data: Type.Array(
+        named(
+          "Label",
+          Type.Object(
+            {
+              label: Type.String({ description: "Its name", examples: ["orders"] }),
+              threadCount: Type.Integer({
+                minimum: 1,
+                description: "How many threads outside the trash have it",
+                examples: [1],
+              }),
+              unreadCount: Type.Integer({ minimum: 0, description: "How many of these are unread", examples: [1] }),
+            },
+            { description: "A label of an inbox" },
+          ),
+        ),
+        { description: "Labels, by name" },
+      ),
+    },
+    { description: "The labels of an inbox" },
   ),
 );
 
@@ -131,97 +130,131 @@ export function threads(deps: ReadingDeps) {
         },
       }),
     )
+    .get(
+      "",
+      ({ thread }) => toThread(thread),
+      operation({
+        summary: "Get thread",
+        access: "read",
+        description: "One thread. Reading it does not mark it as read.",
+        path: idPath("thread"),
+        answers: { 200: Thread },
+      }),
+    )
     .patch(
       "",
-      async ({ account, actor, thread, body }) => {
-        const marked = await markThread(deps, {
-          reach: account.reach,
-          actor,
-          threadId: thread.id,
-          isRead: body.is_read,
-          upToMessageId: body.up_to_message_id,
-        });
-        return { ok: true, ...toThread(marked.thread), ...(marked.reason && { reason: marked.reason }) };
+      async ({ account, actor, thread, body: { seen: upToMessageId, ...change } }) => {
+        const { id, inboxId } = thread;
+        const threads = [{ id, upToMessageId }];
+        const [filed] = await fileThreads(deps, { accountId: account.id, actor, inboxId, threads, change });
+        if (filed === undefined) throw notFound("thread");
+        return { ok: true, ...toThread(filed.thread), ...(filed.reason && { reason: filed.reason }) };
       },
       operation({
-        summary: "Mark thread",
+        summary: "Change thread",
         access: "agent",
         description:
-          "Marks the thread as read or unread. With `up_to_message_id`, the thread stays unread if newer mail has arrived, and `reason` is `newer_inbound`.",
+          "Marks the thread as read or unread, puts it into a folder, and changes its labels and metadata. With `up_to_message_id`, the thread stays unread and in the inbox if newer mail has arrived, and `reason` is `newer_inbound`; its labels and metadata change nevertheless.",
         path: idPath("thread"),
-        body: ThreadMark,
+        body: ThreadChange,
+        readFields: readChange,
+        refuses: ["label_limit"],
         answers: {
-          200: MarkedThread,
+          200: ChangedThread,
         },
       }),
     );
 
-  const ofInbox = api("/v1/inboxes/:id/threads", "Threads")
+  const ofInbox = api("/v1/inboxes/:id", "Threads")
     .derive(async ({ account, params }) => ({
       totals: await ownedTotals(deps, account.reach, (params as { id: string }).id),
     }))
     .get(
-      "",
+      "/threads",
       async ({ totals, query }) => {
-        const isRead = query.is_read;
-        const { threadCount, unreadCount } = totals;
-        const total = isRead === undefined ? threadCount : isRead ? threadCount - unreadCount : unreadCount;
-        const page = { inboxId: totals.id, isRead, total, limit: query.limit, offset: query.offset };
-        return { data: (await listThreads(deps.db.api, page)).map(toThread), total };
+        const { threads, total, next } = await pageThreads(deps.db.api, totals, askedOf(totals.id, query));
+        const nextCursor = next === undefined ? null : cursorAt(next, questionOf(totals.id, query));
+        return { data: threads.map(toThread), total, nextCursor };
       },
       operation({
         summary: "List threads",
         access: "read",
-        description: "The thread with the latest message first. Listing changes no read flag.",
+        description:
+          "The threads in a folder, by default `inbox`, or with a label; the one with the latest message first. Listing changes no read flag. `cursor` continues after a page and does not repeat a thread; one that gets mail meanwhile moves to the first page.",
         path: inboxPath,
-        query: Type.Object({
-          ...pageQuery(),
-          is_read: alsoNamed(
-            "isRead",
-            Type.Optional(Type.Boolean({ description: "Only read threads (`true`) or unread ones (`false`)" })),
-          ),
-        }),
+        query: ThreadsParameters,
         answers: {
           200: named(
             "ThreadPage",
             Type.Object(
               {
                 data: Type.Array(Thread, { description: "Threads, the one with the latest message first" }),
-                total: totalCount("How many threads there are in all"),
+                total: totalCount("How many threads the list has in all"),
+                nextCursor: nextCursor(),
               },
               { description: "A page of threads, and how many there are in all" },
             ),
           ),
         },
       }),
+    )
+    .patch(
+      "/threads",
+      async ({ account, actor, totals, body }) => {
+        const filed = await fileThreads(deps, { accountId: account.id, actor, inboxId: totals.id, ...body });
+        return { data: filed.map(({ thread, reason }) => ({ ...toFiled(thread), ...(reason && { reason }) })) };
+      },
+      operation({
+        summary: "Change threads",
+        access: "agent",
+        description:
+          "Changes up to 100 threads of the inbox at once, as `Change thread` does: all, or none if one of them cannot be changed.",
+        path: inboxPath,
+        body: ThreadsChange,
+        readFields: readChanges,
+        refuses: ["label_limit"],
+        answers: { 200: FiledThreads },
+      }),
+    )
+    .get(
+      "/labels",
+      async ({ totals }) => ({ data: await listLabels(deps.db.api, totals.id) }),
+      operation({
+        summary: "List labels",
+        access: "read",
+        description: "The labels of the threads of the inbox that are not in the trash, by name.",
+        path: inboxPath,
+        answers: { 200: LabelList },
+      }),
     );
 
   return new Elysia().use(ofThread).use(ofInbox);
+}
+
+type Parameters = Static<typeof ThreadsParameters>;
+
+function askedOf(inboxId: string, query: Parameters): ThreadsQuery {
+  const { folder, is_read: isRead, limit, offset, cursor } = query;
+  if (folder !== undefined && query.label !== undefined) {
+    throw wrongParameter("folder", 'must be left out with "label"', "list threads");
+  }
+  const after = cursor === undefined ? undefined : cursorSeq(cursor, questionOf(inboxId, query), "list threads");
+  if (after instanceof Refusal) throw after;
+  const label = query.label === undefined ? undefined : labelOf(query.label);
+  return { folder: folder ?? "inbox", label, isRead, limit, offset, after };
+}
+
+/** What a cursor belongs to: the list with its filters. */
+function questionOf(inboxId: string, { folder = "inbox", label, is_read: isRead }: Parameters) {
+  return ["threads", inboxId, folder, label === undefined ? null : labelOf(label), isRead ?? null];
+}
+
+function toFiled({ id, isRead, folder, labels }: ThreadState) {
+  return { id, isRead, folder, labels: [...labels] };
 }
 
 async function ownedThread(deps: ReadingDeps, reach: Reach, id: string): Promise<ThreadState> {
   const thread = isId("thr", id) ? await findThread(deps.db.api, reach, id) : undefined;
   if (thread === undefined) throw notFound("thread");
   return thread;
-}
-
-function toThread(thread: ThreadState) {
-  const { id, inboxId, subject, isRead, messageCount, lastMessageAt, lastMessageId, createdAt } = thread;
-  const { people, preview, hasAttachments } = thread;
-  return {
-    threadId: id,
-    id,
-    inboxId,
-    subject,
-    isRead,
-    messageCount,
-    lastMessageAt: lastMessageAt.toISOString(),
-    lastMessageId,
-    createdAt: createdAt.toISOString(),
-    participants: people.map(({ address }) => address),
-    preview,
-    hasAttachments,
-    // The database has its own order of fields.
-    people: people.map(({ address, name }) => ({ address, name })),
-  };
 }

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { autoSubmittedValues } from "../../../domain/automated.ts";
+import { labelsOf } from "../../../domain/labels.ts";
 import { faultsOfMetadata } from "../../../domain/metadata.ts";
 import type { ReadHeaders } from "../../../domain/read-headers.ts";
 import type { AskedAttachment } from "../../../domain/send/attachment-words.ts";
@@ -15,6 +16,7 @@ import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import type { FieldsRead } from "../../judging/faults.ts";
 import { alsoNamed } from "../../judging/known-fields.ts";
+import { faultsOfLabels, labelsField } from "../../shell/labels-field.ts";
 import { nullable, oneOf, text } from "../../shell/models.ts";
 import { isTexts, texts } from "../../shell/texts.ts";
 import { faultsOfAttachments, fileFields } from "./attachment-fields.ts";
@@ -36,6 +38,7 @@ export const newEmail = (mailDomain: string) =>
               "With `readUpToMessageId`: sends only if no outbound message that did not fail stands behind that message in the thread. Else `answered_meanwhile`. Of two such replies at once, one is sent",
           }),
         ),
+        labels: labelsField("Labels for the thread"),
         unsubscribe: Type.Optional(
           Type.Boolean({
             default: false,
@@ -209,7 +212,7 @@ export interface ReadEmail {
 export function readEmail(fields: Readonly<Record<string, unknown>>, rules: RecipientRules): FieldsRead<ReadEmail> {
   // The schema reports fields of the wrong type.
   const asked = fields as NewEmail;
-  const { to, cc, bcc, attachments, metadata, fromName } = asked;
+  const { to, cc, bcc, attachments, metadata, fromName, labels } = asked;
   const areEntries = [to, cc, bcc].every((value) => value === undefined || isEntries(value));
   const { recipients, faults: ofRecipients } = readRecipients(areEntries ? { to, cc, bcc } : {}, rules);
   const ownHeaders = isTexts(asked.headers) ? asked.headers : undefined;
@@ -223,6 +226,7 @@ export function readEmail(fields: Readonly<Record<string, unknown>>, rules: Reci
     ...ofHeaders,
     ...faultsOfAttachments(attachments),
     ...faultsOfUnsubscribe(asked.unsubscribe, recipients),
+    ...faultsOfLabels("labels", labels),
   ];
   if (isTexts(metadata)) faults.push(...faultsOfMetadata(metadata));
   if (typeof fromName === "string" && !isDisplayName(fromName)) {
@@ -262,6 +266,7 @@ function requestedMail(
     autoSubmitted: body.autoSubmitted,
     ignoreLoop: body.ignoreLoop === true ? true : undefined,
     unsubscribe: body.unsubscribe,
+    labels: body.labels === undefined ? undefined : labelsOf(body.labels),
   };
 }
 

@@ -22,7 +22,7 @@ export const sendFormBody = {
 /** The most bytes of all texts of a form together. */
 const mostTextBytes = 2_000_000;
 
-const lists = ["to", "cc", "bcc", "labels"];
+const lists = ["to", "cc", "bcc"];
 const flags = ["includeQuote", "ignoreLoop", "replyAll", "ifUnanswered", "includeAttachments", "unsubscribe"];
 
 /**
@@ -101,6 +101,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  * text, and the schema refuses it.
  */
 function jsonValue(name: string, values: readonly string[]): unknown {
+  if (name === "labels") return values;
   const [only = "", ...others] = values;
   if (others.length > 0) {
     if (lists.includes(name)) return values;

@@ -145,6 +145,7 @@ export function send(deps: SendDeps) {
           429: limitHeaders,
         },
         refuses: [
+          "label_limit",
           "feature_requires_paid_plan",
           "idempotency_in_progress",
           "idempotency_key_reused",

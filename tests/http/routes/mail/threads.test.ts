@@ -43,6 +43,9 @@ for (const engine of enginesHere()) {
           preview: "last words",
           hasAttachments: false,
           people: [{ address: "jane@example.com", name: "Jane Doe" }],
+          folder: "inbox",
+          labels: [],
+          metadata: {},
         }),
       );
     });
@@ -183,7 +186,7 @@ for (const engine of enginesHere()) {
       const patch = (id: string, body: unknown, apiKey = world().apiKey) =>
         world().api(`/v1/threads/${id}`, { method: "PATCH", body, apiKey });
       for (const [answer, expected] of [
-        [await patch(thread.id, {}), [400, "validation_error", "#/is_read"]],
+        [await patch(thread.id, {}), [400, "validation_error", "#"]],
         [await patch(thread.id, { is_read: "true" }), [400, "validation_error", "#/is_read"]],
         [
           await patch(thread.id, { is_read: true, up_to_message_id: 1 }),

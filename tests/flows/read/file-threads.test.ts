@@ -3,16 +3,20 @@ import { sql } from "drizzle-orm";
 import fc from "fast-check";
 import { query } from "../../../src/database/db.ts";
 import { service } from "../../../src/domain/access/actor.ts";
+import type { ThreadState } from "../../../src/domain/conversation.ts";
 import { Refusal } from "../../../src/domain/errors.ts";
+import type { ThreadChange } from "../../../src/domain/filing.ts";
+import { folders } from "../../../src/domain/folders.ts";
 import { deleteInbox } from "../../../src/flows/account/delete-inbox.ts";
 import { countMail, removeOldest } from "../../../src/flows/account/remove-messages.ts";
 import { accountRules } from "../../../src/flows/account-rules.ts";
-import { markThread } from "../../../src/flows/read/mark-thread.ts";
+import { fileThreads } from "../../../src/flows/read/file-threads.ts";
 import { type MessagesQuery, pageBetween, pageMessages } from "../../../src/flows/read/page-messages.ts";
+import { pageThreads } from "../../../src/flows/read/page-threads.ts";
 import { mailReceiver } from "../../../src/flows/receive/receive-email.ts";
 import { emailSender } from "../../../src/flows/send/send-email.ts";
 import { findInboxTotals, type InboxTotals, listMessagesInRange } from "../../../src/store/mail/message-pages.ts";
-import { listThreads } from "../../../src/store/mail/thread-pages.ts";
+import { threadFields } from "../../../src/store/mail/threads.ts";
 import { envelopeTo, parsedMail } from "../../support/arrivals.ts";
 import { enginesHere } from "../../support/engines.ts";
 import { outboxWorld } from "../../support/outbox-world.ts";
@@ -22,10 +26,11 @@ import { setUpEngine } from "../../support/set-up-engine.ts";
 type Step =
   | { do: "receive"; inbox: number; parent: number | undefined; files: boolean; copies: number }
   | { do: "send"; inbox: number; thread: number | undefined; upTo: number | undefined }
-  | { do: "mark"; thread: number; isRead: boolean; upTo: number | undefined }
+  | { do: "file"; threads: number[]; change: ThreadChange; upTo: number | undefined }
   | { do: "remove"; inbox: number; count: number }
   | { do: "delete"; inbox: number };
 
+const labels = ["a", "b", "c"];
 const pick = fc.nat(1_000);
 const maybe = fc.option(pick, { nil: undefined });
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -42,7 +47,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant("send" as const), inbox: pick, thread: maybe, upTo: maybe }) },
   {
     weight: 5,
-    arbitrary: fc.record({ do: fc.constant("mark" as const), thread: pick, isRead: fc.boolean(), upTo: maybe }),
+    arbitrary: fc.record({
+      do: fc.constant("file" as const),
+      threads: fc.array(pick, { minLength: 1, maxLength: 3 }),
+      change: fc.oneof(
+        fc.record({ isRead: fc.boolean() }),
+        fc.record({ folder: fc.constantFrom(...folders), addLabels: fc.subarray(labels) }),
+        fc.record({ addLabels: fc.subarray(labels), removeLabels: fc.subarray(labels) }),
+        fc.record({ isRead: fc.constant(true), folder: fc.constantFrom(...folders) }),
+      ),
+      upTo: maybe,
+    }),
   },
   {
     weight: 3,
@@ -169,17 +184,17 @@ for (const engine of enginesHere()) {
           ignoreLoop: undefined,
         });
         if (result.kind === "refused") throw result.refusal;
-      } else if (planned.do === "mark") {
-        const thread = one(await rowsOf("threads"), planned.thread);
-        if (thread === undefined) return;
-        const upToMessageId = await seen(planned.upTo, thread.id);
-        await markThread(deps, {
-          reach: { accountId },
-          actor: service,
-          threadId: thread.id,
-          isRead: planned.isRead,
-          upToMessageId,
-        });
+      } else if (planned.do === "file") {
+        const { change } = planned;
+        const all = await rowsOf("threads");
+        const inboxId = one(all, planned.threads[0] ?? 0)?.inboxId;
+        if (inboxId === undefined) return;
+        const own = all.filter((thread) => thread.inboxId === inboxId);
+        const ids = new Set(planned.threads.flatMap((choice) => one(own, choice)?.id ?? []));
+        const threads = await Promise.all(
+          [...ids].map(async (id) => ({ id, upToMessageId: await seen(planned.upTo, id) })),
+        );
+        await fileThreads(deps, { accountId, actor: service, inboxId, threads, change });
       } else if (planned.do === "remove") {
         // All mail is older than a day then. Mail that waits to be sent stays, and leaves gaps in the numbers.
         const later = () => new Date(deps.now().getTime() + 2 * 86_400_000);
@@ -200,17 +215,20 @@ for (const engine of enginesHere()) {
       for (const { id } of inboxes) {
         const totals = await findInboxTotals(deps.db.api, { accountId }, id);
         if (totals === undefined) throw new Error("Cannot check: the inbox is gone");
-        const { messageCount, removedCount, inboundCount, removedInboundCount, threadCount, unreadCount } = totals;
+        const { messageCount, removedCount, inboundCount, removedInboundCount } = totals;
+        const { threadCount, unreadCount, archiveCount, trashCount } = totals;
         const shown = { messages: messageCount - removedCount, inbound: inboundCount - removedInboundCount };
-        expect<unknown>({ ...shown, threadCount, unreadCount }).toEqual(await counted(id));
+        expect<unknown>({ ...shown, threadCount, unreadCount, archiveCount, trashCount }).toEqual(await counted(id));
         expect(await wrongThreads(id)).toEqual([]);
-        await checkLists(id, shown.messages, threadCount, unreadCount);
+        expect(await wrongLabels(id)).toEqual([]);
+        await checkLists(id, shown.messages);
+        await checkThreads(totals);
         await checkPages(totals);
       }
     }
 
     /** The totals must also match the lists. */
-    async function checkLists(id: string, messages: number, threadCount: number, unread: number): Promise<void> {
+    async function checkLists(id: string, messages: number): Promise<void> {
       const all = await listMessagesInRange(deps.db.api, { inboxId: id, axis: "all", first: 1, last: 1_000 }, whole);
       expect(all).toHaveLength(messages);
       expect(all.map(({ position }) => position)).toEqual(
@@ -229,18 +247,43 @@ for (const engine of enginesHere()) {
         );
         expect(listed.map((message) => message.id)).toEqual(own);
       }
-      for (const [isRead, total] of [
-        [undefined, threadCount],
-        [false, unread],
-        [true, threadCount - unread],
-      ] as const) {
-        const page = { inboxId: id, isRead, total, limit: 3 };
-        const pages = [];
-        for (let offset = 0; offset < total; offset += 3)
-          pages.push(...(await listThreads(deps.db.api, { ...page, offset })));
-        expect(pages).toHaveLength(total);
-        expect(pages.every((thread) => isRead === undefined || thread.isRead === isRead)).toBe(true);
-        expect(pages).toEqual(pages.toSorted((a, b) => b.lastSeq - a.lastSeq));
+    }
+
+    /** Each list of threads must show those in its folder or with its label, by offset and by cursor, and their number. */
+    async function checkThreads(totals: InboxTotals): Promise<void> {
+      const threads = await query<ThreadState>(
+        deps.db.api,
+        sql`select ${threadFields} from threads t where t.inbox_id = ${totals.id} order by t.last_seq desc`,
+      );
+      const lists = [
+        ...[...folders, "all" as const].map((folder) => ({ folder, label: undefined })),
+        ...labels.map((label) => ({ folder: "inbox" as const, label })),
+      ];
+      for (const { folder, label } of lists) {
+        const isListed = (thread: ThreadState) =>
+          label === undefined
+            ? folder === "all" || thread.folder === folder
+            : thread.folder !== "trash" && thread.labels.includes(label);
+        for (const isRead of [undefined, false, true]) {
+          const list = { folder, label, isRead, limit: 3 };
+          const expected = threads.filter((each) => isListed(each) && (isRead === undefined || each.isRead === isRead));
+          const ids = expected.map(({ id }) => id);
+          const byOffset = [];
+          for (let offset = 0; offset <= ids.length; offset += 3) {
+            const page = await pageThreads(deps.db.api, totals, { ...list, offset, after: undefined });
+            expect({ ...list, total: page.total }).toEqual({ ...list, total: ids.length });
+            byOffset.push(...page.threads.map(({ id }) => id));
+          }
+          expect({ ...list, ids: byOffset }).toEqual({ ...list, ids });
+          const byCursor = [];
+          for (let after: number | undefined, pages = 0; pages <= ids.length; pages += 1) {
+            const page = await pageThreads(deps.db.api, totals, { ...list, offset: 0, after });
+            byCursor.push(...page.threads.map(({ id }) => id));
+            after = page.next;
+            if (after === undefined) break;
+          }
+          expect({ ...list, ids: byCursor }).toEqual({ ...list, ids });
+        }
       }
     }
 
@@ -288,7 +331,9 @@ for (const engine of enginesHere()) {
         sql`select (select count(*) from messages where inbox_id = ${id}) as messages,
               (select count(*) from messages where inbox_id = ${id} and direction = 'inbound') as inbound,
               (select count(*) from threads where inbox_id = ${id}) as "threadCount",
-              (select count(*) from threads where inbox_id = ${id} and not is_read) as "unreadCount"`,
+              (select count(*) from threads where inbox_id = ${id} and not is_read) as "unreadCount",
+              (select count(*) from threads where inbox_id = ${id} and folder = 'archive') as "archiveCount",
+              (select count(*) from threads where inbox_id = ${id} and folder = 'trash') as "trashCount"`,
       );
       return row;
     }
@@ -302,6 +347,26 @@ for (const engine of enginesHere()) {
               from messages where inbox_id = ${id} group by thread_id) m on m.thread_id = t.id
             where t.inbox_id = ${id} and (t.message_count, t.last_seq, t.last_inbound_seq, t.has_attachments)
               is distinct from (m.count, m.last, m.last_inbound, m.files)`,
+      );
+
+    /** Labels whose rows or counts do not match their threads. */
+    const wrongLabels = (id: string) =>
+      query(
+        deps.db.api,
+        sql`with wanted as (
+              select t.id, label, t.is_read, t.last_seq from threads t cross join unnest(t.labels) as each (label)
+              where t.inbox_id = ${id} and t.folder <> 'trash'
+            ),
+            counted as (select label, count(*) as all, count(*) filter (where not is_read) as unread from wanted group by label)
+            select coalesce(w.id, l.thread_id) as id from wanted w
+            full join (select * from thread_labels where inbox_id = ${id}) l
+              on l.thread_id = w.id and l.label = w.label and l.is_read = w.is_read and l.last_seq = w.last_seq
+            where w.id is null or l.thread_id is null
+            union all
+            select coalesce(w.label, c.label) from counted w
+            full join (select * from label_counts where inbox_id = ${id}) c
+              on c.label = w.label and c.thread_count = w.all and c.unread_count = w.unread
+            where w.label is null or c.label is null`,
       );
 
     const end = async () => {
