@@ -239,6 +239,7 @@ CREATE TABLE "inboxes" (
 	"domain_id" text collate "C",
 	"retention_days" integer,
 	"display_name" text,
+	"aliases" text[] DEFAULT '{}' NOT NULL,
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"disabled" boolean DEFAULT false NOT NULL,
 	"updated_at" timestamp (3) with time zone,

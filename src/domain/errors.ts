@@ -55,6 +55,7 @@ export const statusOf = {
   invalid_webhook_url: 422,
   invalid_domain: 422,
   domain_reserved: 422,
+  alias_limit: 422,
   quota_exceeded: 422,
   webhook_limit_reached: 422,
   no_recipient: 422,
@@ -91,6 +92,7 @@ export interface RefusalDetails {
 
 export type Resource =
   | "inbox"
+  | "alias"
   | "thread"
   | "message"
   | "attachment"

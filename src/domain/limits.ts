@@ -117,15 +117,22 @@ export function refuseOverLimit(usage: SendUsage, recipients: CountedRecipients,
   }
 }
 
-/** The UTC day in force (see `dayInForce`), and the number of inboxes that an account created on it. */
+/** The UTC day in force (see `dayInForce`), and the number of inboxes and aliases that an account created on it. */
 export interface InboxUsage {
   day: string;
   today: number;
 }
 
-export function refuseOverInboxLimit({ day, today }: InboxUsage, limits: Limits, now: Date): void {
-  if (!reached(today, limits.inboxesPerDay)) return;
-  throw overLimit("inbox_creation_limit", "inboxes a day", limits.inboxesPerDay, today, endOfUtcDay(day), now);
+/** Refuses as many addresses as `adds` (an inbox or an alias is one) if the account would have made too many on the day. */
+export function refuseOverInboxLimit(
+  { day, today }: InboxUsage,
+  limits: Limits,
+  now: Date,
+  { doing = "create inbox", adds = 1 } = {},
+): void {
+  const { inboxesPerDay } = limits;
+  if (!reached(today + adds - 1, inboxesPerDay)) return;
+  throw overLimit("inbox_creation_limit", "inboxes a day", inboxesPerDay, today, endOfUtcDay(day), now, doing);
 }
 
 const quotas = {
@@ -264,7 +271,7 @@ export function overLimit(
   used: number,
   resetsAt: Date,
   now: Date,
-  doing = reason === "inbox_creation_limit" ? "create inbox" : "send",
+  doing = "send",
   more: RefusalDetails["extra"] = {},
 ): Refusal {
   return new Refusal(reason, `Cannot ${doing}: the limit of ${limit} ${what} is reached`, {

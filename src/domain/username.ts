@@ -1,4 +1,4 @@
-import { isLocalPart, parseSendAddress } from "../standards/address.ts";
+import { asciiDomain, isLocalPart, parseSendAddress, splitAddress } from "../standards/address.ts";
 import { Refusal } from "./errors.ts";
 
 /** The form of an inbox's local part. `+` is reserved for sub-addressing. */
@@ -26,34 +26,71 @@ const reserved = new Set([
 const alphabet = "23456789abcdefghjkmnpqrstuvwxyz";
 const letters = alphabet.slice(8);
 
-export function parseUsername(text: string, field = "username"): string {
+/** The place of a name in a request, for error messages. */
+export interface NamePlace {
+  /** Completes "Cannot …". */
+  doing: string;
+  /** The name of the field or parameter, and its fault. */
+  field: string;
+  fault: { pointer: string } | { parameter: string };
+}
+
+export function inFieldOfNewInbox(field: string, at = field): NamePlace {
+  return { doing: "create inbox", field, fault: { pointer: `#/${at}` } };
+}
+
+export function parseUsername(text: string, place = inFieldOfNewInbox("username")): string {
   const username = text.trim().toLowerCase();
   if (!shape.test(username) || doubledMark.test(username)) {
     const rule =
       "must be 3 to 30 letters a-z, digits, dots and hyphens, start and end with a letter or digit, without a dot beside a dot or hyphen";
-    throw invalid(field, rule);
+    throw invalid(place, rule);
   }
   if (reserved.has(username)) {
-    throw new Refusal("address_reserved", `Cannot create inbox: "${username}" is a reserved name`);
+    throw new Refusal("address_reserved", `Cannot ${place.doing}: "${username}" is a reserved name`);
   }
   return username;
 }
 
 /** The local part of an inbox at an own or shared domain. No name is reserved there, because the domain has one holder. */
-export function parseLocalPart(text: string, domain: string, field = "username"): string {
+export function parseLocalPart(text: string, domain: string, place: NamePlace): string {
   const local = text.trim().toLowerCase();
   if (!isLocalPart(local)) {
     const rule =
       "must be 1 to 64 letters a-z, digits, dots, hyphens and underscores, start and end with a letter or digit, without two dots in a row";
-    throw invalid(field, rule);
+    throw invalid(place, rule);
   }
-  if (parseSendAddress(`${local}@${domain}`) === undefined) throw invalid(field, "makes the address too long");
+  if (parseSendAddress(`${local}@${domain}`) === undefined) throw invalid(place, "makes the address too long");
   return local;
 }
 
-function invalid(field: string, detail: string): Refusal {
-  return new Refusal("invalid_username", `Cannot create inbox: "${field}" ${detail}`, {
-    faults: [{ pointer: `#/${field}`, detail }],
+function invalid({ doing, field, fault }: NamePlace, detail: string): Refusal {
+  return new Refusal("invalid_username", `Cannot ${doing}: "${field}" ${detail}`, { faults: [{ ...fault, detail }] });
+}
+
+/**
+ * The username of an inbox or an alias at a host; undefined for MAIL_DOMAIN. An alias may be given as its whole address too, at the host of
+ * its inbox.
+ */
+export function parseName(text: string, { host, mailDomain }: AtHost, place: NamePlace): string {
+  const { local = text, domain } = splitAddress(text.trim()) ?? {};
+  if (domain !== undefined && asciiDomain(domain) !== (host ?? mailDomain.toLowerCase()))
+    throw invalid(place, "must be at the domain of the inbox");
+  return host === undefined ? parseUsername(local, place) : `${parseLocalPart(local, host, place)}@${host}`;
+}
+
+export interface AtHost {
+  host: string | undefined;
+  mailDomain: string;
+}
+
+/** The most aliases of an inbox. */
+export const mostAliases = 20;
+
+export function refuseTooManyAliases(count: number, doing: string): void {
+  if (count <= mostAliases) return;
+  throw new Refusal("alias_limit", `Cannot ${doing}: an inbox has at most ${mostAliases} aliases`, {
+    extra: { limit: mostAliases },
   });
 }
 

@@ -42,6 +42,7 @@ export const Inbox = {
   unreadThreads: Type.Integer(),
   lastMessageAt: nullable(Type.String()),
   displayName: nullable(Type.String()),
+  aliases: Type.Array(Type.String()),
 };
 
 /** Whether the domain of the sender sent a mail; null if that was not checked. */

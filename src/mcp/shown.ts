@@ -9,8 +9,8 @@ import { jsonLength, type Marks, markBegin, mostTextCharacters, type Room, short
 type Message = Schemas["ListedMessage"];
 
 export function shownInbox(inbox: Schemas["Inbox"]) {
-  const { id, address, externalId, createdAt, unreadThreads, lastMessageAt, displayName } = inbox;
-  return { id, address, externalId, createdAt, unreadThreads, lastMessageAt, displayName };
+  const { id, address, externalId, createdAt, unreadThreads, lastMessageAt, displayName, aliases } = inbox;
+  return { id, address, externalId, createdAt, unreadThreads, lastMessageAt, displayName, aliases };
 }
 
 /** The fields of a message without its text, with at most `mostAttachments` files. */

@@ -71,6 +71,7 @@ export const accounts = pgTable(
     /** The number of inboxes. It is updated with each change, so that no query counts them: creating an inbox locks this row anyway. */
     inboxCount: integer().notNull().default(0),
     inboxesMadeOn: date({ mode: "string" }),
+    /** The number of inboxes and aliases that were made on that day. */
     inboxesMade: integer().notNull().default(0),
     /** The limits that the operator has set for this account alone. A missing one is the plan's. */
     limits: jsonb().$type<Readonly<Partial<Limits>>>().notNull().default({}),
@@ -358,6 +359,8 @@ export const inboxes = pgTable(
     retentionDays: integer(),
     /** The name beside the address in sent mail; null for none. */
     displayName: text(),
+    /** The usernames of its aliases, each of which has a row in `addresses`. They are at the domain of the address. */
+    aliases: text().array().notNull().default([]),
     /** Strings of the owner, by name. They are never in a mail. */
     metadata: jsonb().$type<Readonly<Record<string, string>>>().notNull().default({}),
     /** Whether the owner has disabled it: it takes and sends no mail. Mail that was accepted before still comes and goes. */
@@ -380,15 +383,15 @@ export const inboxes = pgTable(
 );
 
 /**
- * The inbox of each address: the local part at MAIL_DOMAIN, or the whole address at another domain. If the inbox is deleted, the row stays
- * while the address is reserved.
+ * The inbox of each address and alias: the local part at MAIL_DOMAIN, or the whole address at another domain. If the inbox or the alias is
+ * deleted, the row stays while the address is reserved.
  */
 export const addresses = pgTable(
   "addresses",
   {
     username: text().primaryKey(),
     inboxId: id().notNull(),
-    /** When others may take the address. Null until the inbox is deleted. */
+    /** When others may take the address. Null until the inbox or the alias is deleted. */
     heldUntil: instant(),
   },
   (table) => [index("addresses_held").on(table.heldUntil).where(sql`${table.heldUntil} is not null`)],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { Refusal } from "../../src/domain/errors.ts";
-import { parseUsername, randomUsername } from "../../src/domain/username.ts";
+import { inFieldOfNewInbox, parseUsername, randomUsername } from "../../src/domain/username.ts";
 
 function refusalOf(work: () => unknown): Refusal {
   try {
@@ -51,7 +51,7 @@ describe("a username that may not", () => {
   });
 
   test("the refusal points at the field as the caller named it", () => {
-    expect(refusalOf(() => parseUsername("a", "mailboxName")).details.faults).toMatchObject([
+    expect(refusalOf(() => parseUsername("a", inFieldOfNewInbox("mailboxName"))).details.faults).toMatchObject([
       { pointer: "#/mailboxName" },
     ]);
   });

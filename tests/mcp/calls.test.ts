@@ -82,6 +82,7 @@ describe.each(ways)("By %s, in %s, the official client", (_, era, open) => {
       unreadThreads: 0,
       lastMessageAt: null,
       displayName: null,
+      aliases: [],
     });
     expect(await model.call("list_inboxes", { external_id: "user-7" })).toEqual({ inboxes: [made], total: 1 });
 

@@ -56,6 +56,30 @@ export interface paths {
         patch: operations["changeInbox"];
         trace?: never;
     };
+    "/v1/inboxes/{id}/aliases/{username}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Add alias
+         * @description Gives the inbox another address at the same domain. Mail to it is the inbox's, and `toAddr` has the alias. An alias that the inbox already has changes nothing. At most 20; each counts for the inboxes of a day.
+         */
+        put: operations["addAlias"];
+        post?: never;
+        /**
+         * Remove alias
+         * @description From now on mail to the alias is refused. Only this inbox can have it again for 30 days; at an own domain any can.
+         */
+        delete: operations["removeAlias"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/inboxes/{id}/export": {
         parameters: {
             query?: never;
@@ -316,26 +340,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/inboxes/{id}/labels": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List labels
-         * @description The labels of the threads of the inbox that are not in the trash, by name.
-         */
-        get: operations["listLabels"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/inboxes/{id}/threads": {
         parameters: {
             query?: never;
@@ -345,7 +349,7 @@ export interface paths {
         };
         /**
          * List threads
-         * @description The threads in a folder, by default `inbox`, or with a label; the one with the latest message first. Listing changes no read flag. `cursor` continues after a page and does not repeat a thread; one that gets mail meanwhile moves to the first page.
+         * @description The thread with the latest message first. Listing changes no read flag.
          */
         get: operations["listThreads"];
         put?: never;
@@ -353,11 +357,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /**
-         * Change threads
-         * @description Changes up to 100 threads of the inbox at once, as `Change thread` does: all, or none if one of them cannot be changed.
-         */
-        patch: operations["changeThreads"];
+        patch?: never;
         trace?: never;
     };
     "/v1/threads/{id}": {
@@ -367,21 +367,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get thread
-         * @description One thread. Reading it does not mark it as read.
-         */
-        get: operations["getThread"];
+        get?: never;
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
         /**
-         * Change thread
-         * @description Marks the thread as read or unread, puts it into a folder, and changes its labels and metadata. With `up_to_message_id`, the thread stays unread and in the inbox if newer mail has arrived, and `reason` is `newer_inbound`; its labels and metadata change nevertheless.
+         * Mark thread
+         * @description Marks the thread as read or unread. With `up_to_message_id`, the thread stays unread if newer mail has arrived, and `reason` is `newer_inbound`.
          */
-        patch: operations["changeThread"];
+        patch: operations["markThread"];
         trace?: never;
     };
     "/v1/threads/{id}/messages": {
@@ -1009,13 +1005,13 @@ export interface paths {
         };
         /**
          * Show unsubscribe page
-         * @description A page with a button, for the recipient of a mail that was sent with `unsubscribe`. It changes nothing, because scanners of mail fetch each link. No key is needed, only the link.
+         * @description A page with a button, for the recipient of a mail that was sent with `unsubscribe`. It changes nothing, because scanners of mail fetch each link. No key is needed: the link has a signature, and no end.
          */
         get: operations["showUnsubscribePage"];
         put?: never;
         /**
          * Unsubscribe
-         * @description Suppresses the recipient of the message for its inbox, with the reason `unsubscribe`. Mail programs call it for one click (RFC 8058), and the page of this link does. Any form of at most 1 KiB is accepted, since the link says all, and no key is needed. A repeated request changes nothing.
+         * @description Suppresses the recipient of the message for its inbox, with the reason `unsubscribe`. Mail programs call it for one click (RFC 8058), and the page of this link does. Any form of at most 1 KiB is accepted, since the link says all. A repeated request changes nothing.
          */
         post: operations["unsubscribe"];
         delete?: never;
@@ -2267,7 +2263,7 @@ export interface components {
              */
             sendsPerDay?: number | null;
             /**
-             * @description Sends of an inbox in a UTC day to one recipient that it does not know; 0: no limit; null: the limit of the plan
+             * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet; 0: no limit; null: the limit of the plan
              * @example 100
              */
             coldRecipientDaily?: number | null;
@@ -2320,7 +2316,7 @@ export interface components {
              */
             sendsPerDay: number;
             /**
-             * @description Sends of an inbox in a UTC day to one recipient that it does not know; 0: no limit
+             * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet; 0: no limit
              * @example 20
              */
             coldRecipientDaily: number;
@@ -2437,7 +2433,7 @@ export interface components {
                  */
                 sendsPerDay: number;
                 /**
-                 * @description Sends of an inbox in a UTC day to one recipient that it does not know; 0: no limit
+                 * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet; 0: no limit
                  * @example 100
                  */
                 coldRecipientDaily: number;
@@ -2495,7 +2491,7 @@ export interface components {
                  */
                 sendsPerDay?: number;
                 /**
-                 * @description Sends of an inbox in a UTC day to one recipient that it does not know
+                 * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet
                  * @example 100
                  */
                 coldRecipientDaily?: number;
@@ -2723,7 +2719,7 @@ export interface components {
              * @example inbox.created
              * @enum {string}
              */
-            action: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.filed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
+            action: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.alias_added" | "inbox.alias_removed" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
             /** @description Who did it */
             actor: {
                 /**
@@ -3076,97 +3072,6 @@ export interface components {
              */
             status: "received" | "pending" | "sent" | "failed";
         };
-        /** @description The thread as it is now */
-        ChangedThread: {
-            /**
-             * @description Always true
-             * @example true
-             */
-            ok: boolean;
-            /**
-             * @description Id of the thread
-             * @example thr_01km7xnw70ejr8hy7ppemk390m
-             */
-            threadId: string;
-            /**
-             * @description The same as `threadId`
-             * @example thr_01km7xnw70ejr8hy7ppemk390m
-             */
-            id: string;
-            /**
-             * @description Inbox that it is in
-             * @example inb_01km57j4m0eh7awf6pjemv292z
-             */
-            inboxId: string;
-            /**
-             * @description Subject of its first message
-             * @example Your order
-             */
-            subject: string;
-            /**
-             * @description False while it has unread mail
-             * @example true
-             */
-            isRead: boolean;
-            /**
-             * @description How many messages it has
-             * @example 1
-             */
-            messageCount: number;
-            /**
-             * Format: date-time
-             * @description When its last message was received or sent
-             * @example 2026-03-21T10:05:00.000Z
-             */
-            lastMessageAt: string;
-            /**
-             * @description Id of its last message
-             * @example msg_01km7xnw70ejr8hy7ppemk391e
-             */
-            lastMessageId: string;
-            /**
-             * Format: date-time
-             * @description When its first message was received or sent
-             * @example 2026-03-21T10:05:00.000Z
-             */
-            createdAt: string;
-            /** @description The first 20 addresses that wrote in it or were written to, without blind copies */
-            participants: string[];
-            /**
-             * @description Up to 200 characters of the last message
-             * @example Where is it?
-             */
-            preview: string;
-            /**
-             * @description Whether any message of it has files
-             * @example true
-             */
-            hasAttachments: boolean;
-            /** @description The `participants` in the same order, with their names */
-            people: components["schemas"]["Person"][];
-            /**
-             * @description `inbox`, `archive` or `trash`. An unread thread is always in `inbox`
-             * @example inbox
-             * @enum {string}
-             */
-            folder: "inbox" | "archive" | "trash";
-            /** @description Its labels, by name */
-            labels: string[];
-            /**
-             * @description Your own data about it
-             * @example {
-             *       "ticket": "4711"
-             *     }
-             */
-            metadata: {
-                [key: string]: string;
-            };
-            /**
-             * @description Why the thread stayed unread and in the inbox, if it did: newer mail has arrived
-             * @enum {string}
-             */
-            reason?: "newer_inbound";
-        };
         /** @description A code to type in */
         Code: {
             /**
@@ -3227,7 +3132,7 @@ export interface components {
                  */
                 sendsPerDay: number;
                 /**
-                 * @description Sends of an inbox in a UTC day to one recipient that it does not know; 0: no limit
+                 * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet; 0: no limit
                  * @example 100
                  */
                 coldRecipientDaily: number;
@@ -3285,7 +3190,7 @@ export interface components {
                  */
                 sendsPerDay?: number;
                 /**
-                 * @description Sends of an inbox in a UTC day to one recipient that it does not know
+                 * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet
                  * @example 100
                  */
                 coldRecipientDaily?: number;
@@ -4359,37 +4264,6 @@ export interface components {
              */
             detail: string;
         };
-        /** @description A thread as it is now */
-        FiledThread: {
-            /**
-             * @description The same as `threadId`
-             * @example thr_01km7xnw70ejr8hy7ppemk390m
-             */
-            id: string;
-            /**
-             * @description False while it has unread mail
-             * @example true
-             */
-            isRead: boolean;
-            /**
-             * @description `inbox`, `archive` or `trash`. An unread thread is always in `inbox`
-             * @example archive
-             * @enum {string}
-             */
-            folder: "inbox" | "archive" | "trash";
-            /** @description Its labels, by name */
-            labels: string[];
-            /**
-             * @description Why the thread stayed unread and in the inbox, if it did: newer mail has arrived
-             * @enum {string}
-             */
-            reason?: "newer_inbound";
-        };
-        /** @description The threads as they are now */
-        FiledThreads: {
-            /** @description The threads, in the order of `ids` */
-            data: components["schemas"]["FiledThread"][];
-        };
         /** @description The access that a person has granted to a program */
         Grant: {
             /**
@@ -4789,6 +4663,11 @@ export interface components {
                 [key: string]: string;
             };
             /**
+             * @description Its other addresses, at the same domain
+             * @example []
+             */
+            aliases: string[];
+            /**
              * @description Whether it takes and sends no mail
              * @example false
              */
@@ -4824,13 +4703,7 @@ export interface components {
             sendPolicy?: ("open" | "known" | "closed") | null;
             /** @description The name beside its address in mail that it sends without `fromName`: 1 to 100 characters, none of `@<>`. Null: no name. Also accepted as `display_name` */
             displayName?: string | null;
-            /**
-             * @description Changes these keys, and keeps the others. Null removes a key; null in place of the object removes all
-             * @example {
-             *       "plan": "gold",
-             *       "note": null
-             *     }
-             */
+            /** @description Changes these keys, and keeps the others. Null removes a key; null in place of the object removes all */
             metadata?: {
                 [key: string]: string | null;
             } | null;
@@ -5196,29 +5069,6 @@ export interface components {
             /** @description How long the old key still works. Also accepted as `overlap_seconds` (default: 86400) */
             overlapSeconds?: number;
         };
-        /** @description A label of an inbox */
-        Label: {
-            /**
-             * @description Its name
-             * @example orders
-             */
-            label: string;
-            /**
-             * @description How many threads outside the trash have it
-             * @example 1
-             */
-            threadCount: number;
-            /**
-             * @description How many of these are unread
-             * @example 1
-             */
-            unreadCount: number;
-        };
-        /** @description The labels of an inbox */
-        LabelList: {
-            /** @description Labels, by name */
-            data: components["schemas"]["Label"][];
-        };
         /** @description The last attempt to deliver an event to an endpoint */
         LastDelivery: {
             /**
@@ -5433,6 +5283,80 @@ export interface components {
              * @example Shall we have **lunch**?
              */
             body: string;
+        };
+        /** @description The thread as it is now */
+        MarkedThread: {
+            /**
+             * @description Always true
+             * @example true
+             */
+            ok: boolean;
+            /**
+             * @description Id of the thread
+             * @example thr_01km7xnw70ejr8hy7ppemk390m
+             */
+            threadId: string;
+            /**
+             * @description The same as `threadId`
+             * @example thr_01km7xnw70ejr8hy7ppemk390m
+             */
+            id: string;
+            /**
+             * @description Inbox that it is in
+             * @example inb_01km57j4m0eh7awf6pjemv292z
+             */
+            inboxId: string;
+            /**
+             * @description Subject of its first message
+             * @example Your order
+             */
+            subject: string;
+            /**
+             * @description False while it has unread mail
+             * @example true
+             */
+            isRead: boolean;
+            /**
+             * @description How many messages it has
+             * @example 1
+             */
+            messageCount: number;
+            /**
+             * Format: date-time
+             * @description When its last message was received or sent
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            lastMessageAt: string;
+            /**
+             * @description Id of its last message
+             * @example msg_01km7xnw70ejr8hy7ppemk391e
+             */
+            lastMessageId: string;
+            /**
+             * Format: date-time
+             * @description When its first message was received or sent
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            createdAt: string;
+            /** @description The first 20 addresses that wrote in it or were written to, without blind copies */
+            participants: string[];
+            /**
+             * @description Up to 200 characters of the last message
+             * @example Where is it?
+             */
+            preview: string;
+            /**
+             * @description Whether any message of it has files
+             * @example true
+             */
+            hasAttachments: boolean;
+            /** @description The `participants` in the same order, with their names */
+            people: components["schemas"]["Person"][];
+            /**
+             * @description Why the thread stayed unread, if it did
+             * @enum {string}
+             */
+            reason?: "newer_inbound";
         };
         /** @description An inbound or outbound email */
         Message: {
@@ -6480,7 +6404,7 @@ export interface components {
             /** @description The sender's name: 1 to 100 characters, none of `@<>`. Default: the `displayName` of the inbox. Null: no name */
             fromName?: string | null;
             /**
-             * @description The address of the inbox, with or without a `+tag`. Default: the address itself
+             * @description The address of the inbox or an alias of it, with or without a `+tag`. Default: in a reply, the alias that the answered message came to; else the address of the inbox
              * @example ada@inbox.localhost
              */
             fromAddr?: string;
@@ -6539,13 +6463,6 @@ export interface components {
             includeAttachments?: boolean;
             /** @description With `readUpToMessageId`: sends only if no outbound message that did not fail stands behind that message in the thread. Else `answered_meanwhile`. Of two such replies at once, one is sent (default: false) */
             ifUnanswered?: boolean;
-            /**
-             * @description Labels for the thread: at most 20 of 1 to 64 characters, without commas. They are stored in lower case
-             * @example [
-             *       "orders"
-             *     ]
-             */
-            labels?: string[];
             /** @description Adds header fields by which the recipient unsubscribes from this inbox with one click (RFC 8058). For a mail to one recipient. `unsubscribe_unavailable` unless `BASE_URL` is https and a DKIM key signs mail from the domain of the inbox (default: false) */
             unsubscribe?: boolean;
         };
@@ -6622,6 +6539,13 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
+            /**
+             * @description Its other addresses, at the same domain, each as a `username` or a whole address. Each counts for the inboxes of a day
+             * @example [
+             *       "sales"
+             *     ]
+             */
+            aliases?: string[];
             /** @description Whether it takes and sends no mail: mail to it is refused (550), and so are its sends. Its mail can be read, and what was accepted before still goes out (default: false) */
             disabled?: boolean;
             /**
@@ -8070,26 +7994,9 @@ export interface components {
             hasAttachments: boolean;
             /** @description The `participants` in the same order, with their names */
             people: components["schemas"]["Person"][];
-            /**
-             * @description `inbox`, `archive` or `trash`. An unread thread is always in `inbox`
-             * @example inbox
-             * @enum {string}
-             */
-            folder: "inbox" | "archive" | "trash";
-            /** @description Its labels, by name */
-            labels: string[];
-            /**
-             * @description Your own data about it
-             * @example {
-             *       "ticket": "4711"
-             *     }
-             */
-            metadata: {
-                [key: string]: string;
-            };
         };
         /**
-         * @description The changes, at least one. What is left out stays as it is
+         * @description How to mark the thread
          * @example {
          *       "is_read": true
          *     }
@@ -8097,53 +8004,18 @@ export interface components {
          *       "is_read": true,
          *       "up_to_message_id": "msg_01km7xnw70ejr8hy7ppemk391e"
          *     }
-         * @example {
-         *       "folder": "archive",
-         *       "up_to_message_id": "msg_01km7xnw70ejr8hy7ppemk391e",
-         *       "add_labels": [
-         *         "orders"
-         *       ]
-         *     }
          */
-        ThreadChange: {
+        ThreadMark: {
             /**
-             * @description The read flag. A thread that becomes unread goes into the folder `inbox`. Also accepted as `isRead`
+             * @description The flag to set. Also accepted as `isRead`
              * @example true
              */
-            is_read?: boolean;
+            is_read: boolean;
             /**
-             * @description The last message that you have seen. If newer mail has arrived, the thread stays unread and in the inbox. Also accepted as `upToMessageId`
+             * @description The last message that you have seen. If newer mail has arrived, the thread stays unread. Also accepted as `upToMessageId`
              * @example msg_01km7xnw70ejr8hy7ppemk391e
              */
             up_to_message_id?: string;
-            /**
-             * @description The folder; null is `inbox`. A thread in `archive` or `trash` is read, and comes back unread with its next inbound mail
-             * @example archive
-             */
-            folder?: ("inbox" | "archive" | "trash") | null;
-            /**
-             * @description Labels to add. A thread has at most 20, an inbox 1,000 different ones: at most 20 of 1 to 64 characters, without commas. They are stored in lower case. Also accepted as `addLabels`
-             * @example [
-             *       "orders"
-             *     ]
-             */
-            add_labels?: string[];
-            /**
-             * @description Labels to remove: at most 20 of 1 to 64 characters, without commas. They are stored in lower case. Also accepted as `removeLabels`
-             * @example [
-             *       "orders"
-             *     ]
-             */
-            remove_labels?: string[];
-            /**
-             * @description Your own data about the thread, at most 20 keys. Keys that are left out stay; null removes a key, or as the whole value all
-             * @example {
-             *       "ticket": "4711"
-             *     }
-             */
-            metadata?: {
-                [key: string]: string | null;
-            } | null;
         };
         /** @description A page of the thread's messages, and how many there are in all */
         ThreadMessages: {
@@ -8175,75 +8047,10 @@ export interface components {
             /** @description Threads, the one with the latest message first */
             data: components["schemas"]["Thread"][];
             /**
-             * @description How many threads the list has in all
+             * @description How many threads there are in all
              * @example 1
              */
             total: number;
-            /**
-             * @description `cursor` of the next page; null at the end
-             * @example null
-             */
-            nextCursor: string | null;
-        };
-        /**
-         * @description Threads, and the changes of all of them, at least one. What is left out stays as it is
-         * @example {
-         *       "ids": [
-         *         "thr_01km7xnw70ejr8hy7ppemk390m"
-         *       ],
-         *       "folder": "archive"
-         *     }
-         */
-        ThreadsChange: {
-            /**
-             * @description The threads to change, all of this inbox, each once
-             * @example [
-             *       "thr_01km7xnw70ejr8hy7ppemk390m"
-             *     ]
-             */
-            ids: string[];
-            /**
-             * @description The read flag. A thread that becomes unread goes into the folder `inbox`. Also accepted as `isRead`
-             * @example true
-             */
-            is_read?: boolean;
-            /**
-             * @description The folder; null is `inbox`. A thread in `archive` or `trash` is read, and comes back unread with its next inbound mail
-             * @example archive
-             */
-            folder?: ("inbox" | "archive" | "trash") | null;
-            /**
-             * @description Labels to add. A thread has at most 20, an inbox 1,000 different ones: at most 20 of 1 to 64 characters, without commas. They are stored in lower case. Also accepted as `addLabels`
-             * @example [
-             *       "orders"
-             *     ]
-             */
-            add_labels?: string[];
-            /**
-             * @description Labels to remove: at most 20 of 1 to 64 characters, without commas. They are stored in lower case. Also accepted as `removeLabels`
-             * @example [
-             *       "orders"
-             *     ]
-             */
-            remove_labels?: string[];
-            /**
-             * @description Your own data about the thread, at most 20 keys. Keys that are left out stay; null removes a key, or as the whole value all
-             * @example {
-             *       "ticket": "4711"
-             *     }
-             */
-            metadata?: {
-                [key: string]: string | null;
-            } | null;
-            /**
-             * @description The last message that you have seen of each thread, by the id of the thread. A thread with newer mail stays unread and in the inbox. Also accepted as `upToMessageIds`
-             * @example {
-             *       "thr_01km7xnw70ejr8hy7ppemk390m": "msg_01km7xnw70ejr8hy7ppemk391e"
-             *     }
-             */
-            up_to_message_ids?: {
-                [key: string]: string;
-            };
         };
         /** @description A token, which ends with the key that made it */
         Token: {
@@ -8873,7 +8680,7 @@ export interface operations {
                 offset?: number;
                 /** @description Only inboxes with this `externalId`. Also accepted as `external_id` */
                 externalId?: string;
-                /** @description Only the inbox with this address. At the `mailDomain` of the account, the part before the @ is enough */
+                /** @description Only the inbox with this address or alias, which may have a `+tag`. At the `mailDomain` of the account, the part before the @ is enough */
                 address?: string;
                 /** @description Only inboxes with addresses at this domain */
                 domain?: string;
@@ -8906,6 +8713,7 @@ export interface operations {
                      *           "sendPolicy": "open",
                      *           "displayName": "Ada Lovelace",
                      *           "metadata": {},
+                     *           "aliases": [],
                      *           "disabled": false,
                      *           "updatedAt": "2026-03-20T09:00:00.000Z"
                      *         }
@@ -9055,6 +8863,7 @@ export interface operations {
                      *       "sendPolicy": "open",
                      *       "displayName": "Ada Lovelace",
                      *       "metadata": {},
+                     *       "aliases": [],
                      *       "disabled": false,
                      *       "updatedAt": "2026-03-20T09:00:00.000Z"
                      *     }
@@ -9239,6 +9048,7 @@ export interface operations {
                      *       "sendPolicy": "open",
                      *       "displayName": "Ada Lovelace",
                      *       "metadata": {},
+                     *       "aliases": [],
                      *       "disabled": false,
                      *       "updatedAt": "2026-03-20T09:00:00.000Z"
                      *     }
@@ -9518,6 +9328,7 @@ export interface operations {
                      *       "sendPolicy": "open",
                      *       "displayName": "Ada Lovelace",
                      *       "metadata": {},
+                     *       "aliases": [],
                      *       "disabled": false,
                      *       "updatedAt": "2026-03-20T09:00:00.000Z"
                      *     }
@@ -9526,6 +9337,325 @@ export interface operations {
                 };
             };
             /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    addAlias: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the inbox
+                 * @example inb_01km57j4m0eh7awf6pjemv292z
+                 */
+                id: string;
+                /**
+                 * @description The part of the alias before the @, or all of it
+                 * @example sales
+                 */
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An inbox: an email address that sends and receives */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "inb_01km57j4m0eh7awf6pjemv292z",
+                     *       "address": "ada@inbox.localhost",
+                     *       "externalId": "user-7",
+                     *       "createdAt": "2026-03-20T09:00:00.000Z",
+                     *       "unreadThreads": 1,
+                     *       "lastMessageAt": "2026-03-21T10:05:00.000Z",
+                     *       "retentionDays": 90,
+                     *       "sendPolicy": "open",
+                     *       "displayName": "Ada Lovelace",
+                     *       "metadata": {},
+                     *       "aliases": [],
+                     *       "disabled": false,
+                     *       "updatedAt": "2026-03-20T09:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Inbox"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown; `invalid_username`: the name cannot be part of an address */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `address_taken`: the address is taken; `address_reserved`: the address is reserved */
+            409: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `domain_not_verified`: the domain is not verified, or has failed; `alias_limit`: the inbox has its maximum of aliases */
+            422: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `inbox_creation_limit`: too many inboxes today */
+            429: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    removeAlias: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the inbox
+                 * @example inb_01km57j4m0eh7awf6pjemv292z
+                 */
+                id: string;
+                /**
+                 * @description The part of the alias before the @, or all of it
+                 * @example sales
+                 */
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed */
+            204: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown; `invalid_username`: the name cannot be part of an address */
             400: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9922,7 +10052,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_key_reused`: the key was used for another request; `label_limit`: the inbox has its maximum of different labels; `recipient_suppressed`: the address is suppressed: it bounced, complained, unsubscribed, or you added it; `unsubscribe_unavailable`: BASE_URL is not https, or there is no DKIM key for the domain of the sender; `domain_not_verified`: the domain is not verified, or has failed; `quota_exceeded`: the account, or the inbox, has its maximum; `no_recipient`: the answered message has no other address to reply to */
+            /** @description `idempotency_key_reused`: the key was used for another request; `recipient_suppressed`: the address is suppressed: it bounced, complained, unsubscribed, or you added it; `unsubscribe_unavailable`: BASE_URL is not https, or there is no DKIM key for the domain of the sender; `domain_not_verified`: the domain is not verified, or has failed; `quota_exceeded`: the account, or the inbox, has its maximum; `no_recipient`: the answered message has no other address to reply to */
             422: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -9934,7 +10064,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `rate_limit_exceeded`: too many within a minute; `daily_limit_exceeded`: too many today; `cold_outreach_limit`: too many to a recipient that the inbox does not know; `loop_detected`: the answers come from a program that answers every mail; `upload_limit`: the account's uploads would become too large */
+            /** @description `rate_limit_exceeded`: too many within a minute; `daily_limit_exceeded`: too many today; `cold_outreach_limit`: too many to a recipient who has not answered yet; `loop_detected`: the answers come from a program that answers every mail; `upload_limit`: the account's uploads would become too large */
             429: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12054,145 +12184,6 @@ export interface operations {
             };
         };
     };
-    listLabels: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Id of the inbox
-                 * @example inb_01km57j4m0eh7awf6pjemv292z
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The labels of an inbox */
-            200: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": [
-                     *         {
-                     *           "label": "orders",
-                     *           "threadCount": 1,
-                     *           "unreadCount": 1
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["LabelList"];
-                };
-            };
-            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
-            400: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
-            401: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    /** @description `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
-            403: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `not_found`: the account has no such resource */
-            404: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `payload_too_large`: the body is too large */
-            413: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unsupported_media_type`: the body is not application/json */
-            415: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `internal_error`: something went wrong on our side */
-            500: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
-            503: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    /** @description Whole seconds to wait before the next try */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
     listThreads: {
         parameters: {
             query?: {
@@ -12202,12 +12193,6 @@ export interface operations {
                 offset?: number;
                 /** @description Only read threads (`true`) or unread ones (`false`). Also accepted as `isRead` */
                 is_read?: boolean;
-                /** @description The folder, by default `inbox`; `all` lists the threads of all folders */
-                folder?: "inbox" | "archive" | "trash" | "all";
-                /** @description Only threads with this label, of all folders but `trash`; not together with `folder` */
-                label?: string;
-                /** @description `nextCursor` of the previous page: continues after it, also if items arrived meanwhile */
-                cursor?: string;
             };
             header?: never;
             path: {
@@ -12252,18 +12237,10 @@ export interface operations {
                      *               "address": "jane@example.com",
                      *               "name": "Jane Doe"
                      *             }
-                     *           ],
-                     *           "folder": "inbox",
-                     *           "labels": [
-                     *             "orders"
-                     *           ],
-                     *           "metadata": {
-                     *             "ticket": "4711"
-                     *           }
+                     *           ]
                      *         }
                      *       ],
-                     *       "total": 1,
-                     *       "nextCursor": null
+                     *       "total": 1
                      *     }
                      */
                     "application/json": components["schemas"]["ThreadPage"];
@@ -12371,333 +12348,7 @@ export interface operations {
             };
         };
     };
-    changeThreads: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Id of the inbox
-                 * @example inb_01km57j4m0eh7awf6pjemv292z
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "ids": [
-                 *         "thr_01km7xnw70ejr8hy7ppemk390m"
-                 *       ],
-                 *       "folder": "archive"
-                 *     }
-                 */
-                "application/json": components["schemas"]["ThreadsChange"];
-            };
-        };
-        responses: {
-            /** @description The threads as they are now */
-            200: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": [
-                     *         {
-                     *           "id": "thr_01km7xnw70ejr8hy7ppemk390m",
-                     *           "isRead": true,
-                     *           "folder": "archive",
-                     *           "labels": [
-                     *             "orders"
-                     *           ],
-                     *           "reason": "newer_inbound"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["FiledThreads"];
-                };
-            };
-            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
-            400: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
-            401: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    /** @description `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
-            403: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `not_found`: the account has no such resource */
-            404: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `payload_too_large`: the body is too large */
-            413: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unsupported_media_type`: the body is not application/json */
-            415: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `label_limit`: the inbox has its maximum of different labels */
-            422: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `internal_error`: something went wrong on our side */
-            500: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
-            503: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    /** @description Whole seconds to wait before the next try */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    getThread: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Id of the thread
-                 * @example thr_01km7xnw70ejr8hy7ppemk390m
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A conversation in an inbox */
-            200: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "threadId": "thr_01km7xnw70ejr8hy7ppemk390m",
-                     *       "id": "thr_01km7xnw70ejr8hy7ppemk390m",
-                     *       "inboxId": "inb_01km57j4m0eh7awf6pjemv292z",
-                     *       "subject": "Your order",
-                     *       "isRead": false,
-                     *       "messageCount": 1,
-                     *       "lastMessageAt": "2026-03-21T10:05:00.000Z",
-                     *       "lastMessageId": "msg_01km7xnw70ejr8hy7ppemk391e",
-                     *       "createdAt": "2026-03-21T10:05:00.000Z",
-                     *       "participants": [
-                     *         "jane@example.com"
-                     *       ],
-                     *       "preview": "Where is it?",
-                     *       "hasAttachments": true,
-                     *       "people": [
-                     *         {
-                     *           "address": "jane@example.com",
-                     *           "name": "Jane Doe"
-                     *         }
-                     *       ],
-                     *       "folder": "inbox",
-                     *       "labels": [
-                     *         "orders"
-                     *       ],
-                     *       "metadata": {
-                     *         "ticket": "4711"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Thread"];
-                };
-            };
-            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
-            400: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
-            401: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    /** @description `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
-            403: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `not_found`: the account has no such resource */
-            404: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `payload_too_large`: the body is too large */
-            413: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unsupported_media_type`: the body is not application/json */
-            415: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `internal_error`: something went wrong on our side */
-            500: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
-            503: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    /** @description Whole seconds to wait before the next try */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    changeThread: {
+    markThread: {
         parameters: {
             query?: never;
             header?: never;
@@ -12717,7 +12368,7 @@ export interface operations {
                  *       "is_read": true
                  *     }
                  */
-                "application/json": components["schemas"]["ThreadChange"];
+                "application/json": components["schemas"]["ThreadMark"];
             };
         };
         responses: {
@@ -12752,17 +12403,10 @@ export interface operations {
                      *           "name": "Jane Doe"
                      *         }
                      *       ],
-                     *       "folder": "inbox",
-                     *       "labels": [
-                     *         "orders"
-                     *       ],
-                     *       "metadata": {
-                     *         "ticket": "4711"
-                     *       },
                      *       "reason": "newer_inbound"
                      *     }
                      */
-                    "application/json": components["schemas"]["ChangedThread"];
+                    "application/json": components["schemas"]["MarkedThread"];
                 };
             };
             /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
@@ -12829,18 +12473,6 @@ export interface operations {
             };
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
-                headers: {
-                    /** @description Id of this request, or the one that the caller sent */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `label_limit`: the inbox has its maximum of different labels */
-            422: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
@@ -18974,7 +18606,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The credential, in the path, where OpenAPI has no security scheme for it: it names a recipient of a message and is signed, so whoever has the link can unsubscribe that recipient and nobody else. It has no end
+                 * @description Names the message, and has a signature
                  * @example 01km7xshd0efrsmm0nxk81y60b4s8k2m9q4t7v1x5z
                  */
                 token: string;
@@ -19071,7 +18703,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The credential, in the path, where OpenAPI has no security scheme for it: it names a recipient of a message and is signed, so whoever has the link can unsubscribe that recipient and nobody else. It has no end
+                 * @description Names the message, and has a signature
                  * @example 01km7xshd0efrsmm0nxk81y60b4s8k2m9q4t7v1x5z
                  */
                 token: string;
@@ -24212,7 +23844,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only this action */
-                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.filed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
+                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.alias_added" | "inbox.alias_removed" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
                 /** @description Only what this key did, by its id, or this type of actor */
                 actor?: string;
                 /** @description Only what was done to this thing, by its id */
@@ -25398,7 +25030,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only this action */
-                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.filed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
+                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.alias_added" | "inbox.alias_removed" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
                 /** @description Only what this key did, by its id, or this type of actor */
                 actor?: string;
                 /** @description Only what was done to this thing, by its id */

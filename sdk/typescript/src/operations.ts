@@ -64,6 +64,8 @@ export function resources(request: Requester, caller: Caller): Strict<Resources>
       create: once("/v1/inboxes"),
       get: at("GET", "/v1/inboxes/{id}"),
       change: at("PATCH", "/v1/inboxes/{id}", "body"),
+      addAlias: at("PUT", "/v1/inboxes/{id}/aliases/{username}"),
+      removeAlias: at("DELETE", "/v1/inboxes/{id}/aliases/{username}"),
       async find(address, options) {
         const { data } = await request("GET", "/v1/inboxes", { query: { address, limit: 1 }, ...options });
         return data[0];

@@ -16,6 +16,9 @@ export interface Inboxes {
   /** The inbox with this address or username; undefined if the account has none. */
   find(address: string, options?: CallOptions): Promise<Schemas["Inbox"] | undefined>;
   delete(id: string, options?: CallOptions): Promise<void>;
+  /** Gives the inbox another address at its domain. `username` is the part before the @, or all of it. */
+  addAlias(id: string, username: string, options?: CallOptions): Promise<Schemas["Inbox"]>;
+  removeAlias(id: string, username: string, options?: CallOptions): Promise<void>;
   /** All mail of the inbox as a stream of bytes. It is not whole if it ends with an error. */
   export(
     id: string,

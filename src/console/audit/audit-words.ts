@@ -24,6 +24,8 @@ export const actions: Readonly<Record<Entry["action"], string>> = {
   "export.read": "Exported mail or the account",
   "grant.ended": "Ended the access of a program",
   "grant.made": "Gave a program access",
+  "inbox.alias_added": "Gave an inbox an alias",
+  "inbox.alias_removed": "Took an alias from an inbox",
   "inbox.changed": "Changed an inbox",
   "inbox.created": "Created an inbox",
   "inbox.deleted": "Deleted an inbox",

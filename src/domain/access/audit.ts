@@ -22,6 +22,8 @@ export const auditActions = [
   "export.read",
   "grant.ended",
   "grant.made",
+  "inbox.alias_added",
+  "inbox.alias_removed",
   "inbox.changed",
   "inbox.created",
   "inbox.deleted",

@@ -15,8 +15,9 @@ import { type MeasureMail, refuseTooLarge } from "./mail-limit.ts";
 import type { WaysOut } from "./recipients/destinations.ts";
 import type { Recipient } from "./recipients/entries.ts";
 import { recipientsOfSend } from "./recipients/recipients-of-send.ts";
+import type { Replied } from "./reply-content.ts";
 import type { Send, SendRequest, SendResult, SentMessage } from "./send.ts";
-import { type Sender, type SendFacts, usageOf } from "./send-facts.ts";
+import { ownAddressesOf, type Sender, type SendFacts, usageOf } from "./send-facts.ts";
 import {
   isKnownRecipient,
   knownRecipient,
@@ -99,8 +100,9 @@ interface Standing {
 function accept(state: SendingState, send: Send, standing: Standing, judging: Judging): JudgedSend {
   const { request } = send;
   const { mailDomain, recipientsMax, at } = judging;
-  const from = fromAddress(request, standing.sender, mailDomain);
-  const fromName = request.fromName === undefined ? standing.sender.displayName : request.fromName;
+  const { sender } = standing;
+  const given = request.fromAddr === undefined ? undefined : requestedFrom(request.fromAddr, sender, mailDomain);
+  const fromName = request.fromName === undefined ? sender.displayName : request.fromName;
   const thread = threadOf(state, request);
   const seenSeq = thread && seenUpTo(state, request, thread);
   if (thread !== undefined && seenSeq !== undefined && request.ifUnanswered === true)
@@ -110,23 +112,24 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   refuseLost(request, state.lostSources);
   refuseForeignReplyTo(state, request, mailDomain);
   const book = state.books.get(request.account.id);
-  const policy = policyOfSend(request, standing.sender, book);
-  refuseDisabled(standing.sender);
+  const policy = policyOfSend(request, sender, book);
+  refuseDisabled(sender);
   refuseClosed(policy);
   const replied = thread && repliedThread(state, request, thread);
-  const ownAddresses = [inboxAddress(standing.sender.username, mailDomain)];
+  const from = given ?? usualFrom(replied?.replied, sender, mailDomain);
+  const ownAddresses = ownAddressesOf(sender, mailDomain);
   const recipients = recipientsOfSend(request, replied?.replied, { mailDomain, recipientsMax, ownAddresses });
   refuseUnsubscribeOfSeveral(request, recipients);
   const isKnown = (address: string) => isKnownRecipient(state, request.inboxId, address);
   refuseNotAllowed(
     recipients.map(({ address }) => address),
-    { policy, sender: standing.sender, book, isKnown },
+    { policy, sender: sender, book, isKnown },
   );
   const quoted =
     thread && quotedMessage(state, request, thread, { replied: replied?.replied, recipients, ownAddresses });
   const content = mailContent(send, replied && { ...replied, quoted }, judging);
   refuseTooLarge(send, { at, from, fromName, recipients, content }, judging.mailLimit);
-  refuseUnproven(standing.sender);
+  refuseUnproven(sender, usernameAt(from, mailDomain));
   const known = state.suppressed.get(send.key.label) ?? [];
   const suppressed = suppressedRecipients(
     recipients.map(({ address }) => address),
@@ -136,7 +139,7 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   refuseLabels(state, request, thread);
   const limits = limitsOf(judging.limits, request.account);
   const sizeBytes = sizeOfSend(send, content);
-  refuseOverQuotas(standing.sender, sizeBytes, limits);
+  refuseOverQuotas(sender, sizeBytes, limits);
   const reached = suppressed.size === 0 ? recipients : recipients.filter(({ address }) => !suppressed.has(address));
   const cold = coldAmong(state, request.inboxId, reached);
   refuseOverLimit(standing.usage, { count: reached.length, cold, areSeveral: recipients.length > 1 }, limits, at);
@@ -145,7 +148,7 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
     for (const { address } of reached) refuseLoop({ to: address, recent, ownAddresses }, limits.loopEchoes, at);
   }
 
-  const recorded = recordMessage(standing.sender, thread, send.newThreadId, {
+  const recorded = recordMessage(sender, thread, send.newThreadId, {
     id: send.messageId,
     direction: "outbound",
     at,
@@ -199,18 +202,32 @@ function peopleOf(from: MessageFacts["people"][number], recipients: readonly Rec
  * Refuses mail from a domain that is not verified, and from an address that another inbox has taken while the domain was another account's.
  * A failing domain sends, until it has failed.
  */
-function refuseUnproven({ domain, username }: Sender): void {
+function refuseUnproven({ domain }: Sender, username = ""): void {
   if (domain == null) return;
   if (!isProven(domain.status)) throw domainNotVerified("Cannot send", domain);
-  if (domain.hasAddress) return;
+  if (domain.addresses.includes(username)) return;
   throw new Refusal("address_taken", `Cannot send: another inbox has taken the address "${username}"`);
 }
 
-/** The sender's address: that of the inbox, or the requested one. Refuses a requested one that differs from it by more than a tag. */
-function fromAddress({ fromAddr }: SendRequest, { username }: Sender, mailDomain: string): string {
-  if (fromAddr === undefined) return inboxAddress(username, mailDomain);
-  if (usernameAt(fromAddr, mailDomain) === username) return fromAddr;
-  const detail = "must be the address of this inbox, which may have a +tag";
+/**
+ * The sender's address of a send that names none: the alias that the answered message came to, or that it was sent from. Otherwise the address
+ * of the inbox.
+ */
+function usualFrom(replied: Replied | undefined, { username, aliases = [] }: Sender, mailDomain: string): string {
+  const own = replied === undefined || aliases.length === 0 ? undefined : usernameAt(ownSideOf(replied), mailDomain);
+  return inboxAddress(own !== undefined && aliases.includes(own) ? own : username, mailDomain);
+}
+
+/** The address of the inbox in a message. */
+function ownSideOf({ direction, toAddr, fromAddr }: Replied): string {
+  return direction === "inbound" ? toAddr : fromAddr;
+}
+
+/** The requested sender's address. Refuses one that differs by more than a tag from the address of the inbox and its aliases. */
+function requestedFrom(fromAddr: string, { username, aliases = [] }: Sender, mailDomain: string): string {
+  const own = usernameAt(fromAddr, mailDomain);
+  if (own === username || (own !== undefined && aliases.includes(own))) return fromAddr;
+  const detail = "must be the address of this inbox or an alias of it, which may have a +tag";
   throw new Refusal("validation_error", `Cannot send: "fromAddr" ${detail}`, {
     faults: [{ pointer: "#/fromAddr", detail }],
   });

@@ -1,3 +1,4 @@
+import { inboxAddress } from "../../standards/address.ts";
 import type { InboxTotals, ThreadState } from "../conversation.ts";
 import type { DomainFacts } from "../domains/readiness.ts";
 import type { KeyUse } from "../idempotency.ts";
@@ -87,14 +88,16 @@ export interface Sender extends InboxTotals {
   externalId?: string | null;
   /** The name beside the address of mail whose request has no `fromName`; null or absent for none. */
   displayName?: string | null;
+  /** The usernames of its aliases. Absent for none. */
+  aliases?: readonly string[];
   disabled?: boolean;
   /** The policies for what the inbox and its account send. Absent for `open`. */
   sendPolicy?: SendPolicy;
   accountSendPolicy?: SendPolicy;
   inWindow: number;
   oldestInWindowAt: Date | null;
-  /** The own or shared domain of its address; null or absent for MAIL_DOMAIN. */
-  domain?: (Pick<DomainFacts, "name" | "status"> & { hasAddress: boolean }) | null;
+  /** The own or shared domain of its address, and the usernames that it has there; null or absent for MAIL_DOMAIN. */
+  domain?: (Pick<DomainFacts, "name" | "status"> & { addresses: readonly string[] }) | null;
 }
 
 /** The message that a reply answers, if it does not name it by id: the last one of the thread, or the last one that the caller has seen. */
@@ -184,6 +187,11 @@ export function isAddressedByReply({ recipients, replyAll }: SendRequest): boole
 /** A key for the message that a reply answers. Replies with the same key answer the same message. No part contains a space. */
 export function nameOfReply({ threadId, upToMessageId }: AskedReply): string {
   return `${threadId} ${upToMessageId ?? ""}`;
+}
+
+/** The address of an inbox and its aliases. */
+export function ownAddressesOf({ username, aliases = [] }: Pick<Sender, "username" | "aliases">, mailDomain: string) {
+  return [username, ...aliases].map((name) => inboxAddress(name, mailDomain));
 }
 
 export function usageOf(sender: SendFact["sender"], at: Date): SendUsage | undefined {

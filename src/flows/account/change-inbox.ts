@@ -20,7 +20,9 @@ export async function changeInbox(
     const changed = await markInboxChanged(tx, reach, id, change, at);
     if (changed === undefined) throw notFound("inbox");
     refuseTooManyKeys(changed.metadata, "change inbox");
-    if (change.disabled !== undefined) await signalToForget(tx, { kind: "address", username: changed.username });
+    if (change.disabled !== undefined)
+      for (const username of [changed.username, ...changed.aliases])
+        await signalToForget(tx, { kind: "address", username });
     const entry = { accountId: reach.accountId, actor, target: { type: "inbox", id } as const };
     const { retentionDays, sendPolicy, metadata, ...others } = change;
     const details = {

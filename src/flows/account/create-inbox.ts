@@ -5,9 +5,16 @@ import { domainNotVerified, isProven } from "../../domain/domains/readiness.ts";
 import { Refusal } from "../../domain/errors.ts";
 import { fingerprintOf, type KeyUse } from "../../domain/idempotency.ts";
 import { dayInForce, type Limited, limitsOf, refuseOverInboxLimit, refuseOverQuota } from "../../domain/limits.ts";
-import { parseLocalPart, parseUsername, randomUsername } from "../../domain/username.ts";
+import {
+  inFieldOfNewInbox,
+  parseLocalPart,
+  parseName,
+  parseUsername,
+  randomUsername,
+  refuseTooManyAliases,
+} from "../../domain/username.ts";
 import { asciiDomain } from "../../standards/address.ts";
-import { lockAccount, markInboxMade } from "../../store/account/accounts.ts";
+import { lockAccount, markInboxesMade } from "../../store/account/accounts.ts";
 import { findDomainForHost, lockDomain } from "../../store/account/domains.ts";
 import { findInbox, type Inbox, insertAddress, insertInbox } from "../../store/account/inboxes.ts";
 import { insertEvents } from "../../store/events/fan-out.ts";
@@ -25,6 +32,8 @@ export interface NewInbox {
   usernameField?: string;
   /** The domain of the address: MAIL_DOMAIN, a domain of the account or a shared one. Undefined for MAIL_DOMAIN. */
   domain?: string | undefined;
+  /** The usernames or addresses of its aliases, at the domain of its address. */
+  aliases?: readonly string[] | undefined;
   settings?: Partial<Given<InboxSettings>>;
   idempotencyKey: string | undefined;
 }
@@ -57,9 +66,11 @@ export async function createInbox(deps: Deps, request: NewInbox): Promise<Create
   const locals =
     chosen === undefined ? Array.from({ length: draws }, () => randomUsername(deps.randomBytes)) : [chosen];
   const names = host === undefined ? locals : locals.map((local) => `${local}@${host}`);
+  const aliases = aliasesOf(request, host, deps.mailDomain);
   const createdAt = deps.now();
   const id = deps.newId("inb", createdAt);
-  const use = keyUseOf(request, { username: chosen, domain: host }, id, createdAt);
+  const named = { username: chosen, domain: host, aliases: aliases.length === 0 ? undefined : aliases };
+  const use = keyUseOf(request, named, id, createdAt);
 
   const { hasDeliveries, ...created } = await transaction(deps.db.api, async (tx) => {
     if (use !== undefined) {
@@ -71,9 +82,11 @@ export async function createInbox(deps: Deps, request: NewInbox): Promise<Create
     const today = made?.inboxesMadeOn === day ? made.inboxesMade : 0;
     const domainId = host === undefined ? null : await domainFor(tx, account.id, host);
     const username = await takeName(tx, names, { id, domainId }, createdAt);
+    for (const alias of aliases) await takeName(tx, [alias], { id, domainId }, createdAt);
     const limits = limitsOf(deps.limits, account);
-    refuseOverQuota("inboxes", { used: made?.inboxCount ?? 0, limits, doing: "create inbox" });
-    refuseOverInboxLimit({ day, today }, limits, createdAt);
+    refuseOverQuota("inboxes", { used: made?.inboxCount ?? 0, limits, doing: creating });
+    const addresses = 1 + aliases.length;
+    refuseOverInboxLimit({ day, today }, limits, createdAt, { adds: addresses });
     const inbox: Inbox = {
       id,
       accountId: account.id,
@@ -84,17 +97,18 @@ export async function createInbox(deps: Deps, request: NewInbox): Promise<Create
       unreadCount: 0,
       lastMessageAt: null,
       updatedAt: null,
+      aliases,
       ...usual,
       ...settings,
     };
     await insertInbox(tx, inbox);
-    await markInboxMade(tx, account.id, day);
+    await markInboxesMade(tx, account.id, { day, inboxes: 1, addresses });
     await audit(tx, deps, createdAt, {
       action: "inbox.created",
       accountId: account.id,
       actor,
       target: { type: "inbox", id },
-      details: { username, externalId: inbox.externalId },
+      details: { username, externalId: inbox.externalId, ...(aliases.length > 0 && { aliases }) },
     });
     const hasDeliveries = await insertEvents(tx, [inboxEvent(deps, "inbox.created", inbox, createdAt)]);
     return { inbox, replayed: false, hasDeliveries };
@@ -119,19 +133,31 @@ function hostOf({ domain }: NewInbox, mailDomain: string): string | undefined {
   return host === mailDomain.toLowerCase() ? undefined : host;
 }
 
-function chosenName(text: string, host: string | undefined, { usernameField }: NewInbox): string {
-  return host === undefined ? parseUsername(text, usernameField) : parseLocalPart(text, host, usernameField);
+function chosenName(text: string, host: string | undefined, { usernameField: field = "username" }: NewInbox): string {
+  const place = inFieldOfNewInbox(field);
+  return host === undefined ? parseUsername(text, place) : parseLocalPart(text, host, place);
+}
+
+const creating = "create inbox";
+
+/** The usernames of the aliases, each once. */
+function aliasesOf({ aliases = [] }: NewInbox, host: string | undefined, mailDomain: string): string[] {
+  const names = aliases.map((text, index) =>
+    parseName(text, { host, mailDomain }, inFieldOfNewInbox("aliases", `aliases/${index}`)),
+  );
+  refuseTooManyAliases(names.length, creating);
+  return [...new Set(names)];
 }
 
 /**
  * The id of the domain for addresses at this host. The domain stays locked until the commit, so an inbox is never made at a domain that is
  * deleted or fails meanwhile.
  */
-async function domainFor(tx: Db, accountId: string, host: string): Promise<string> {
+export async function domainFor(tx: Db, accountId: string, host: string, doing: string = creating): Promise<string> {
   const found = await findDomainForHost(tx, accountId, host);
   const domain = found && (await lockDomain(tx, found.id));
   if (domain === undefined || host === `${domain.returnPath}.${domain.name}`) throw foreignDomain();
-  if (!isProven(domain.status)) throw domainNotVerified("Cannot create inbox", domain);
+  if (!isProven(domain.status)) throw domainNotVerified(`Cannot ${doing}`, domain);
   return domain.id;
 }
 
@@ -142,14 +168,15 @@ function foreignDomain(): Refusal {
   });
 }
 
-async function takeName(
+export async function takeName(
   tx: Db,
   names: readonly string[],
   inbox: Pick<Inbox, "id" | "domainId">,
   now: Date,
+  doing: string = creating,
 ): Promise<string> {
   for (const username of names) if (await insertAddress(tx, { ...inbox, username }, now)) return username;
-  throw new Refusal("address_taken", `Cannot create inbox: the address "${names[0]}" is taken`);
+  throw new Refusal("address_taken", `Cannot ${doing}: the address "${names[0]}" is taken`);
 }
 
 /**
@@ -168,7 +195,7 @@ async function earlierInbox(tx: Db, reach: Reach, use: KeyUse): Promise<Inbox | 
 
 function keyUseOf(
   request: NewInbox,
-  named: { username: string | undefined; domain: string | undefined },
+  named: { username: string | undefined; domain: string | undefined; aliases: readonly string[] | undefined },
   subjectId: string,
   createdAt: Date,
 ): KeyUse | undefined {

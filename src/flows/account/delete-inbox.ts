@@ -3,7 +3,7 @@ import type { Reach } from "../../domain/access/access.ts";
 import type { ActorIn } from "../../domain/access/actor.ts";
 import { notFound } from "../../domain/errors.ts";
 import { markInboxGone } from "../../store/account/accounts.ts";
-import { findInbox, type Inbox, markAddressHeld, markInboxDeleted } from "../../store/account/inboxes.ts";
+import { findInbox, type Inbox, markAddressesHeld, markInboxDeleted } from "../../store/account/inboxes.ts";
 import { signalToForget } from "../../store/channels.ts";
 import { insertEvents } from "../../store/events/fan-out.ts";
 import { audit } from "../audit.ts";
@@ -11,7 +11,7 @@ import type { Deps } from "../deps.ts";
 import { inboxEvent } from "../events/inbox-event.ts";
 import { endKeysOfInbox } from "./manage-keys.ts";
 
-/** How long the address of a deleted inbox stays reserved, so that old mail cannot reach a new owner. */
+/** How long the address of a deleted inbox, or a deleted alias, stays reserved, so that old mail cannot reach a new owner. */
 export const addressReservedMs = 30 * 24 * 3_600_000;
 
 /** Deletes an inbox: it disappears at once, and its rows are deleted in the background. */
@@ -25,10 +25,11 @@ export async function deleteInbox(
   const { username, hasDeliveries } = await transaction(deps.db.api, async (tx) => {
     const inbox = await findInbox(tx, reach, id);
     if (inbox === undefined || !(await markInboxDeleted(tx, reach, id, deletedAt))) throw notFound("inbox");
-    await markAddressHeld(tx, id, inbox.username, heldUntil(inbox, deletedAt));
+    const usernames = [inbox.username, ...inbox.aliases];
+    await markAddressesHeld(tx, id, usernames, heldUntil(inbox, deletedAt));
     await markInboxGone(tx, accountId);
     await endKeysOfInbox(deps, tx, { accountId, actor }, id);
-    await signalToForget(tx, { kind: "address", username: inbox.username });
+    for (const username of usernames) await signalToForget(tx, { kind: "address", username });
     const { username } = inbox;
     await audit(tx, deps, deletedAt, {
       action: "inbox.deleted",
@@ -49,6 +50,6 @@ export async function deleteInbox(
  * The time at which the reservation of an address ends. At an own domain it is free at once, because only the holder of the domain can take
  * the address.
  */
-function heldUntil({ domainId }: Inbox, deletedAt: Date): Date {
+export function heldUntil({ domainId }: Inbox, deletedAt: Date): Date {
   return domainId === null ? new Date(deletedAt.getTime() + addressReservedMs) : deletedAt;
 }

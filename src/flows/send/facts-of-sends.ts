@@ -12,11 +12,12 @@ import {
   askedReply,
   isAddressedByReply,
   nameOfReply,
+  ownAddressesOf,
   type SendFact,
   type SendFacts,
 } from "../../domain/send/send-facts.ts";
 import { suppressedForm } from "../../domain/send/suppressed.ts";
-import { inboxAddress, recipientOf, usernameAt } from "../../standards/address.ts";
+import { recipientOf, usernameAt } from "../../standards/address.ts";
 import { listLabelsOfInboxes } from "../../store/mail/labels.ts";
 import { listLostSources } from "../../store/send/attached.ts";
 import {
@@ -68,8 +69,8 @@ export async function factsOfSends(db: Db, deps: FactDeps, sends: readonly Asked
     listOwners(db, ownNamesIn(requests, deps.mailDomain)),
     labelsOfSenders(db, requests),
     quotableMessages(db, requests, answers.replied, (inboxId) => {
-      const { username = "" } = facts.find(({ sender }) => sender?.id === inboxId)?.sender ?? {};
-      return inboxAddress(username, deps.mailDomain);
+      const { sender } = facts.find((fact) => fact.sender?.id === inboxId) ?? {};
+      return sender === undefined ? [] : ownAddressesOf(sender, deps.mailDomain);
     }),
   ]);
   const knownRecipients = await listKnownRecipients(db, askedRecipients(sends, { facts, answers, books }, deps));

@@ -18,27 +18,24 @@ export async function quotableMessages(
   db: Db,
   requests: readonly SendRequest[],
   last: readonly RepliedMessage[],
-  ownAddress: (inboxId: string) => string,
+  ownAddresses: (inboxId: string) => string[],
 ): Promise<AnsweredById[]> {
   const lastOf = new Map(last.map((message) => [nameOfReply(message), message]));
   const unshared = requests.filter((request) => {
     const name = askedReply(request);
     if (name === undefined || !quotesLast(request) || isAddressedByReply(request)) return false;
     const message = lastOf.get(nameOfReply(name));
-    return lastShared(message === undefined ? [] : [message], request.recipients, own(request)) === undefined;
+    const own = ownAddresses(request.inboxId);
+    return lastShared(message === undefined ? [] : [message], request.recipients, own) === undefined;
   });
   if (unshared.length === 0) return [];
   const threadIds = new Set(unshared.map(({ threadId = "" }) => threadId));
   const partiesOf = Map.groupBy(await listPartiesInThreads(db, [...threadIds]), ({ threadId }) => threadId);
   const chosen = unshared.flatMap((request) => {
     const parties = partiesOf.get(request.threadId ?? "") ?? [];
-    return lastShared(parties, request.recipients, own(request)) ?? [];
+    return lastShared(parties, request.recipients, ownAddresses(request.inboxId)) ?? [];
   });
   const bccOf = new Map(chosen.map(({ id, bcc }) => [id, bcc]));
   const messages = await listAnsweredMessages(db, [...bccOf.keys()]);
   return messages.map((message) => ({ ...message, bcc: bccOf.get(message.id) ?? null }));
-
-  function own({ inboxId }: SendRequest): string[] {
-    return [ownAddress(inboxId)];
-  }
 }

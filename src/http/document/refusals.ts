@@ -4,6 +4,7 @@ import { notFound, type Reason, Refusal, type RefusalDetails, type Resource, sta
 import { mostLabelsOfInbox } from "../../domain/labels.ts";
 import { mostRules } from "../../domain/rules.ts";
 import { mostSuppressions } from "../../domain/send/suppressed.ts";
+import { mostAliases } from "../../domain/username.ts";
 import { type Operation, takesNoBody } from "../shell/described-operation.ts";
 import { problemOf } from "../shell/errors.ts";
 import { Problem } from "../shell/models.ts";
@@ -130,6 +131,8 @@ function exampleDetails(code: Reason, of: AnyOperation): RefusalDetails {
       return { extra: { feature: of.summary === "Add domain" ? "own_domains" : "external_reply_to" } };
     case "quota_exceeded":
       return { extra: { resource: "storage_bytes", limit: 1_000_000, used: 999_210 } };
+    case "alias_limit":
+      return { extra: { limit: mostAliases } };
     case "domain_in_use":
       return { extra: { inboxes: 3 } };
     case "webhook_limit_reached":
@@ -235,6 +238,7 @@ const meanings: Record<Reason, string> = {
   domain_not_verified: "the domain is not verified, or has failed",
   invalid_webhook_url: "events may not be sent to this URL",
   invalid_domain: "mail cannot have this domain",
+  alias_limit: "the inbox has its maximum of aliases",
   domain_reserved: "the domain belongs to the service",
   domain_in_use: "the domain has inboxes",
   last_key: "no other key could manage the account",

@@ -126,11 +126,16 @@ export async function lockAccount(tx: Db, id: string): Promise<Selected<typeof m
   return account;
 }
 
-export async function markInboxMade(tx: Db, id: string, day: string): Promise<void> {
+/** Counts a new inbox, and the addresses that were made on a day: the one of the inbox, and aliases. */
+export async function markInboxesMade(
+  tx: Db,
+  id: string,
+  { day, inboxes, addresses }: { day: string; inboxes: number; addresses: number },
+): Promise<void> {
   await query(
     tx,
-    sql`update accounts set inbox_count = inbox_count + 1, inboxes_made_on = ${day}::date,
-          inboxes_made = case when inboxes_made_on = ${day}::date then inboxes_made + 1 else 1 end
+    sql`update accounts set inbox_count = inbox_count + ${inboxes}::int, inboxes_made_on = ${day}::date,
+          inboxes_made = case when inboxes_made_on = ${day}::date then inboxes_made else 0 end + ${addresses}::int
         where id = ${id}`,
   );
 }

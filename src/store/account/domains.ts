@@ -122,12 +122,13 @@ export async function listDomainsOfInboxes(db: Db, inboxIds: readonly string[]):
 
 /**
  * The domain of the inbox `i` with its status, as JSON; null for MAIL_DOMAIN. Only the nearest proven name has an address, so for an inbox
- * below a domain the status is `failed` while a nearer name is proven by itself. `hasAddress` is false if the domain was another account's
- * meanwhile, which has taken the address of the inbox. The test of the id spares other inboxes the look-up.
+ * below a domain the status is `failed` while a nearer name is proven by itself. `addresses` are the usernames that the inbox still has: it lacks
+ * those that another account has taken while the domain was its own. The test of the id spares other inboxes the look-up.
  */
 export const domainOfInbox = sql`case when i.domain_id is not null then (
     select json_build_object('name', d.name, 'status', ${statusFor(sql`split_part(i.username, '@', 2)`)},
-      'hasAddress', exists (select from addresses a where a.username = i.username and a.inbox_id = i.id))
+      'addresses', array(select a.username from addresses a where a.username = any(i.aliases || i.username) and a.inbox_id = i.id
+        and a.held_until is null))
     from domains d where d.id = i.domain_id) end`;
 
 /** The status of the domain `d` for addresses at a host. */

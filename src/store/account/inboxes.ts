@@ -20,6 +20,7 @@ const inboxFields = selected(inboxes, "i", [
   "retentionDays",
   "sendPolicy",
   "displayName",
+  "aliases",
   "metadata",
   "disabled",
   "updatedAt",
@@ -57,7 +58,7 @@ export async function findInboxByUsername(db: Db, username: string): Promise<Rec
 const inboxOfUsername = statement<ReceivingInbox>(
   sql`select ${identityFields}, i.storage_bytes as "storageBytes", i.disabled, ${ofAccount}, account.storage_bytes as "accountStorageBytes"
       from addresses a join inboxes i on i.id = a.inbox_id join accounts account on account.id = i.account_id
-      where a.username = ${sql.placeholder("username")} and i.deleted_at is null`,
+      where a.username = ${sql.placeholder("username")} and a.held_until is null and i.deleted_at is null`,
 );
 
 /**
@@ -109,7 +110,7 @@ export async function listOwnInboxIds(db: Db, reach: Reach, ids: readonly string
 export interface InboxPage {
   reach: Reach;
   externalId: string | undefined;
-  /** Lists only the inbox with this username; undefined for all. */
+  /** Lists only the inbox with this username or alias; undefined for all. */
   username: string | undefined;
   /** Lists only inboxes with addresses at this host; null for MAIL_DOMAIN, undefined for all. */
   host: string | null | undefined;
@@ -154,7 +155,7 @@ function livingOf({ reach, externalId, username, host }: InboxPage): SQL {
   const conditions = [isReached(reach)];
   if (externalId !== undefined) conditions.push(sql`i.external_id = ${externalId}`);
   if (username !== undefined)
-    conditions.push(sql`i.id = (select inbox_id from addresses where username = ${username})`);
+    conditions.push(sql`i.id = (select inbox_id from addresses where username = ${username} and held_until is null)`);
   if (host === null) conditions.push(sql`i.domain_id is null`);
   if (typeof host === "string")
     // The username ends in the host. The ids of the domains let the index find the few inboxes at own domains.
@@ -164,7 +165,7 @@ function livingOf({ reach, externalId, username, host }: InboxPage): SQL {
 }
 
 /**
- * Gives an inbox a username that is new, or reserved no longer. Returns false if another inbox has it. Of two requests at the same
+ * Gives an inbox a username that is new, reserved no longer, or reserved for this inbox. Returns false if another inbox has it. Of two requests at the same
  * time, the unique key lets only one succeed. At a domain, the names of its earlier holder's inboxes count as new; the caller has locked the
  * domain, because the statement would not see an inbox that another transaction commits while it waits.
  */
@@ -179,7 +180,7 @@ export async function insertAddress(
     tx,
     sql`insert into addresses (username, inbox_id) values (${username}, ${id})
         on conflict (username) do update set inbox_id = excluded.inbox_id, held_until = null
-        where addresses.held_until <= ${now}${domainId === null ? sql`` : sql` or ${isLost}`} returning username`,
+        where addresses.held_until <= ${now} or addresses.inbox_id = excluded.inbox_id${domainId === null ? sql`` : sql` or ${isLost}`} returning username`,
   );
   return taken.length === 1;
 }
@@ -228,6 +229,31 @@ function merged(metadata: MetadataPatch): SQL {
   return metadata === null ? sql`'{}'` : sql`jsonb_strip_nulls(metadata || ${jsonb(metadata)})`;
 }
 
+/** Adds an alias to an inbox that the caller has locked, or removes it, and returns the inbox. */
+export async function markAlias(
+  tx: Db,
+  id: string,
+  { username, isAdded, at }: { username: string; isAdded: boolean; at: Date },
+): Promise<Inbox> {
+  const aliases = isAdded ? sql`array_append(aliases, ${username})` : sql`array_remove(aliases, ${username})`;
+  const [changed] = await query<Inbox>(
+    tx,
+    sql`update inboxes i set aliases = ${aliases}, updated_at = ${at}, revision = revision + 1 where i.id = ${id}
+        returning ${inboxFields}`,
+  );
+  if (changed === undefined) throw new Error("Cannot change aliases: the locked inbox is gone");
+  return changed;
+}
+
+/** Locks an inbox, and returns it; undefined if there is none within the reach. */
+export async function lockInbox(tx: Db, reach: Reach, id: string): Promise<Inbox | undefined> {
+  const [inbox] = await query<Inbox>(
+    tx,
+    sql`select ${inboxFields} from inboxes i where i.id = ${id} and ${isReached(reach)} for update`,
+  );
+  return inbox;
+}
+
 /** Marks an inbox as deleted. Returns false if there is none within the reach, or if it is already deleted. */
 export async function markInboxDeleted(tx: Db, reach: Reach, id: string, deletedAt: Date): Promise<boolean> {
   const deleted = await query(
@@ -238,10 +264,17 @@ export async function markInboxDeleted(tx: Db, reach: Reach, id: string, deleted
   return deleted.length === 1;
 }
 
-export async function markAddressHeld(tx: Db, inboxId: string, username: string, heldUntil: Date): Promise<void> {
+/** Reserves addresses that an inbox had. */
+export async function markAddressesHeld(
+  tx: Db,
+  inboxId: string,
+  usernames: readonly string[],
+  heldUntil: Date,
+): Promise<void> {
   await query(
     tx,
-    sql`update addresses set held_until = ${heldUntil} where username = ${username} and inbox_id = ${inboxId}`,
+    sql`update addresses set held_until = ${heldUntil}
+        where username = any(${arrayOf("text", usernames)}) and inbox_id = ${inboxId}`,
   );
 }
 

@@ -62,7 +62,7 @@ export async function listSendFacts(
               order by created_at desc limit asked.up_to) newest) used
         )
         select ${senderFields}, sender.revision, sender.domain, sender.account_storage_bytes as "accountStorageBytes",
-          sender.external_id as "externalId", sender.display_name as "displayName", sender.disabled, sender.send_policy as "sendPolicy", sender.account_send_policy as "accountSendPolicy",
+          sender.external_id as "externalId", sender.display_name as "displayName", sender.aliases, sender.disabled, sender.send_policy as "sendPolicy", sender.account_send_policy as "accountSendPolicy",
           sender.in_window as "inWindow", sender.oldest as "oldestInWindowAt",
           used.fingerprint, used.subject_id as "subjectId", used.created_at as "usedAt",
           case when asked.recipient is not null then exists (select from correspondents c
@@ -254,7 +254,7 @@ export async function listKnownRecipients(db: Db, asked: readonly AskedRecipient
         cross join lateral (select * from inboxes where id = asked.inbox_id limit 1) sender
         where exists (select from correspondents c where c.inbox_id = asked.inbox_id and c.address = asked.recipient)
           or exists (select from addresses a join inboxes i on i.id = a.inbox_id where a.username = asked.username
-            and i.deleted_at is null and i.account_id = sender.account_id
+            and a.held_until is null and i.deleted_at is null and i.account_id = sender.account_id
             and (not asked.is_bound or i.id = sender.id or i.external_id = sender.external_id))`,
   );
 }
@@ -386,6 +386,6 @@ export async function listOwners(tx: Db, usernames: readonly string[]): Promise<
   return query<Owner>(
     tx,
     sql`select a.username, i.account_id as "accountId" from unnest(${arrayOf("text", usernames)}) as name (name)
-        join addresses a on a.username = name.name join inboxes i on i.id = a.inbox_id and i.deleted_at is null`,
+        join addresses a on a.username = name.name and a.held_until is null join inboxes i on i.id = a.inbox_id and i.deleted_at is null`,
   );
 }

@@ -18,12 +18,12 @@ export async function closeInboxes(
   const [closed] = await query<{ count: number }>(
     tx,
     sql`with gone as materialized (
-          select id, username, domain_id from inboxes where account_id = ${accountId} and deleted_at is null
+          select id, aliases || username as usernames, domain_id from inboxes where account_id = ${accountId} and deleted_at is null
           order by id limit ${limit} for update
         ),
         held as (
           update addresses a set held_until = case when gone.domain_id is null then ${heldUntil}::timestamptz else ${now}::timestamptz end
-          from gone where a.username = gone.username and a.inbox_id = gone.id
+          from gone where a.username = any(gone.usernames) and a.inbox_id = gone.id and a.held_until is null
         ),
         marked as (
           update inboxes set deleted_at = ${now}, revision = revision + 1 where id = any(array(select id from gone)) returning 1

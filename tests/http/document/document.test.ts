@@ -42,6 +42,8 @@ describe("The document of the service", () => {
       "Inboxes: getInbox",
       "Inboxes: changeInbox",
       "Inboxes: deleteInbox",
+      "Inboxes: addAlias",
+      "Inboxes: removeAlias",
       "Inboxes: exportInbox",
       "Sending: sendEmail",
       "Sending: convertMarkdown",

@@ -34,6 +34,8 @@ const operations: Record<string, [Who, Thing?]> = {
   getInbox: ["read or send", "inbox"],
   changeInbox: ["full", "inbox"],
   deleteInbox: ["full", "inbox"],
+  addAlias: ["full", "inbox"],
+  removeAlias: ["full", "inbox"],
   exportInbox: ["read", "inbox"],
   sendEmail: ["send", "inbox"],
   convertMarkdown: ["send"],

@@ -17,6 +17,8 @@ const calls: Readonly<Record<string, ClientCall>> = {
   changeInbox: { name: "inboxes.change", takes: "body" },
   deleteInbox: { name: "inboxes.delete" },
   exportInbox: { name: "inboxes.export", takes: "query" },
+  addAlias: { name: "inboxes.addAlias" },
+  removeAlias: { name: "inboxes.removeAlias" },
   listMessages: { name: "messages.list", takes: "query", isEach: true },
   searchMessages: { name: "messages.search", takes: "query", isEach: true },
   sendEmail: { name: "messages.send", takes: "body" },

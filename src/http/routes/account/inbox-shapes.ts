@@ -3,6 +3,7 @@ import type { Fault } from "../../../domain/errors.ts";
 import { faultsOfMetadata } from "../../../domain/metadata.ts";
 import { sendPolicies } from "../../../domain/policy.ts";
 import { displayNameRule, isDisplayName } from "../../../domain/send/recipients/display-name.ts";
+import { mostAliases } from "../../../domain/username.ts";
 import { inboxAddress } from "../../../standards/address.ts";
 import type { Inbox } from "../../../store/account/inboxes.ts";
 import { examples } from "../../document/examples.ts";
@@ -36,6 +37,10 @@ export const InboxShape = named(
       metadata: Type.Record(Type.String(), Type.String(), {
         description: "Your own strings, by name. They are never in a mail",
         examples: [{}],
+      }),
+      aliases: Type.Array(Type.String(), {
+        description: "Its other addresses, at the same domain",
+        examples: [[]],
       }),
       disabled: Type.Boolean({ description: "Whether it takes and sends no mail", examples: [false] }),
       updatedAt: instant({
@@ -124,6 +129,14 @@ export const NewInbox = named(
       ),
       displayName,
       metadata: Type.Optional(texts(metadata)),
+      aliases: Type.Optional(
+        Type.Array(text({ max: 320, examples: ["sales"] }), {
+          maxItems: mostAliases,
+          description:
+            "Its other addresses, at the same domain, each as a `username` or a whole address. Each counts for the inboxes of a day",
+          examples: [["sales"]],
+        }),
+      ),
       disabled: Type.Optional(Type.Boolean({ default: false, description: disabled })),
       retentionDays: alsoNamed("retention_days", retentionDays),
       sendPolicy,
@@ -192,7 +205,7 @@ export const InboxQuery = Type.Object({
       min: 1,
       max: 320,
       description:
-        "Only the inbox with this address. At the `mailDomain` of the account, the part before the @ is enough",
+        "Only the inbox with this address or alias, which may have a `+tag`. At the `mailDomain` of the account, the part before the @ is enough",
       examples: [examples.address],
     }),
   ),
@@ -222,6 +235,7 @@ export function toInbox(inbox: Inbox, mailDomain: string) {
     sendPolicy,
     displayName: inbox.displayName,
     metadata: { ...inbox.metadata },
+    aliases: inbox.aliases.map((alias) => inboxAddress(alias, mailDomain)),
     disabled: inbox.disabled,
     updatedAt: (inbox.updatedAt ?? createdAt).toISOString(),
   };

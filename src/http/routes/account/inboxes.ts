@@ -12,6 +12,7 @@ import type { SendPolicy } from "../../../domain/policy.ts";
 import { changeInbox } from "../../../flows/account/change-inbox.ts";
 import { createInbox } from "../../../flows/account/create-inbox.ts";
 import { deleteInbox } from "../../../flows/account/delete-inbox.ts";
+import { addAlias, removeAlias } from "../../../flows/account/manage-aliases.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { asciiDomain, usernameAt } from "../../../standards/address.ts";
 import { countInboxes, findInbox, type Inbox, listInboxes } from "../../../store/account/inboxes.ts";
@@ -57,6 +58,7 @@ export function inboxes(deps: Deps) {
           externalId: externalIdWithin(account, body.externalId),
           username: body.username ?? body.mailboxName,
           domain: body.domain,
+          aliases: body.aliases,
           usernameField: body.username === undefined ? "mailboxName" : "username",
           settings: { retentionDays, displayName, metadata, disabled, sendPolicy: sendPolicyOf(body) },
           idempotencyKey: keyInReach(account.reach, idempotencyKeyOf(request)),
@@ -166,8 +168,55 @@ export function inboxes(deps: Deps) {
         whenRefused: whetherThere((reach, id) => ownedInbox(deps, reach, id)),
         answers: { 204: nothing("Deleted") },
       }),
+    )
+    .put(
+      "/:id/aliases/:username",
+      async ({ account, actor, params }) => {
+        const { id: inboxId } = await ownedInbox(deps, account.reach, params.id);
+        return toInbox(await addAlias(deps, { account, actor, inboxId }, params.username), mailDomain);
+      },
+      operation({
+        summary: "Add alias",
+        access: "full",
+        description:
+          "Gives the inbox another address at the same domain. Mail to it is the inbox's, and `toAddr` has the alias. An alias that the inbox already has changes nothing. At most 20; each counts for the inboxes of a day.",
+        path: aliasPath,
+        whenRefused: whetherThere((reach, id) => ownedInbox(deps, reach, id)),
+        answers: { 200: InboxShape },
+        refuses: [
+          "invalid_username",
+          "address_taken",
+          "address_reserved",
+          "domain_not_verified",
+          "alias_limit",
+          "inbox_creation_limit",
+        ],
+      }),
+    )
+    .delete(
+      "/:id/aliases/:username",
+      async ({ account, actor, params, set }) => {
+        const { id: inboxId } = await ownedInbox(deps, account.reach, params.id);
+        await removeAlias(deps, { account, actor, inboxId }, params.username);
+        set.status = 204;
+      },
+      operation({
+        summary: "Remove alias",
+        access: "full",
+        description:
+          "From now on mail to the alias is refused. Only this inbox can have it again for 30 days; at an own domain any can.",
+        path: aliasPath,
+        whenRefused: whetherThere((reach, id) => ownedInbox(deps, reach, id)),
+        answers: { 204: nothing("Removed") },
+        refuses: ["invalid_username"],
+      }),
     );
 }
+
+const aliasPath = {
+  ...inboxPath,
+  username: { description: "The part of the alias before the @, or all of it", example: "sales" },
+};
 
 /** The asked policy of an inbox; null clears it. */
 function sendPolicyOf({ sendPolicy }: Pick<Static<typeof InboxChange>, "sendPolicy">): SendPolicy | undefined {

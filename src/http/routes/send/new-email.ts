@@ -156,7 +156,8 @@ function furtherFields(mailDomain: string) {
     ),
     fromAddr: Type.Optional(
       emailAddress(mailDomain, {
-        description: "The address of the inbox, with or without a `+tag`. Default: the address itself",
+        description:
+          "The address of the inbox or an alias of it, with or without a `+tag`. Default: in a reply, the alias that the answered message came to; else the address of the inbox",
         examples: [examples.address],
       }),
     ),

@@ -86,6 +86,8 @@ describe("the audit", () => {
       ["cancelOutboxItem", ["outbox.canceled"], items[1].id, () => ask("DELETE", `/v1/outbox/${items[1].id}`)],
       ["createInbox", ["inbox.created"], undefined, () => ask("POST", "/v1/inboxes", {})],
       ["changeInbox", ["inbox.changed"], inbox.id, () => ask("PATCH", `/v1/inboxes/${inbox.id}`, { externalId: "a" })],
+      ["addAlias", ["inbox.alias_added"], inbox.id, () => ask("PUT", `/v1/inboxes/${inbox.id}/aliases/other`)],
+      ["removeAlias", ["inbox.alias_removed"], inbox.id, () => ask("DELETE", `/v1/inboxes/${inbox.id}/aliases/other`)],
       ["changeAccount", ["retention.changed"], undefined, () => ask("PATCH", "/v1/account", { retentionDays: 90 })],
       ["changeThread", ["thread.marked"], thread.id, () => ask("PATCH", `/v1/threads/${thread.id}`, { is_read: true })],
       [
