@@ -242,6 +242,7 @@ CREATE TABLE "inboxes" (
 	"aliases" text[] DEFAULT '{}' NOT NULL,
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"disabled" boolean DEFAULT false NOT NULL,
+	"expires_at" timestamp (3) with time zone,
 	"updated_at" timestamp (3) with time zone,
 	"storage_bytes" bigint DEFAULT 0 NOT NULL,
 	"revision" bigint DEFAULT 0 NOT NULL
@@ -574,6 +575,7 @@ CREATE INDEX "idempotency_keys_created" ON "idempotency_keys" USING btree ("crea
 CREATE INDEX "inboxes_account" ON "inboxes" USING btree ("account_id","id") WHERE "inboxes"."deleted_at" is null;
 CREATE INDEX "inboxes_external_id" ON "inboxes" USING btree ("account_id","external_id","id") WHERE "inboxes"."deleted_at" is null and "inboxes"."external_id" is not null;
 CREATE INDEX "inboxes_deleted" ON "inboxes" USING btree ("erases_at","id") WHERE "inboxes"."deleted_at" is not null;
+CREATE INDEX "inboxes_expires_at" ON "inboxes" USING btree ("expires_at") WHERE "inboxes"."expires_at" is not null and "inboxes"."deleted_at" is null;
 CREATE INDEX "inboxes_domain" ON "inboxes" USING btree ("domain_id") WHERE "inboxes"."domain_id" is not null and "inboxes"."deleted_at" is null;
 CREATE INDEX "message_names_message" ON "message_names" USING btree ("message_id");
 CREATE INDEX "message_search_words" ON "message_search" USING gin ("words");

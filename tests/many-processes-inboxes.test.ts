@@ -5,6 +5,7 @@ import type { RunningInboxd } from "./support/inboxd.ts";
 import { mailOf } from "./support/mail.ts";
 import { inData } from "./support/raw-smtp.ts";
 import { tally } from "./support/sends.ts";
+import { untilSo } from "./support/until.ts";
 import { deliver } from "./support/world.ts";
 
 const isHere = enginesHere().includes("postgres");
@@ -37,6 +38,30 @@ describe.skipIf(!isHere)("An inbox of two processes on one Postgres", () => {
       );
       await fleet.api(`/v1/inboxes/${winner.id}/aliases/${name}`, { method: "DELETE" });
     }
+  }, 60_000);
+
+  test("is deleted once at its end, also if one of them is killed meanwhile", async () => {
+    const inboxes = await Promise.all(Array.from({ length: 60 }, () => fleet.inbox()));
+    const third = await fleet.another();
+    const left = async () => {
+      const text = "select count(*)::int as count from inboxes where expires_at is not null and deleted_at is null";
+      const [row] = (await fleet.database.run(text, [])) as { count: number }[];
+      return row?.count ?? 0;
+    };
+    const { total: before } = (await fleet.api("/v1/inboxes?limit=1")).body;
+    await fleet.database.script(
+      `update inboxes set expires_at = now() where id in (${inboxes.map(({ id }) => `'${id}'`).join(", ")})`,
+    );
+    await untilSo(async () => (await left()) < 60);
+    third.signal("SIGKILL");
+    await third.exited;
+    await untilSo(async () => (await left()) === 0);
+    expect((await fleet.api("/v1/inboxes?limit=1")).body.total).toBe(before - 60);
+    const text =
+      "select target_id as id, count(*)::int as count from audit_entries where action = 'inbox.deleted' group by 1";
+    const rows = (await fleet.database.run(text, [])) as { id: string; count: number }[];
+    const counts = new Map(rows.map(({ id, count }) => [id, count]));
+    expect(inboxes.map(({ id }) => counts.get(id))).toEqual(inboxes.map(() => 1));
   }, 60_000);
 
   test("that one disables takes no mail by the other after that", async () => {

@@ -36,6 +36,11 @@ export function workerObserver(metrics: Registry, suppressed: SuppressedSends): 
     "Messages that were removed because their retention was over",
     [],
   )({});
+  const expiredInboxes = metrics.counter(
+    "inboxd_expired_inboxes_total",
+    "Inboxes that were deleted because their time was over (`expiresAt`)",
+    [],
+  )({});
   const relaysBy = {
     sent: relays({ outcome: "sent" }),
     put_off: relays({ outcome: "put_off" }),
@@ -60,6 +65,7 @@ export function workerObserver(metrics: Registry, suppressed: SuppressedSends): 
     delivered: (settlement) => deliveriesBy[outcomeOfDelivery(settlement)].add(),
     disabled: (reason) => disabledBy[reason].add(),
     expired: (messages) => expired.add(messages),
+    inboxExpired: () => expiredInboxes.add(),
   };
 }
 

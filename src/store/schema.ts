@@ -365,6 +365,8 @@ export const inboxes = pgTable(
     metadata: jsonb().$type<Readonly<Record<string, string>>>().notNull().default({}),
     /** Whether the owner has disabled it: it takes and sends no mail. Mail that was accepted before still comes and goes. */
     disabled: boolean().notNull().default(false),
+    /** When it is deleted; null for never. */
+    expiresAt: instant(),
     /** When a field that the owner sets was last changed. Null until then. */
     updatedAt: instant(),
     /** The sum of `size_bytes` of the messages. */
@@ -378,6 +380,9 @@ export const inboxes = pgTable(
       .on(table.accountId, table.externalId, table.id)
       .where(sql`${table.deletedAt} is null and ${table.externalId} is not null`),
     index("inboxes_deleted").on(table.erasesAt, table.id).where(sql`${table.deletedAt} is not null`),
+    index("inboxes_expires_at")
+      .on(table.expiresAt)
+      .where(sql`${table.expiresAt} is not null and ${table.deletedAt} is null`),
     index("inboxes_domain").on(table.domainId).where(sql`${table.domainId} is not null and ${table.deletedAt} is null`),
   ],
 );

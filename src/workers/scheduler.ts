@@ -4,6 +4,7 @@ import type { DeliverySettlement } from "../store/outbox/delivery-settlements.ts
 import type { OutboxKind } from "../store/outbox/items.ts";
 import type { RelaySettlement } from "../store/send/relaying.ts";
 import { type DeliverWebhookDeps, deliverWebhookJob } from "./deliver-webhook.ts";
+import { startInboxExpiry } from "./expire-inboxes.ts";
 import { notifier } from "./outbox/notifier.ts";
 import { type OutboxWorker, outboxWorker } from "./outbox/outbox-worker.ts";
 import { type ParseMailDeps, parseMailJob } from "./parse-mail.ts";
@@ -24,6 +25,8 @@ export interface WorkerObserver {
   disabled?(reason: DisabledReason): void;
   /** Called with the number of messages that the retention has removed. */
   expired?(messages: number): void;
+  /** Called when an inbox was deleted because its time was over. */
+  inboxExpired?(): void;
 }
 
 /** The background work of the service. */
@@ -67,6 +70,7 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
       .then(() => expireMessages(isStopping))
       .catch((err: unknown) => deps.log.warn({ err }, "cannot prune"));
   }, pruneMs);
+  const expiry = startInboxExpiry({ ...deps, inboxExpired: observe.inboxExpired });
   // The first tick comes only after a second, so that a starting service first opens its doors.
   const timer = setInterval(() => {
     for (const worker of Object.values(workers)) worker.tick();
@@ -85,7 +89,12 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
       stopping = true;
       clearInterval(timer);
       clearInterval(pruneTimer);
-      await Promise.all([pruning, others.close(), ...Object.values(workers).map((worker) => worker.stop(graceMs))]);
+      await Promise.all([
+        pruning,
+        expiry.stop(),
+        others.close(),
+        ...Object.values(workers).map((worker) => worker.stop(graceMs)),
+      ]);
     },
   };
 }

@@ -4673,6 +4673,11 @@ export interface components {
              */
             disabled: boolean;
             /**
+             * @description When it is deleted with its mail; null: never
+             * @example null
+             */
+            expiresAt: string | null;
+            /**
              * Format: date-time
              * @description When a field that you set was last changed; at first when it was created
              * @example 2026-03-20T09:00:00.000Z
@@ -4709,6 +4714,11 @@ export interface components {
             } | null;
             /** @description Whether it takes and sends no mail: mail to it is refused (550), and so are its sends. Its mail can be read, and what was accepted before still goes out. Null: false */
             disabled?: boolean | null;
+            /**
+             * @description When the inbox is deleted with its mail, in the future: within a minute of it, as by `DELETE`. Null: never. Also accepted as `expires_at`
+             * @example null
+             */
+            expiresAt?: string | null;
         };
         /** @description An inbox was created */
         InboxCreated: {
@@ -6548,6 +6558,16 @@ export interface components {
             aliases?: string[];
             /** @description Whether it takes and sends no mail: mail to it is refused (550), and so are its sends. Its mail can be read, and what was accepted before still goes out (default: false) */
             disabled?: boolean;
+            /**
+             * @description When the inbox is deleted with its mail, in the future: within a minute of it, as by `DELETE`. Null: never. Also accepted as `expires_at`
+             * @example null
+             */
+            expiresAt?: string | null;
+            /**
+             * @description Instead of `expiresAt`: how long the inbox lasts. Also accepted as `ttl_seconds`
+             * @example 3600
+             */
+            ttlSeconds?: number;
             /**
              * @description Days after which mail is removed for good, with its attachments, events and empty threads; null: no limit of its own. The fewest days of inbox, account and service count. Also accepted as `retention_days`
              * @example 90
@@ -8715,6 +8735,7 @@ export interface operations {
                      *           "metadata": {},
                      *           "aliases": [],
                      *           "disabled": false,
+                     *           "expiresAt": null,
                      *           "updatedAt": "2026-03-20T09:00:00.000Z"
                      *         }
                      *       ],
@@ -8865,6 +8886,7 @@ export interface operations {
                      *       "metadata": {},
                      *       "aliases": [],
                      *       "disabled": false,
+                     *       "expiresAt": null,
                      *       "updatedAt": "2026-03-20T09:00:00.000Z"
                      *     }
                      */
@@ -9050,6 +9072,7 @@ export interface operations {
                      *       "metadata": {},
                      *       "aliases": [],
                      *       "disabled": false,
+                     *       "expiresAt": null,
                      *       "updatedAt": "2026-03-20T09:00:00.000Z"
                      *     }
                      */
@@ -9330,6 +9353,7 @@ export interface operations {
                      *       "metadata": {},
                      *       "aliases": [],
                      *       "disabled": false,
+                     *       "expiresAt": null,
                      *       "updatedAt": "2026-03-20T09:00:00.000Z"
                      *     }
                      */
@@ -9480,6 +9504,7 @@ export interface operations {
                      *       "metadata": {},
                      *       "aliases": [],
                      *       "disabled": false,
+                     *       "expiresAt": null,
                      *       "updatedAt": "2026-03-20T09:00:00.000Z"
                      *     }
                      */

@@ -35,11 +35,16 @@ export interface NewInbox {
   /** The usernames or addresses of its aliases, at the domain of its address. */
   aliases?: readonly string[] | undefined;
   settings?: Partial<Given<InboxSettings>>;
+  /** How long the inbox lasts, in place of `expiresAt`. */
+  ttlSeconds?: number | undefined;
   idempotencyKey: string | undefined;
 }
 
 /** The fields that the owner of an inbox sets, besides its `externalId`. */
-type InboxSettings = Pick<Inbox, "retentionDays" | "sendPolicy" | "displayName" | "metadata" | "disabled">;
+type InboxSettings = Pick<
+  Inbox,
+  "retentionDays" | "sendPolicy" | "displayName" | "metadata" | "disabled" | "expiresAt"
+>;
 type Given<Fields> = { [Name in keyof Fields]: Fields[Name] | undefined };
 
 const usual: InboxSettings = {
@@ -48,6 +53,7 @@ const usual: InboxSettings = {
   displayName: null,
   metadata: {},
   disabled: false,
+  expiresAt: null,
 };
 
 export interface CreatedInbox {
@@ -59,7 +65,7 @@ export interface CreatedInbox {
 const draws = 5;
 
 export async function createInbox(deps: Deps, request: NewInbox): Promise<CreatedInbox> {
-  const { account, actor, externalId } = request;
+  const { account, actor, externalId, ttlSeconds } = request;
   const settings = unusual(request.settings);
   const host = hostOf(request, deps.mailDomain);
   const chosen = request.username === undefined ? undefined : chosenName(request.username, host, request);
@@ -100,6 +106,7 @@ export async function createInbox(deps: Deps, request: NewInbox): Promise<Create
       aliases,
       ...usual,
       ...settings,
+      ...(ttlSeconds !== undefined && { expiresAt: new Date(createdAt.getTime() + ttlSeconds * 1000) }),
     };
     await insertInbox(tx, inbox);
     await markInboxesMade(tx, account.id, { day, inboxes: 1, addresses });
@@ -200,7 +207,10 @@ function keyUseOf(
   createdAt: Date,
 ): KeyUse | undefined {
   if (request.idempotencyKey === undefined) return undefined;
-  const fingerprint = fingerprintOf("", { externalId: request.externalId, ...named, ...unusual(request.settings) });
+  const { externalId, ttlSeconds } = request;
+  const { expiresAt, ...settings } = unusual(request.settings);
+  const end = { expiresAt: expiresAt?.toISOString(), ttlSeconds };
+  const fingerprint = fingerprintOf("", { externalId, ...named, ...settings, ...end });
   return {
     accountId: request.account.id,
     operation: "create_inbox",

@@ -14,17 +14,21 @@ import { endKeysOfInbox } from "./manage-keys.ts";
 /** How long the address of a deleted inbox, or a deleted alias, stays reserved, so that old mail cannot reach a new owner. */
 export const addressReservedMs = 30 * 24 * 3_600_000;
 
-/** Deletes an inbox: it disappears at once, and its rows are deleted in the background. */
+/**
+ * Deletes an inbox: it disappears at once, and its rows are deleted in the background. With `expiredBy` only if its time was over at that
+ * instant.
+ */
 export async function deleteInbox(
   deps: Deps,
   { actor, ...reach }: ActorIn & Reach,
   id: string,
+  { expiredBy }: { expiredBy?: Date } = {},
 ): Promise<{ username: string }> {
   const { accountId } = reach;
   const deletedAt = deps.now();
   const { username, hasDeliveries } = await transaction(deps.db.api, async (tx) => {
     const inbox = await findInbox(tx, reach, id);
-    if (inbox === undefined || !(await markInboxDeleted(tx, reach, id, deletedAt))) throw notFound("inbox");
+    if (inbox === undefined || !(await markInboxDeleted(tx, reach, id, deletedAt, expiredBy))) throw notFound("inbox");
     const usernames = [inbox.username, ...inbox.aliases];
     await markAddressesHeld(tx, id, usernames, heldUntil(inbox, deletedAt));
     await markInboxGone(tx, accountId);
@@ -36,7 +40,7 @@ export async function deleteInbox(
       accountId,
       actor,
       target: { type: "inbox", id },
-      details: { username },
+      details: { username, ...(expiredBy !== undefined && { expiresAt: inbox.expiresAt }) },
     });
     const hasDeliveries = await insertEvents(tx, [inboxEvent(deps, "inbox.deleted", inbox, deletedAt)]);
     return { username, hasDeliveries };

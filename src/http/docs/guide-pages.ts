@@ -50,7 +50,7 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
     sdk: { about: "the TypeScript client: send, wait, lists, streams, webhooks, errors", text: sdk },
   }),
   ...inGroup("Mail", {
-    inboxes: { about: "names, aliases, metadata, retention; disable an inbox", text: inboxes },
+    inboxes: { about: "names, aliases, metadata, retention, an end; disable an inbox", text: inboxes },
     receiving: { about: "what the SMTP listener answers, reading messages, the event log", text: receiving },
     "inbound-http": {
       about: "hand in mail without SMTP: an edge worker, a pipe of Postfix or Exim",

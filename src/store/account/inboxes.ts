@@ -23,6 +23,7 @@ const inboxFields = selected(inboxes, "i", [
   "aliases",
   "metadata",
   "disabled",
+  "expiresAt",
   "updatedAt",
 ]);
 
@@ -198,6 +199,7 @@ export interface InboxChange {
   /** Merged into the metadata: a null removes its key, and null in place of the object removes all. */
   metadata?: MetadataPatch | undefined;
   disabled?: boolean | undefined;
+  expiresAt?: Date | null | undefined;
 }
 
 /** Changes an inbox, and returns it; undefined if there is none within the reach. */
@@ -205,7 +207,7 @@ export async function markInboxChanged(
   db: Db,
   reach: Reach,
   id: string,
-  { externalId, retentionDays, sendPolicy, displayName, metadata, disabled }: InboxChange,
+  { externalId, retentionDays, sendPolicy, displayName, metadata, disabled, expiresAt }: InboxChange,
   updatedAt: Date,
 ): Promise<Inbox | undefined> {
   const changes = [
@@ -215,6 +217,7 @@ export async function markInboxChanged(
     displayName === undefined ? sql`` : sql`, display_name = ${displayName}`,
     metadata === undefined ? sql`` : sql`, metadata = ${merged(metadata)}`,
     disabled === undefined ? sql`` : sql`, disabled = ${disabled}`,
+    expiresAt === undefined ? sql`` : sql`, expires_at = ${expiresAt}`,
   ];
   const [changed] = await query<Inbox>(
     db,
@@ -254,12 +257,39 @@ export async function lockInbox(tx: Db, reach: Reach, id: string): Promise<Inbox
   return inbox;
 }
 
-/** Marks an inbox as deleted. Returns false if there is none within the reach, or if it is already deleted. */
-export async function markInboxDeleted(tx: Db, reach: Reach, id: string, deletedAt: Date): Promise<boolean> {
+export interface ExpiredInbox {
+  id: string;
+  accountId: string;
+}
+
+/** Lists inboxes whose time is over, by id, behind the id `after`. */
+export function listExpiredInboxes(
+  db: Db,
+  { now, after, limit }: { now: Date; after: string; limit: number },
+): Promise<ExpiredInbox[]> {
+  return query(
+    db,
+    sql`select id, account_id as "accountId" from inboxes
+        where expires_at <= ${now} and deleted_at is null and id > ${after} order by id limit ${limit}`,
+  );
+}
+
+/**
+ * Marks an inbox as deleted. Returns false if there is none within the reach, if it is already deleted, or if it has not expired by
+ * `expiredBy`, if that is given.
+ */
+export async function markInboxDeleted(
+  tx: Db,
+  reach: Reach,
+  id: string,
+  deletedAt: Date,
+  expiredBy?: Date,
+): Promise<boolean> {
+  const hasExpired = expiredBy === undefined ? sql`` : sql`and i.expires_at <= ${expiredBy}`;
   const deleted = await query(
     tx,
     sql`update inboxes i set deleted_at = ${deletedAt}, revision = revision + 1
-        where i.id = ${id} and ${isReached(reach)} returning 1`,
+        where i.id = ${id} and ${isReached(reach)} ${hasExpired} returning 1`,
   );
   return deleted.length === 1;
 }

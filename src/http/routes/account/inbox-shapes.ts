@@ -4,7 +4,9 @@ import { faultsOfMetadata } from "../../../domain/metadata.ts";
 import { sendPolicies } from "../../../domain/policy.ts";
 import { displayNameRule, isDisplayName } from "../../../domain/send/recipients/display-name.ts";
 import { mostAliases } from "../../../domain/username.ts";
+import type { Deps } from "../../../flows/deps.ts";
 import { inboxAddress } from "../../../standards/address.ts";
+import { parseInstant, yearsOfInstants } from "../../../standards/instant.ts";
 import type { Inbox } from "../../../store/account/inboxes.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
@@ -43,6 +45,10 @@ export const InboxShape = named(
         examples: [[]],
       }),
       disabled: Type.Boolean({ description: "Whether it takes and sends no mail", examples: [false] }),
+      expiresAt: nullable(instant(), {
+        description: "When it is deleted with its mail; null: never",
+        examples: [null],
+      }),
       updatedAt: instant({
         description: "When a field that you set was last changed; at first when it was created",
         examples: [examples.inboxCreatedAt],
@@ -73,6 +79,25 @@ const displayName = alsoNamed(
         "The name beside its address in mail that it sends without `fromName`: 1 to 100 characters, none of `@<>`. Null: no name",
       error: "must be null or a string",
     }),
+  ),
+);
+
+const expiresAt = alsoNamed(
+  "expires_at",
+  Type.Optional(
+    nullable(
+      text({
+        max: 40,
+        error: `must be an RFC 3339 date-time of ${yearsOfInstants}`,
+        examples: ["2026-06-21T00:00:00.000Z"],
+      }),
+      {
+        description:
+          "When the inbox is deleted with its mail, in the future: within a minute of it, as by `DELETE`. Null: never",
+        error: "must be null or an instant",
+        examples: [null],
+      },
+    ),
   ),
 );
 
@@ -138,6 +163,18 @@ export const NewInbox = named(
         }),
       ),
       disabled: Type.Optional(Type.Boolean({ default: false, description: disabled })),
+      expiresAt,
+      ttlSeconds: alsoNamed(
+        "ttl_seconds",
+        Type.Optional(
+          Type.Integer({
+            minimum: 60,
+            maximum: 31_536_000,
+            description: "Instead of `expiresAt`: how long the inbox lasts",
+            examples: [3600],
+          }),
+        ),
+      ),
       retentionDays: alsoNamed("retention_days", retentionDays),
       sendPolicy,
     },
@@ -178,6 +215,7 @@ export const InboxChange = named(
           error: "must be null or a boolean",
         }),
       ),
+      expiresAt,
     },
     { description: "The changes. Missing fields stay as they are", examples: [{ retentionDays: 90 }] },
   ),
@@ -214,8 +252,24 @@ export const InboxQuery = Type.Object({
   ),
 });
 
-/** Faults that a schema cannot express. */
-export function faultsOfInbox({ displayName: name, metadata: given }: Readonly<Record<string, unknown>>): Fault[] {
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Makes the function that finds the faults that a schema cannot express. */
+export function faultsOfInbox({ now }: Pick<Deps, "now">) {
+  return (fields: Fields): Fault[] => [...faultsOfNames(fields), ...faultsOfEnd(fields, now())];
+}
+
+function faultsOfEnd({ expiresAt: end, ttlSeconds }: Fields, now: Date): Fault[] {
+  if (typeof end !== "string") return [];
+  const at = parseInstant(end);
+  const detail = at === undefined ? `must be an RFC 3339 date-time of ${yearsOfInstants}` : "must be in the future";
+  return [
+    ...(at === undefined || at <= now ? [{ pointer: "#/expiresAt", detail }] : []),
+    ...(ttlSeconds === undefined ? [] : [{ pointer: "#/ttlSeconds", detail: "must be left out with `expiresAt`" }]),
+  ];
+}
+
+function faultsOfNames({ displayName: name, metadata: given }: Fields): Fault[] {
   const faults = isTextsPatch(given) ? faultsOfMetadata(given) : [];
   if (typeof name === "string" && !isDisplayName(name))
     faults.push({ pointer: "#/displayName", detail: displayNameRule });
@@ -237,6 +291,7 @@ export function toInbox(inbox: Inbox, mailDomain: string) {
     metadata: { ...inbox.metadata },
     aliases: inbox.aliases.map((alias) => inboxAddress(alias, mailDomain)),
     disabled: inbox.disabled,
+    expiresAt: inbox.expiresAt?.toISOString() ?? null,
     updatedAt: (inbox.updatedAt ?? createdAt).toISOString(),
   };
 }

@@ -8,13 +8,13 @@ import {
 } from "../../../domain/access/access.ts";
 import { notFound } from "../../../domain/errors.ts";
 import { isId } from "../../../domain/ids.ts";
-import type { SendPolicy } from "../../../domain/policy.ts";
 import { changeInbox } from "../../../flows/account/change-inbox.ts";
 import { createInbox } from "../../../flows/account/create-inbox.ts";
 import { deleteInbox } from "../../../flows/account/delete-inbox.ts";
 import { addAlias, removeAlias } from "../../../flows/account/manage-aliases.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { asciiDomain, usernameAt } from "../../../standards/address.ts";
+import { parseInstant } from "../../../standards/instant.ts";
 import { countInboxes, findInbox, type Inbox, listInboxes } from "../../../store/account/inboxes.ts";
 import { api } from "../../shell/app.ts";
 import { whetherThere } from "../../shell/described-operation.ts";
@@ -49,7 +49,7 @@ export function inboxes(deps: Deps) {
     .post(
       "",
       async ({ account, actor, body, request, set }) => {
-        const { retentionDays, displayName, metadata, disabled } = body;
+        const { retentionDays, displayName, metadata, disabled, ttlSeconds } = body;
         // A key that may not set the policy of its inboxes must not choose it for new ones.
         if (body.sendPolicy !== undefined) refuseWithout("full", account, 'set "sendPolicy"');
         const { inbox, replayed } = await createInbox(deps, {
@@ -60,7 +60,8 @@ export function inboxes(deps: Deps) {
           domain: body.domain,
           aliases: body.aliases,
           usernameField: body.username === undefined ? "mailboxName" : "username",
-          settings: { retentionDays, displayName, metadata, disabled, sendPolicy: sendPolicyOf(body) },
+          settings: { retentionDays, displayName, metadata, disabled, ...convertedOf(body) },
+          ttlSeconds,
           idempotencyKey: keyInReach(account.reach, idempotencyKeyOf(request)),
         });
         set.status = 201;
@@ -75,7 +76,7 @@ export function inboxes(deps: Deps) {
           "Creates an address that receives mail at once. Without `username` a random one is chosen. Names become lower case. The name of a deleted inbox is reserved for 30 days, but not at an own domain.",
         idempotencyKey: "optional",
         body: NewInbox,
-        alsoWrong: faultsOfInbox,
+        alsoWrong: faultsOfInbox(deps),
         bodyMayBeEmpty: true,
         answers: { 201: InboxShape },
         answerHeaders: {
@@ -136,7 +137,7 @@ export function inboxes(deps: Deps) {
         if (body.externalId !== undefined) refuseToGiveAway(account, body.externalId);
         const isChanged = Object.values(body).some((value) => value !== undefined);
         const disabled = body.disabled === null ? false : body.disabled;
-        const change = { ...body, sendPolicy: sendPolicyOf(body), disabled };
+        const change = { ...body, ...convertedOf(body), disabled };
         const changed = isChanged ? await changeInbox(deps, { ...account.reach, actor }, inbox.id, change) : inbox;
         return toInbox(changed, mailDomain);
       },
@@ -148,7 +149,7 @@ export function inboxes(deps: Deps) {
         path: inboxPath,
         whenRefused: whetherThere((reach, id) => ownedInbox(deps, reach, id)),
         body: InboxChange,
-        alsoWrong: faultsOfInbox,
+        alsoWrong: faultsOfInbox(deps),
         answers: { 200: InboxShape },
       }),
     )
@@ -218,7 +219,10 @@ const aliasPath = {
   username: { description: "The part of the alias before the @, or all of it", example: "sales" },
 };
 
-/** The asked policy of an inbox; null clears it. */
-function sendPolicyOf({ sendPolicy }: Pick<Static<typeof InboxChange>, "sendPolicy">): SendPolicy | undefined {
-  return sendPolicy === null ? "open" : sendPolicy;
+/** The fields of a request that the store has in another form. A policy of null is `open`. */
+function convertedOf({ sendPolicy, expiresAt }: Pick<Static<typeof InboxChange>, "sendPolicy" | "expiresAt">) {
+  return {
+    sendPolicy: sendPolicy === null ? "open" : sendPolicy,
+    expiresAt: typeof expiresAt === "string" ? parseInstant(expiresAt) : expiresAt,
+  } as const;
 }
