@@ -348,6 +348,7 @@ async function workerDeps(db: Database): Promise<WorkerDeps> {
     webhookDisableDays: 5,
     eventRetentionDays: 30,
     messageRetentionDays: 0,
+    trashDays: 0,
   };
 }
 

@@ -80,6 +80,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
     EVENT_RETENTION_DAYS: config.eventRetentionDays,
     AUDIT_RETENTION_DAYS: config.auditRetentionDays,
     MESSAGE_RETENTION_DAYS: config.messageRetentionDays,
+    TRASH_DAYS: config.trashDays,
     CORS_ORIGINS: config.corsOrigins === undefined ? "" : [config.corsOrigins].flat().join(","),
     LISTENERS_PER_ACCOUNT: config.listeners.perAccount,
     LISTENERS_PER_PROCESS: config.listeners.perProcess,

@@ -130,6 +130,8 @@ export interface Config {
   auditRetentionDays: number;
   /** Mail is removed after this many days; 0: never. */
   messageRetentionDays: number;
+  /** The days after which a thread in the trash is removed; 0: never. */
+  trashDays: number;
   /** The limits of open waits and streams. */
   listeners: ListenerLimits;
   /** The origins whose pages may use the API; `undefined`: none. */
@@ -288,6 +290,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     cell: checked("CELL", text("CELL") ?? "00", parseCell) ?? "00",
     auditRetentionDays: integer("AUDIT_RETENTION_DAYS", 365, 1, 3650),
     messageRetentionDays: integer("MESSAGE_RETENTION_DAYS", 0, 0, 3650),
+    trashDays: integer("TRASH_DAYS", 30, 0, 3650),
     corsOrigins: checked("CORS_ORIGINS", text("CORS_ORIGINS"), parseOrigins),
     listeners: {
       perAccount: integer("LISTENERS_PER_ACCOUNT", 1000, 1, 1_000_000),

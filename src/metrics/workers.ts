@@ -33,7 +33,7 @@ export function workerObserver(metrics: Registry, suppressed: SuppressedSends): 
   };
   const expired = metrics.counter(
     "inboxd_retention_messages_removed_total",
-    "Messages that were removed because their retention was over",
+    "Messages that were removed because their retention, or the time of their thread in the trash, was over",
     [],
   )({});
   const expiredInboxes = metrics.counter(

@@ -54,6 +54,7 @@ export async function openWorkers(
     eventRetentionDays: config.eventRetentionDays,
     auditRetentionDays: config.auditRetentionDays,
     messageRetentionDays: config.messageRetentionDays,
+    trashDays: config.trashDays,
     observe: simulator?.observing(watch.workers) ?? watch.workers,
   });
   opened.push(() => workers.stop(0));

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { askedTooMuch, DatabaseUnavailable, type Db, transaction } from "../database/db.ts";
 import { service } from "../domain/access/actor.ts";
-import { countMail, type RemovalStep, removeOldest } from "../flows/account/remove-messages.ts";
+import { countMail, type RemovalStep, removeOldest, removeTrashed } from "../flows/account/remove-messages.ts";
 import { audit } from "../flows/audit.ts";
 import type { Deps } from "../flows/deps.ts";
 import {
@@ -14,16 +14,24 @@ import {
   removeEventsOfInbox,
   removeInboxRows,
 } from "../store/upkeep/pruning.ts";
-import { listInboxesToExpire } from "../store/upkeep/removal.ts";
+import { listInboxesToExpire, listInboxesWithTrash, type TrashPosition } from "../store/upkeep/removal.ts";
 
 type RemovingDeps = Pick<Deps, "db" | "now" | "log">;
 type ErasingDeps = RemovingDeps & Pick<Deps, "newId">;
 
-export interface ExpiringDeps extends RemovingDeps {
-  /** The days after which mail is removed; 0: never. */
-  messageRetentionDays: number;
+interface ObservedDeps extends RemovingDeps {
   /** Called with the number of messages that the retention has removed. */
   expired?: ((messages: number) => void) | undefined;
+}
+
+export interface ExpiringDeps extends ObservedDeps {
+  /** The days after which mail is removed; 0: never. */
+  messageRetentionDays: number;
+}
+
+export interface TrashDeps extends ObservedDeps {
+  /** The days after which a thread in the trash is removed; 0: never. */
+  trashDays: number;
 }
 
 /**
@@ -48,6 +56,7 @@ const settleMs = 60_000;
 const lastRowsMs = 23 * 3_600_000;
 const inboxesAtOnce = 1_000;
 const walkMs = 3_600_000;
+const dayMs = 24 * walkMs;
 
 type IsStopping = () => boolean;
 
@@ -78,18 +87,29 @@ async function emptyInbox(
 ): Promise<boolean> {
   // Removed mail stays in the usage, so it is counted first if it was not yet.
   await countMail(deps, inboxId);
-  for (let afterSeq = 0; ; ) {
-    if (isOver()) return false;
-    const request = { inboxId, afterSeq, daysOfService };
-    const step: RemovalStep | undefined = await pace((limit) => removeOldest(deps, { ...request, limit }));
+  const isThrough = await stepByStep<number>(pace, isOver, removed, (afterSeq = 0, limit) =>
+    removeOldest(deps, { inboxId, afterSeq, daysOfService, limit }),
+  );
+  // The account has fewer bytes at once.
+  if (isThrough) await countMail(deps, inboxId);
+  return isThrough;
+}
+
+/** Runs a step of a removal until nothing is left for it. Returns false if that is not so, because the run is over or another process works. */
+async function stepByStep<Position>(
+  pace: ReturnType<typeof pacing>,
+  isOver: IsStopping,
+  removed: (messages: number) => void,
+  remove: (after: Position | undefined, limit: number) => Promise<RemovalStep<Position> | undefined>,
+): Promise<boolean> {
+  for (let after: Position | undefined; !isOver(); ) {
+    const step = await pace((limit) => remove(after, limit));
     if (step === undefined) return false;
     if (step.removed > 0) removed(step.removed);
-    if (step.next === undefined) break;
-    afterSeq = step.next;
+    if (step.next === undefined) return true;
+    after = step.next;
   }
-  // The account has fewer bytes at once.
-  await countMail(deps, inboxId);
-  return true;
+  return false;
 }
 
 function runOf(isStopping: IsStopping): IsStopping {
@@ -207,6 +227,47 @@ export function messageExpirer(deps: ExpiringDeps): (isStopping?: IsStopping) =>
       }
       after = last ?? "";
       if (last === undefined) break;
+    }
+    return count;
+  };
+}
+
+/**
+ * Makes the function that removes threads that have been in the trash for too long. It looks at the trash of all inboxes once an hour, and
+ * again at once if a run had no time for all. Returns the number of removed messages.
+ */
+export function trashEmptier(deps: TrashDeps): (isStopping?: IsStopping) => Promise<number> {
+  let nextWalkAt = 0;
+
+  return async (isStopping = () => false) => {
+    const isOver = runOf(isStopping);
+    const now = deps.now();
+    if (deps.trashDays === 0 || now.getTime() < nextWalkAt) return 0;
+    const before = new Date(now.getTime() - deps.trashDays * dayMs);
+    const pace = pacing();
+    let count = 0;
+    const removed = (messages: number) => {
+      count += messages;
+      deps.expired?.(messages);
+    };
+    for (let after = ""; !isOver(); ) {
+      const ids = await pace(() => listInboxesWithTrash(deps.db.work, before, after, inboxesAtOnce));
+      for (const inboxId of ids) {
+        if (isOver()) return count;
+        await passingOver(deps, inboxId, async () => {
+          // Removed mail stays in the usage, so it is counted first if it was not yet.
+          await countMail(deps, inboxId);
+          await stepByStep<TrashPosition>(pace, isOver, removed, (position, limit) =>
+            removeTrashed(deps, { inboxId, before, after: position, limit }),
+          );
+          await countMail(deps, inboxId);
+        });
+      }
+      after = ids.at(-1) ?? "";
+      if (ids.length < inboxesAtOnce) {
+        nextWalkAt = now.getTime() + walkMs;
+        break;
+      }
     }
     return count;
   };

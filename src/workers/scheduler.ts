@@ -10,10 +10,11 @@ import { type OutboxWorker, outboxWorker } from "./outbox/outbox-worker.ts";
 import { type ParseMailDeps, parseMailJob } from "./parse-mail.ts";
 import { type PruneDeps, prune } from "./prune.ts";
 import { type RelayEmailDeps, relayEmailJob } from "./relay-email.ts";
-import { messageExpirer } from "./remove-mail.ts";
+import { messageExpirer, trashEmptier } from "./remove-mail.ts";
 
 export interface WorkerDeps extends RelayEmailDeps, DeliverWebhookDeps, ParseMailDeps, PruneDeps {
   messageRetentionDays: number;
+  trashDays: number;
   observe?: WorkerObserver;
 }
 
@@ -23,7 +24,7 @@ export interface WorkerObserver {
   delivered?(settlement: DeliverySettlement): void;
   /** Called when an endpoint is disabled, by a request or because of its answers. */
   disabled?(reason: DisabledReason): void;
-  /** Called with the number of messages that the retention has removed. */
+  /** Called with the number of messages that the retention, or the trash, has removed. */
   expired?(messages: number): void;
   /** Called when an inbox was deleted because its time was over. */
   inboxExpired?(): void;
@@ -64,10 +65,12 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
   let pruning: Promise<unknown> = Promise.resolve();
   const isStopping = () => stopping;
   const expireMessages = messageExpirer({ ...deps, expired: observe.expired });
+  const emptyTrash = trashEmptier({ ...deps, expired: observe.expired });
   const pruneTimer = setInterval(() => {
     pruning = pruning
       .then(() => prune(deps, isStopping))
       .then(() => expireMessages(isStopping))
+      .then(() => emptyTrash(isStopping))
       .catch((err: unknown) => deps.log.warn({ err }, "cannot prune"));
   }, pruneMs);
   const expiry = startInboxExpiry({ ...deps, inboxExpired: observe.inboxExpired });

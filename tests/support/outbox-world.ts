@@ -80,6 +80,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     webhookDisableDays: 5,
     eventRetentionDays: 30,
     messageRetentionDays: 0,
+    trashDays: 0,
     ...own,
   };
   const sendEmail = emailSender({ ...deps, rules: accountRules(deps) }, async () => undefined);

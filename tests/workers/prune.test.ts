@@ -4,6 +4,7 @@ import { getTableConfig, type PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { query } from "../../src/database/db.ts";
 import { service } from "../../src/domain/access/actor.ts";
 import { deleteInbox } from "../../src/flows/account/delete-inbox.ts";
+import { fileThreads } from "../../src/flows/read/file-threads.ts";
 import { columnName } from "../../src/store/columns.ts";
 import * as schema from "../../src/store/schema.ts";
 import { prune } from "../../src/workers/prune.ts";
@@ -223,12 +224,28 @@ for (const engine of enginesHere()) {
         await world.receive(inbox, mail % 40 === 0 ? { attachments: [attachment] } : {});
       await world.receive(inbox, { attachments: [attachment] }, [other]);
       await insertRulesOf(inbox);
+      const threads = await query<{ id: string }>(
+        under.db.api,
+        sql`select id from threads where inbox_id = ${inbox.id}`,
+      );
+      const filing = { accountId: inbox.accountId, actor: service, inboxId: inbox.id, threads };
+      await fileThreads(world.deps, { ...filing, change: { addLabels: ["orders", "vip"] } });
       await deleteInbox(world.deps, { accountId: inbox.accountId, actor: service }, inbox.id);
       await prune(world.deps);
       expect(await count("messages", sql`inbox_id = ${inbox.id}`)).toBe(121);
       world.clock.pass(60_001);
       await prune(world.deps);
-      const inInbox = ["messages", "threads", "correspondents", "awaited_parents", "cold_sends", "rules", "policies"];
+      const labels = ["thread_labels", "label_counts"];
+      const inInbox = [
+        "messages",
+        "threads",
+        ...labels,
+        "correspondents",
+        "awaited_parents",
+        "cold_sends",
+        "rules",
+        "policies",
+      ];
       for (const table of inInbox) {
         expect([table, await count(table, sql`inbox_id = ${inbox.id}`)]).toEqual([table, 0]);
       }

@@ -1,10 +1,13 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { query } from "../../src/database/db.ts";
+import { service } from "../../src/domain/access/actor.ts";
+import type { ThreadChange } from "../../src/domain/filing.ts";
+import { fileThreads } from "../../src/flows/read/file-threads.ts";
 import { indexMessages } from "../../src/flows/read/index-messages.ts";
 import { pageBetween, pageMessages } from "../../src/flows/read/page-messages.ts";
 import { findInboxTotals } from "../../src/store/mail/message-pages.ts";
-import { messageExpirer } from "../../src/workers/remove-mail.ts";
+import { messageExpirer, trashEmptier } from "../../src/workers/remove-mail.ts";
 import { takeIn } from "../support/arrivals.ts";
 import { enginesHere } from "../support/engines.ts";
 import { outboxWorld } from "../support/outbox-world.ts";
@@ -157,6 +160,55 @@ for (const engine of enginesHere()) {
       await script("drop trigger refuse_removal on messages; drop function refuse_removal");
       await run();
       expect(await subjects(broken)).toEqual([]);
+    });
+
+    test("empties the trash, with its labels, and nothing else", async () => {
+      const inbox = await world.newInbox();
+      const named = (subject: string) => `${subject}.${inbox.id}@mail.example`;
+      for (const subject of ["trashed", "archived", "back", "later"])
+        await world.receive(inbox, { subject, messageId: named(subject) });
+      await takeIn(
+        world.deps,
+        { ...inbox, address: "bot@inbox.localhost" },
+        Array.from({ length: 600 }, () => ({ subject: "Re: trashed", inReplyTo: [named("trashed")] })),
+      );
+      const threads = await query<{ id: string; subject: string }>(
+        under.db.api,
+        sql`select id, subject from threads where inbox_id = ${inbox.id}`,
+      );
+      const file = (subjects: string[], change: ThreadChange) => {
+        const asked = threads.filter(({ subject }) => subjects.includes(subject));
+        return fileThreads(world.deps, { ...inbox, inboxId: inbox.id, actor: service, threads: asked, change });
+      };
+      await file(["trashed", "archived", "back", "later"], { addLabels: ["orders"] });
+      await file(["archived"], { folder: "archive" });
+      await file(["trashed", "back"], { folder: "trash" });
+      const empty = (trashDays: number) => trashEmptier({ ...world.deps, trashDays })();
+      const left = async () => [...new Set(await subjects(inbox))].toSorted();
+      world.clock.pass(10 * dayMs);
+      await world.receive(inbox, { subject: "Re: back", inReplyTo: [named("back")] });
+      // Trash is not older than ten days.
+      await file(["later"], { folder: "trash" });
+      expect([await empty(0), await empty(10), (await left()).length]).toEqual([0, 0, 6]);
+      world.clock.pass(1);
+      expect(await empty(10)).toBe(601);
+      expect(await left()).toEqual(["Re: back", "archived", "back", "later"]);
+      const totals = await findInboxTotals(under.db.api, { accountId: inbox.accountId }, inbox.id);
+      expect(totals).toMatchObject({
+        threadCount: 3,
+        unreadCount: 1,
+        archiveCount: 1,
+        trashCount: 1,
+        removedCount: 601,
+      });
+      expect(await rows("thread_labels", sql`inbox_id = ${inbox.id}`)).toBe(2);
+      world.clock.pass(10 * dayMs);
+      await file(["archived", "back"], { folder: "trash" });
+      expect(await empty(10)).toBe(1);
+      expect(await rows("label_counts", sql`inbox_id = ${inbox.id}`)).toBe(0);
+      world.clock.pass(10 * dayMs + 1);
+      expect(await empty(10)).toBe(3);
+      expect(await rows("threads", sql`inbox_id = ${inbox.id}`)).toBe(0);
     });
 
     test("removes a thousand of twelve hundred messages while others come, and each list is right after it", async () => {

@@ -26,9 +26,11 @@ import {
   listPeopleOfThreads,
   listThreadRemains,
   listThreadStates,
+  listTrashedMessages,
   lockInboxToEmpty,
   lockOutbound,
   markMessagesRemoved,
+  type TrashPosition,
 } from "../../store/upkeep/removal.ts";
 import type { Deps } from "../deps.ts";
 
@@ -42,10 +44,10 @@ export interface RemovalRequest {
   daysOfService: number;
 }
 
-export interface RemovalStep {
+export interface RemovalStep<Position = number> {
   removed: number;
-  /** The number after which the next step goes on; undefined if no old message is left after it. */
-  next: number | undefined;
+  /** The position after which the next step goes on; undefined if no message to remove is left after it. */
+  next: Position | undefined;
 }
 
 /**
@@ -68,12 +70,48 @@ export async function removeOldest(
     const listed = await listFirstMessages(tx, inboxId, afterSeq, limit);
     const first = listed.filter(({ seq }) => seq <= inbox.countedSeq);
     const { messages, next } = removableOf(first, before, limit);
-    const { gone, eventIds } = await withoutWaiting(tx, messages, isDeleted);
-    if (gone.length === 0) return { removed: 0, next };
-    await deleteMessages(tx, { accountId: inbox.accountId, inboxId, messages: gone, eventIds });
-    // The threads and totals of a deleted inbox are not shown any more, and its threads are deleted with its other rows.
-    if (!isDeleted) await mendInbox(tx, inbox, gone);
-    return { removed: gone.length, next };
+    return { removed: await removeChosen(tx, inbox, messages), next };
+  });
+}
+
+/** Removes those of the messages of which nothing is still to be sent. Returns how many. */
+async function removeChosen(tx: Db, inbox: EmptiedInbox, messages: readonly OldMessage[]): Promise<number> {
+  const isDeleted = inbox.deletedAt !== null;
+  const { gone, eventIds } = await withoutWaiting(tx, messages, isDeleted);
+  if (gone.length === 0) return 0;
+  await deleteMessages(tx, { accountId: inbox.accountId, inboxId: inbox.id, messages: gone, eventIds });
+  // The threads and totals of a deleted inbox are not shown any more, and its threads are deleted with its other rows.
+  if (!isDeleted) await mendInbox(tx, inbox, gone);
+  return gone.length;
+}
+
+export interface TrashRequest {
+  inboxId: string;
+  /** Removes threads that came into the trash before this instant. */
+  before: Date;
+  /** Removes messages behind this position; undefined for the first step. */
+  after: TrashPosition | undefined;
+  /** The most messages to look at. */
+  limit: number;
+}
+
+/**
+ * Removes messages of threads that have been in the trash for too long, as `removeOldest` removes old ones. A thread that mail has brought
+ * back since the last step keeps the messages that are left.
+ */
+export async function removeTrashed(
+  deps: Pick<Deps, "db">,
+  { inboxId, before, after = { threadSeq: 0, seq: 0 }, limit }: TrashRequest,
+): Promise<RemovalStep<TrashPosition> | undefined> {
+  return transaction(deps.db.work, async (tx) => {
+    if (!(await holdRemoval(tx, inboxId))) return undefined;
+    const inbox = await lockInboxToEmpty(tx, inboxId);
+    if (inbox === undefined || inbox.deletedAt !== null) return { removed: 0, next: undefined };
+    const listed = await listTrashedMessages(tx, { inboxId, before, after, limit });
+    const counted = listed.filter(({ seq }) => seq <= inbox.countedSeq);
+    const { messages, next } = removableOf(counted, endOfTime, limit);
+    const removed = await removeChosen(tx, inbox, messages);
+    return { removed, next: listed.find(({ seq }) => seq === next) };
   });
 }
 

@@ -77,6 +77,40 @@ export function listFirstMessages(tx: Db, inboxId: string, afterSeq: number, lim
   );
 }
 
+/** The position of a message in the order in which the trash is emptied: the number of its thread's last message, and its own. */
+export interface TrashPosition {
+  threadSeq: number;
+  seq: number;
+}
+
+/** Lists messages of an inbox behind a position whose threads came into the trash before an instant, thread by thread. */
+export function listTrashedMessages(
+  tx: Db,
+  { inboxId, before, after, limit }: { inboxId: string; before: Date; after: TrashPosition; limit: number },
+): Promise<(OldMessage & TrashPosition)[]> {
+  return query(
+    tx,
+    sql`select ${oldFields}, t.last_seq as "threadSeq" from (
+          select id, last_seq from threads where inbox_id = ${inboxId} and folder = 'trash' and is_read
+          and last_seq >= ${after.threadSeq} and trashed_at < ${before} order by last_seq limit ${limit + 1}
+        ) t
+        cross join lateral (
+          select * from messages where thread_id = t.id and (t.last_seq > ${after.threadSeq} or seq > ${after.seq})
+          order by seq limit ${limit}
+        ) m
+        order by t.last_seq, m.seq limit ${limit}`,
+  );
+}
+
+/** Lists the first inboxes behind an id with threads that came into the trash before an instant. */
+export async function listInboxesWithTrash(db: Db, before: Date, after: string, limit: number): Promise<string[]> {
+  const inboxesWithTrash = await query<{ id: string }>(
+    db,
+    sql`select distinct inbox_id as id from threads where trashed_at < ${before} and inbox_id > ${after} order by 1 limit ${limit}`,
+  );
+  return inboxesWithTrash.map(({ id }) => id);
+}
+
 /**
  * Locks outbound messages, so that no report and no outcome is written for one that is being removed. Skips those that another transaction
  * has locked. Returns the ids of the locked ones.
