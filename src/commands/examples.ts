@@ -95,7 +95,16 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   wait: ["inboxd wait ada --from jane@example.com", "inboxd wait ada --subject invoice --timeout 300 --json"],
   usage: ["inboxd usage", "inboxd usage --from 2026-03-01 --to 2026-03-31 --by inbox"],
-  threads: ["inboxd threads ada --unread"],
+  threads: ["inboxd threads list ada --unread"],
+  "threads list": ["inboxd threads list ada --unread", "inboxd threads list ada --label orders --json"],
+  "threads archive": ["inboxd threads archive thr_01jpw7z1x2e9a8r5k3m0t6vqhe --up-to msg_01jpw7z1x2e9a8r5k3m0t6vqhd"],
+  "threads trash": ["inboxd threads trash thr_01jpw7z1x2e9a8r5k3m0t6vqhe"],
+  "threads restore": ["inboxd threads restore thr_01jpw7z1x2e9a8r5k3m0t6vqhe"],
+  "threads label": [
+    "inboxd threads label thr_01jpw7z1x2e9a8r5k3m0t6vqhe orders vip",
+    "inboxd threads label thr_01jpw7z1x2e9a8r5k3m0t6vqhe vip --remove",
+  ],
+  "threads labels": ["inboxd threads labels ada"],
   thread: ["inboxd thread thr_01jpw7z1x2e9a8r5k3m0t6vqhe"],
   mark: ["inboxd mark thr_01jpw7z1x2e9a8r5k3m0t6vqhe --up-to msg_01jpw7z1x2e9a8r5k3m0t6vqhd"],
   events: [

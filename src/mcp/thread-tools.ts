@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { InboxdError, type Schemas } from "../../sdk/typescript/src/inboxd.ts";
 import { automatedKinds } from "../domain/automated.ts";
+import { folders } from "../domain/folders.ts";
 import { fitting, jsonLength, marksOf, mostTextCharacters, short } from "./marks.ts";
 import {
   argumentsOf,
@@ -25,10 +26,12 @@ export const listThreads = tool({
   name: "list_threads",
   title: "List threads",
   description:
-    "Threads of an inbox, latest first; only unread ones unless unread_only is false. lastSender, automated and verdict are of the last message. With people_only, threads whose last message a program wrote are left out of the page.",
+    "Threads of an inbox, latest first: by default the unread ones, with folder or label all of it. lastSender, automated and verdict are of the last message. With people_only, threads whose last message a program wrote are left out of the page.",
   input: argumentsOf({
     inbox: inboxArgument,
-    unread_only: Type.Optional(Type.Boolean({ default: true })),
+    unread_only: Type.Optional(Type.Boolean()),
+    folder: Type.Optional(oneOf([...folders, "all"])),
+    label: Type.Optional(Type.String({ description: "instead of folder" })),
     people_only: Type.Optional(Type.Boolean({ default: false })),
     limit: limitArgument(20, 50),
     offset: offsetArgument,
@@ -49,16 +52,19 @@ export const listThreads = tool({
         lastMessageAt: Type.String(),
         lastMessageId: Type.String(),
         messageCount: Type.Integer(),
+        folder: oneOf(folders),
+        labels: Type.Array(Type.String()),
       }),
     ),
     total: Type.Integer(),
     next_offset: Type.Optional(Type.Integer()),
   }),
   hints: { readOnly: true, idempotent: true, openWorld: true },
-  async work({ inbox, unread_only: isUnreadOnly, people_only: isPeopleOnly, limit, offset = 0 }, context) {
+  async work({ inbox, people_only: isPeopleOnly, limit, offset = 0, folder, label, ...asked }, context) {
+    const isUnreadOnly = asked.unread_only ?? (folder === undefined && label === undefined);
     const id = await inboxId(context, inbox);
     return fitting(limit ?? 20, async (fewer) => {
-      const query = { is_read: isUnreadOnly ? false : undefined, limit: fewer, offset };
+      const query = { is_read: isUnreadOnly ? false : undefined, limit: fewer, offset, folder, label };
       const { data, total } = await context.api.threads.list(id, query).page();
       const all = await eachOf(data, async (thread) => shownThread(thread, await lastOf(context, thread)));
       const next = offset + data.length;
@@ -95,6 +101,7 @@ async function eachOf<Item, Result>(items: readonly Item[], work: (item: Item) =
 
 function shownThread(thread: Schemas["Thread"], last: Schemas["ListedMessage"] | undefined) {
   const { id, subject, isRead, participants, preview, lastMessageAt, lastMessageId, messageCount } = thread;
+  const { folder, labels } = thread;
   return {
     id,
     subject: short(subject),
@@ -110,6 +117,8 @@ function shownThread(thread: Schemas["Thread"], last: Schemas["ListedMessage"] |
     lastMessageAt,
     lastMessageId,
     messageCount,
+    folder,
+    labels,
   };
 }
 
@@ -176,21 +185,33 @@ const mostHeadCharacters = 18_000;
 /** The number of characters that the marks and the fields `truncated` and `next_offset` add to a text, roughly. */
 const markCharacters = 120;
 
+/** A model cannot put threads into the trash, which is emptied: no tool deletes anything. */
+const markArguments = {
+  is_read: Type.Optional(Type.Boolean()),
+  folder: Type.Optional(
+    oneOf(["inbox", "archive"], "archive: done, and read. The next mail brings the thread back, unread"),
+  ),
+  add_labels: Type.Optional(Type.Array(Type.String())),
+  remove_labels: Type.Optional(Type.Array(Type.String())),
+};
+
+const markResult = { isRead: Type.Boolean(), folder: oneOf(folders), labels: Type.Array(Type.String()) };
+
 export const markThread = tool({
   name: "mark_thread",
   title: "Mark thread",
   description:
-    "Marks a thread as read or unread. With up_to_message_id, the last message that you have read, the thread stays unread if newer mail has arrived.",
+    "Marks a thread as read or unread, archives it, or labels it. With up_to_message_id, the last message that you have read, it stays unread in the inbox if newer mail has arrived.",
   input: argumentsOf({
     thread_id: threadArgument,
-    is_read: Type.Boolean(),
+    ...markArguments,
     up_to_message_id: Type.Optional(messageArgument),
   }),
-  output: Type.Object({ isRead: Type.Boolean(), reason: Type.Optional(oneOf(["newer_inbound"])) }),
+  output: Type.Object({ ...markResult, reason: Type.Optional(oneOf(["newer_inbound"])) }),
   hints: { idempotent: true },
   async work({ thread_id: threadId, ...mark }, context) {
-    const { isRead, reason } = await marked(context, threadId, mark);
-    return { isRead, ...(reason && { reason }) };
+    const { isRead, folder, labels, reason } = await marked(context, threadId, mark);
+    return { isRead, folder, labels: [...labels], ...(reason && { reason }) };
   },
 });
 
@@ -198,21 +219,26 @@ export const markThreads = tool({
   name: "mark_threads",
   title: "Mark threads",
   description:
-    "Marks up to 50 threads as read or unread, also if newer mail has arrived; mark_thread has up_to_message_id. A thread that cannot be marked has the code of its failure, and the others are marked.",
+    "Marks, archives or labels up to 50 threads, also if newer mail has arrived; mark_thread has up_to_message_id. A thread that cannot be marked has the code of its failure, and the others are marked.",
   input: argumentsOf({
     thread_ids: Type.Array(Type.String(), { minItems: 1, maxItems: 50, description: "Ids of the threads (thr_…)" }),
-    is_read: Type.Boolean(),
+    ...markArguments,
   }),
   output: Type.Object({
     threads: Type.Array(
-      Type.Object({ id: Type.String(), isRead: Type.Optional(Type.Boolean()), code: Type.Optional(Type.String()) }),
+      Type.Object({
+        id: Type.String(),
+        ...Type.Partial(Type.Object(markResult)).properties,
+        code: Type.Optional(Type.String()),
+      }),
     ),
   }),
   hints: { idempotent: true },
-  async work({ thread_ids, is_read }, context) {
+  async work({ thread_ids, ...mark }, context) {
     const threads = await eachOf([...new Set(thread_ids)], async (id) => {
       try {
-        return { id, isRead: (await marked(context, id, { is_read })).isRead };
+        const { isRead, folder, labels } = await marked(context, id, mark);
+        return { id, isRead, folder, labels: [...labels] };
       } catch (error) {
         // A failure that is about this thread; any other ends the call.
         if (!(error instanceof ToolFailure || (error instanceof InboxdError && error.status === 404))) throw error;

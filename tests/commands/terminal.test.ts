@@ -42,7 +42,11 @@ describe("Control characters of strangers never reach a terminal", () => {
     const event = { event: hostile, event_id: "evt_1", occurred_at: hostile };
     const pages: Record<string, object> = {
       "/v1/messages/msg_1": whole,
-      "/v1/inboxes/inb_1/threads": { data: [{ ...thread, participants: [hostile] }], total: 1 },
+      "/v1/inboxes/inb_1/threads": {
+        data: [{ ...thread, participants: [hostile], folder: "archive", labels: [hostile] }],
+        total: 1,
+        nextCursor: null,
+      },
       "/v1/threads/thr_1/messages": { threadId: "thr_1", subject: hostile, isRead: false, data: [whole], total: 1 },
       "/v1/events": { data: [{ ...event, message: { from: hostile, subject: hostile } }], hasMore: false },
     };
@@ -67,7 +71,7 @@ describe("Control characters of strangers never reach a terminal", () => {
     ["a table", ["inbox", "list"]],
     ["a table of mail", ["messages", "ada"]],
     ["a message", ["message", "msg_1"]],
-    ["a table of threads", ["threads", "ada"]],
+    ["a table of threads", ["threads", "list", "ada"]],
     ["a thread", ["thread", "thr_1"]],
     ["a table of events", ["events"]],
     ["JSON of a message", ["message", "msg_1", "--json"]],

@@ -108,9 +108,13 @@ describe.each(ways)("By %s, in %s, the official client", (_, era, open) => {
     expect(replied).toMatchObject({ threadId, status: "sent", replayed: false, isRead: true });
     const shown = await model.call("read_message", { message_id: replied.messageId });
     expect(shown.message).toMatchObject({ direction: "outbound", toAddr: "jane@example.com", subject: "Re: Sign in" });
-    expect(await model.call("mark_thread", { thread_id: threadId, is_read: false })).toEqual({ isRead: false });
+    const inInbox = { folder: "inbox", labels: [] };
+    expect(await model.call("mark_thread", { thread_id: threadId, is_read: false })).toEqual({
+      isRead: false,
+      ...inInbox,
+    });
     expect(await model.call("mark_threads", { thread_ids: [threadId], is_read: true })).toEqual({
-      threads: [{ id: threadId, isRead: true }],
+      threads: [{ id: threadId, isRead: true, ...inInbox }],
     });
 
     const sent = await model.call("send_email", {

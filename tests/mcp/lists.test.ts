@@ -97,6 +97,34 @@ test("threads of people alone are listed page by page, with the place of the nex
   expect([all.threads.length, all.next_offset]).toEqual([2, undefined]);
 });
 
+test("threads are archived and labelled, listed by folder and label, and never trashed", async () => {
+  const box = await world.inbox("filing");
+  await world.deliver("From: x@example.com\r\nMessage-ID: <f1@example.com>\r\nSubject: 1\r\n\r\nHi\r\n", box.address);
+  await world.deliver("From: x@example.com\r\nMessage-ID: <f2@example.com>\r\nSubject: 2\r\n\r\nHi\r\n", box.address);
+  const { threads } = await model.call("list_threads", { inbox: "filing" });
+  const [two, one] = threads;
+  const archived = {
+    thread_id: one.id,
+    folder: "archive",
+    add_labels: ["Orders"],
+    up_to_message_id: one.lastMessageId,
+  };
+  expect(await model.call("mark_thread", archived)).toEqual({ isRead: true, folder: "archive", labels: ["orders"] });
+  await model.call("mark_threads", { thread_ids: [two.id], add_labels: ["orders"] });
+  for (const [asked, subjects] of [
+    [{}, ["2"]],
+    [{ folder: "archive" }, ["1"]],
+    [{ folder: "archive", unread_only: true }, []],
+    [{ label: "orders" }, ["2", "1"]],
+    [{ label: "orders", unread_only: true }, ["2"]],
+  ] as const) {
+    const page = await model.call("list_threads", { inbox: "filing", ...asked });
+    expect(page.threads.map(({ subject }: { subject: string }) => subject)).toEqual([...subjects]);
+  }
+  expect(await model.failure("mark_thread", { thread_id: two.id, folder: "trash" })).toStartWith("validation_error");
+  expect(await model.failure("mark_thread", { thread_id: two.id })).toStartWith("validation_error");
+});
+
 test("fifty threads are marked by one call, each that cannot be is named, and 51 are refused", async () => {
   const one = await received("one", "jane@example.com");
   const two = await received("two", "jane@example.com");
@@ -110,10 +138,10 @@ test("fifty threads are marked by one call, each that cannot be is named, and 51
   const { threads } = await fenced.call("mark_threads", { thread_ids: ids, is_read: true });
   const failed = (id: string) => ({ id, code: "not_found" });
   expect(threads).toEqual([
-    { id: one.threadId, isRead: true },
+    { id: one.threadId, isRead: true, folder: "inbox", labels: [] },
     failed(".."),
     ...gone.map(failed),
-    { id: two.threadId, isRead: true },
+    { id: two.threadId, isRead: true, folder: "inbox", labels: [] },
     failed(foreign.threadId),
   ]);
   const isRead = async (inboxId: string) =>

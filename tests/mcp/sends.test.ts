@@ -187,6 +187,8 @@ test("a mail that is newer than the last read one keeps the thread unread", asyn
     await model.call("mark_thread", { thread_id: first.threadId, is_read: true, up_to_message_id: first.id }),
   ).toEqual({
     isRead: false,
+    folder: "inbox",
+    labels: [],
     reason: "newer_inbound",
   });
 });

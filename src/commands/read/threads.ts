@@ -1,8 +1,10 @@
 import { type Command, Option } from "commander";
 import type { Schemas } from "../../../sdk/typescript/src/inboxd.ts";
+import { type Folder, folders } from "../../domain/folders.ts";
 import { oneLine } from "../../standards/text.ts";
-import { printMoreByOffset, reporting } from "../cli.ts";
+import { printMoreByOffset, printMoreHint, reporting } from "../cli.ts";
 import { clientOf, inboxIdOf, ofServer, type ServerOptions, unchecked } from "../client.ts";
+import { UsageError } from "../failure.ts";
 import { type Calendar, fullTime, shortTime } from "../short-time.ts";
 import { filesOf, textOf } from "./messages.ts";
 import { statusOf } from "./status.ts";
@@ -17,30 +19,79 @@ interface MarkOptions extends ServerOptions {
   unread?: boolean;
 }
 
-interface ThreadsOptions extends PageOptions {
+interface ListOptions extends ServerOptions {
   read?: boolean;
   unread?: boolean;
+  folder?: Folder | "all";
+  label?: string;
+  limit: string;
+  cursor?: string;
+}
+
+interface FileOptions extends ServerOptions {
+  upTo?: string;
+}
+
+interface LabelOptions extends ServerOptions {
+  remove?: boolean;
 }
 
 export function threadCommands(program: Command): void {
+  const threads = program.command("threads").description("list, file and label threads");
   reporting(
-    ofServer(program.command("threads <inbox>"))
+    ofServer(threads.command("list <inbox>"))
       .description("list the threads of an inbox (its id or address), latest message first")
       .option("--unread", "list only unread threads")
       .addOption(new Option("--read", "list only read threads").conflicts("unread"))
+      .addOption(new Option("--folder <folder>", "list this folder (default: inbox)").choices([...folders, "all"]))
+      .addOption(new Option("--label <label>", "list the threads with this label").conflicts("folder"))
       .option("--limit <number>", "the most threads to list, 1 to 100", "50")
-      .option("--offset <number>", "the number of threads to skip", "0"),
-    async (inbox: string, { limit, offset, read, unread, ...server }: ThreadsOptions) => {
+      .option("--cursor <cursor>", "continue a list at this cursor"),
+    async (inbox: string, { limit, cursor, folder, label, read, unread, ...server }: ListOptions) => {
       const client = clientOf(server);
       const id = await inboxIdOf(client, inbox);
       const isRead = read ? true : unread ? false : undefined;
-      const query = { limit: unchecked(limit), offset: unchecked(offset), is_read: isRead };
-      return client.threads.list(id, query).page();
+      return client.threads.list(id, { limit: unchecked(limit), cursor, folder, label, is_read: isRead }).page();
     },
-    (page, calendar, inbox, { offset }) => {
-      printMoreByOffset(page, offset);
-      return page.data.map((thread) => row(thread, inbox, calendar));
+    ({ data, nextCursor }, calendar, inbox) => {
+      if (nextCursor !== null) printMoreHint(`--cursor ${nextCursor}`);
+      return data.map((thread) => row(thread, inbox, calendar));
     },
+  );
+  const filing: [name: string, folder: Folder, description: string][] = [
+    ["archive", "archive", "put threads into the archive, as read"],
+    ["trash", "trash", "put threads into the trash, as read: they are removed after TRASH_DAYS"],
+    ["restore", "inbox", "put threads back into the inbox"],
+  ];
+  for (const [name, folder, description] of filing) {
+    const command = ofServer(threads.command(`${name} <threads...>`)).description(description);
+    if (folder !== "inbox") command.option("--up-to <message>", `${upToWords}, in the inbox; for one thread`);
+    reporting(
+      command,
+      (ids: string[], { upTo, ...server }: FileOptions) => {
+        if (upTo !== undefined && ids.length > 1)
+          throw new UsageError(`Cannot ${name} threads: --up-to is for one thread`);
+        return changed(server, ids, { folder, ...(upTo !== undefined && { up_to_message_id: upTo }) });
+      },
+      ({ data }) => data.map(filed),
+    );
+  }
+  reporting(
+    ofServer(threads.command("label <thread> <labels...>"))
+      .description("add labels to a thread, or remove them")
+      .option("--remove", "remove the labels"),
+    (id: string, labels: string[], { remove, ...server }: LabelOptions) =>
+      changed(server, [id], remove ? { remove_labels: labels } : { add_labels: labels }),
+    ({ data }) => data.map(filed),
+  );
+  reporting(
+    ofServer(threads.command("labels <inbox>")).description("list the labels of an inbox (its id or address)"),
+    async (inbox: string, server: ServerOptions) => {
+      const client = clientOf(server);
+      return client.threads.labels(await inboxIdOf(client, inbox));
+    },
+    ({ data }) =>
+      data.map(({ label, threadCount, unreadCount }) => ({ label, threads: threadCount, unread: unreadCount })),
   );
   reporting(
     ofServer(program.command("thread <id>"))
@@ -59,25 +110,41 @@ export function threadCommands(program: Command): void {
   reporting(
     ofServer(program.command("mark <thread>"))
       .description("mark a thread as read")
-      .option(
-        "--up-to <message>",
-        "id of the last message that you have read: the thread stays unread if newer mail has arrived",
-      )
+      .option("--up-to <message>", upToWords)
       .addOption(new Option("--unread", "mark it as unread").conflicts("upTo")),
     (id: string, { upTo, unread, ...server }: MarkOptions) =>
       clientOf(server).threads.change(id, { is_read: unread !== true, up_to_message_id: upTo }),
-    ({ id, isRead, reason }) => ({ id, isRead, ...(reason && { reason: "newer mail has arrived: read it first" }) }),
+    ({ id, isRead, reason }) => ({ id, isRead, ...(reason && { reason: newerMail }) }),
   );
 }
 
+const upToWords = "id of the last message that you have read: the thread stays unread if newer mail has arrived";
+
+/** Changes threads one after the other, which may be of different inboxes. */
+async function changed(server: ServerOptions, ids: readonly string[], change: Schemas["ThreadChange"]) {
+  const client = clientOf(server);
+  const data: Schemas["ChangedThread"][] = [];
+  for (const id of ids) data.push(await client.threads.change(id, change));
+  return { data };
+}
+
+function filed({ id, folder, isRead, labels, reason }: Schemas["ChangedThread"]) {
+  const flag = isRead ? "read" : "unread";
+  return { folder, flag, labels: labels.join(", "), id, ...(reason && { reason: newerMail }) };
+}
+
+const newerMail = "newer mail has arrived: read it first";
+
 function row(thread: Schemas["Thread"], inbox: string, calendar: Calendar) {
-  const { id, subject, isRead, messageCount, lastMessageAt, participants } = thread;
+  const { id, subject, isRead, messageCount, lastMessageAt, participants, folder, labels } = thread;
   return {
     time: shortTime(lastMessageAt, calendar),
     flag: isRead ? "read" : "unread",
+    ...(folder !== "inbox" && { folder }),
     mails: messageCount,
     with: othersOf(participants, inbox).join(", "),
     subject,
+    ...(labels.length > 0 && { labels: labels.join(", ") }),
     id,
   };
 }

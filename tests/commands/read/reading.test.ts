@@ -245,19 +245,47 @@ test("the mail itself, its head, its HTML and its files come out byte by byte", 
 
 test("threads are listed with their participants, and filtered by read and unread", async () => {
   const { threadId } = await order();
-  const { stdout } = await run("threads", ada.address);
+  const { stdout } = await run("threads", "list", ada.address);
   expect(stdout).toMatch(/^time +flag +mails +with +subject +id\n/);
   expect(stdout).toMatch(new RegExp(`^\\S+.* unread +1 +jane@example\\.com +Order 4711 +${threadId}$`, "m"));
   await world.api(`/v1/threads/${threadId}`, { method: "PATCH", body: { is_read: true } });
-  const [read, unread] = await Promise.all([listed("threads", "ada", "--read"), listed("threads", "ada", "--unread")]);
+  const [read, unread] = await Promise.all([
+    listed("threads", "list", "ada", "--read"),
+    listed("threads", "list", "ada", "--unread"),
+  ]);
   expect([read.total, read.data[0].id, unread.total, unread.data[0].subject]).toEqual([1, threadId, 1, "Hi"]);
-  expect(await run("threads", "ada", "--read", "--unread")).toMatchObject({ code: 2, stdout: "" });
+  expect(await run("threads", "list", "ada", "--read", "--unread")).toMatchObject({ code: 2, stdout: "" });
+});
+
+test("threads are filed and labelled, and listed by folder and label", async () => {
+  const box = await world.inbox("filed");
+  for (const name of ["one", "two"])
+    await world.deliver(mailOf({ subject: name, messageId: `${name}@f.example` }), box.address);
+  const [two, one] = (await listed("threads", "list", "filed")).data;
+  const labelled = await run("threads", "label", one.id, "Orders", "vip");
+  expect(labelled.stdout).toMatch(new RegExp(`^folder +flag +labels +id\ninbox +unread +orders, vip +${one.id}\n$`));
+  expect((await listed("threads", "label", two.id, "orders")).data[0].labels).toEqual(["orders"]);
+  expect((await run("threads", "labels", "filed")).stdout).toMatch(
+    /^label +threads +unread\norders +2 +2\nvip +1 +1\n$/,
+  );
+  expect((await listed("threads", "label", one.id, "vip", "--remove")).data[0].labels).toEqual(["orders"]);
+  await world.deliver(mailOf({ subject: "Re: one", inReplyTo: "one@f.example" }), box.address);
+  const kept = await run("threads", "archive", one.id, "--up-to", one.lastMessageId);
+  expect(kept.stdout).toMatch(/^folder .*\ninbox +unread +orders +thr_\w+ +newer mail has arrived: read it first\n$/);
+  expect((await run("threads", "archive", one.id, two.id, "--up-to", one.lastMessageId)).code).toBe(2);
+  expect((await run("threads", "archive", one.id, two.id)).stdout).toMatch(/\narchive +read .*\narchive +read /);
+  expect((await run("threads", "list", "filed", "--folder", "archive")).stdout).toMatch(
+    / read +archive +1 .* two +orders +thr_/,
+  );
+  expect((await listed("threads", "list", "filed", "--label", "ORDERS")).total).toBe(2);
+  expect((await listed("threads", "trash", one.id)).data[0].folder).toBe("trash");
+  expect((await listed("threads", "restore", one.id)).data[0]).toMatchObject({ folder: "inbox", isRead: true });
 });
 
 test("a conversation is printed oldest first, each text apart from the head that only inboxd writes", async () => {
   const box = await world.inbox("talking");
   await world.deliver("From: jane@example.com\r\nSubject: Order\r\n\r\nWhere is it?\r\n\r\nJane\r\n", box.address);
-  const [thread] = (await listed("threads", "talking")).data;
+  const [thread] = (await listed("threads", "list", "talking")).data;
   const words = ["--to", "jane@example.com", "--thread", thread.id, "--body", "On its way"];
   expect((await run("send", "--from", box.id, ...words)).code).toBe(0);
   const { stdout } = await run("thread", thread.id);
@@ -300,7 +328,7 @@ test("the newest events are listed, oldest first, of the types that are asked fo
 describe("An incomplete list prints on stderr the option that continues it", () => {
   const pages: readonly [words: string[], option: RegExp][] = [
     [["messages", "ada"], /^There is more: (--cursor) (\S+)\n$/],
-    [["threads", "ada"], /^There is more: (--offset) (1)\n$/],
+    [["threads", "list", "ada"], /^There is more: (--cursor) (\S+)\n$/],
     [["inbox", "list"], /^There is more: (--offset) (1)\n$/],
     [["events"], /^There is more: (--after) (evt_\w{26})\n$/],
     [["events", "--types", "*"], /^There is more: (--after) (evt_\w{26})\n$/],
