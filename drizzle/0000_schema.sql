@@ -157,6 +157,28 @@ CREATE TABLE "domains" (
 	"deleted_at" timestamp (3) with time zone,
 	CONSTRAINT "domains_status" CHECK ("domains"."status" in ('pending', 'verified', 'failing', 'failed'))
 );
+CREATE TABLE "drafts" (
+	"id" text collate "C" PRIMARY KEY NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"inbox_id" text collate "C" NOT NULL,
+	"thread_id" text collate "C" NOT NULL,
+	"answered_id" text collate "C",
+	"rfc_message_id" text NOT NULL,
+	"state" text NOT NULL,
+	"version" integer NOT NULL,
+	"content" jsonb,
+	"send_at" timestamp (3) with time zone,
+	"due_at" timestamp (3) with time zone,
+	"leased_until" timestamp (3) with time zone,
+	"accepted_at" timestamp (3) with time zone,
+	"accepted_inbound_seq" integer,
+	"made_read" boolean DEFAULT false NOT NULL,
+	"requested_by" text collate "C" NOT NULL,
+	"failure" jsonb,
+	"created_at" timestamp (3) with time zone NOT NULL,
+	"updated_at" timestamp (3) with time zone NOT NULL,
+	CONSTRAINT "drafts_state" CHECK ("drafts"."state" in ('draft', 'scheduled', 'sent', 'canceled', 'failed'))
+);
 CREATE TABLE "endpoints" (
 	"id" text collate "C" PRIMARY KEY NOT NULL,
 	"account_id" text collate "C" NOT NULL,
@@ -563,6 +585,12 @@ CREATE UNIQUE INDEX "domain_keys_state" ON "domain_keys" USING btree ("domain_id
 CREATE UNIQUE INDEX "domains_account" ON "domains" USING btree ("account_id","name") WHERE "domains"."deleted_at" is null;
 CREATE UNIQUE INDEX "domains_holder" ON "domains" USING btree ("name") WHERE "domains"."deleted_at" is null and "domains"."status" in ('verified', 'failing');
 CREATE INDEX "domains_due" ON "domains" USING btree ("next_check_at") WHERE "domains"."next_check_at" is not null;
+CREATE INDEX "drafts_inbox" ON "drafts" USING btree ("inbox_id","state","id");
+CREATE INDEX "drafts_account" ON "drafts" USING btree ("account_id","state","id");
+CREATE INDEX "drafts_thread" ON "drafts" USING btree ("thread_id") WHERE state in ('draft', 'scheduled');
+CREATE INDEX "drafts_due" ON "drafts" USING btree ("due_at") WHERE "drafts"."state" = 'scheduled';
+CREATE INDEX "drafts_content" ON "drafts" USING btree ("updated_at") WHERE "drafts"."content" is not null;
+CREATE INDEX "drafts_leased" ON "drafts" USING btree ("inbox_id") WHERE "drafts"."leased_until" is not null;
 CREATE INDEX "endpoints_account" ON "endpoints" USING btree ("account_id");
 CREATE UNIQUE INDEX "endpoints_lane" ON "endpoints" USING btree ((case when "is_default" then "account_id" else "id" end));
 CREATE INDEX "events_account" ON "events" USING btree ("account_id","written_by","id");

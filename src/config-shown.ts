@@ -65,6 +65,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
     SEND_MAX_BYTES: config.sendMaxBytes,
     UPLOAD_TTL_HOURS: config.uploadTtlHours,
     UPLOADS_MAX_BYTES: config.uploadsMaxBytes,
+    OPEN_DRAFTS: config.openDrafts,
     MAX_QUEUE_HOURS: config.maxQueueHours,
     RETURN_PATH: config.returnPath,
     ASK_DELIVERED: config.askDelivered ? 1 : 0,

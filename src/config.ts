@@ -108,6 +108,8 @@ export interface Config {
   uploadTtlHours: number;
   /** The limit of all uploads of an account together. */
   uploadsMaxBytes: number;
+  /** The most drafts of an inbox that are not sent yet. */
+  openDrafts: number;
   maxQueueHours: number;
   /** The envelope sender: a return path for each mail, or the address of the inbox. */
   returnPath: (typeof returnPathKinds)[number];
@@ -272,6 +274,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     sendMaxBytes: integer("SEND_MAX_BYTES", 26_214_400, 1024, 1 << 30),
     uploadTtlHours: integer("UPLOAD_TTL_HOURS", 24, 1, 24 * 365),
     uploadsMaxBytes: integer("UPLOADS_MAX_BYTES", 1 << 30, 1024, 2 ** 50),
+    openDrafts: integer("OPEN_DRAFTS", 1000, 1, 1_000_000),
     maxQueueHours: integer("MAX_QUEUE_HOURS", 48, 1, 24 * 30),
     returnPath: choice("RETURN_PATH", returnPathKinds, "verp"),
     askDelivered: choice("ASK_DELIVERED", ["0", "1"], "0") === "1",

@@ -48,6 +48,9 @@ export const statusOf = {
   domain_in_use: 409,
   last_key: 409,
   answered_meanwhile: 409,
+  draft_not_open: 409,
+  not_retryable: 409,
+  version_mismatch: 412,
   upgrade_required: 426,
   idempotency_key_reused: 422,
   mail_loop: 422,
@@ -71,6 +74,7 @@ export const statusOf = {
   inbox_creation_limit: 429,
   loop_detected: 429,
   upload_limit: 429,
+  open_drafts_limit: 429,
   too_many_listeners: 429,
   internal_error: 500,
   service_unavailable: 503,
@@ -95,6 +99,7 @@ export type Resource =
   | "alias"
   | "thread"
   | "message"
+  | "draft"
   | "attachment"
   | "upload"
   | "event"

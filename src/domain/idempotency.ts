@@ -1,12 +1,25 @@
 import { Refusal } from "./errors.ts";
 
+/**
+ * The operations with idempotency keys. The last two have keys that the service makes: a dispatch has the id of its draft, and a change of
+ * a draft its id and version, so that neither happens twice.
+ */
+export const keyedOperations = [
+  "create_inbox",
+  "send",
+  "create_webhook",
+  "create_draft",
+  "change_draft",
+  "dispatch",
+] as const;
+
 /** The use of an idempotency key. */
 export interface KeyUse {
   accountId: string;
-  operation: "create_inbox" | "send" | "create_webhook";
+  operation: (typeof keyedOperations)[number];
   key: string;
   fingerprint: string;
-  /** The id of the inbox, message or endpoint that the first request created. */
+  /** The id of the inbox, message, draft or endpoint that the first request created. */
   subjectId: string;
   createdAt: Date;
 }

@@ -53,7 +53,17 @@ export function failureLine({ code, enhancedCode, message: text }: Failure): str
   return cleanLine(code === null ? text : replyAsLine({ code, enhancedCode: enhancedCode ?? undefined, text }));
 }
 
-export const failureReasons = ["refused", "timed_out", "suppressed", "canceled"] as const;
+/** The reasons of a failure. The last four are only of scheduled mail, which had no attempt. */
+export const failureReasons = [
+  "refused",
+  "timed_out",
+  "suppressed",
+  "canceled",
+  "limit",
+  "disabled",
+  "replied",
+  "gone",
+] as const;
 export type FailureReason = (typeof failureReasons)[number];
 
 /** The failure of a canceled mail. */

@@ -6,6 +6,8 @@ import type { Sealing } from "../standards/sealing.ts";
 import type { OutboxKind } from "../store/outbox/items.ts";
 import type { Changes } from "./changes.ts";
 
+export type WorkKind = OutboxKind | "dispatch";
+
 /** Everything that a flow may use. Flows get time and chance only from here. */
 export interface Deps {
   db: Database;
@@ -26,8 +28,10 @@ export interface Deps {
   isDirect: boolean;
   /** Whether the relay is known to replace our Message-IDs. */
   isRenamed?: boolean;
-  /** Wakes the workers of this kind: new work for them is in the outbox. A nudge carries no data and may be lost. */
-  nudge: (kind: OutboxKind) => void;
+  /**
+   * Wakes the workers of this kind: new work for them is in the outbox, or a draft is scheduled. A nudge carries no data and may be lost.
+   */
+  nudge: (kind: WorkKind) => void;
   /** Notifies waiting requests and streams after a commit. A notification carries no data and may be lost. */
   changes: Pick<Changes, "notify" | "listen">;
 }

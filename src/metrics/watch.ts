@@ -238,8 +238,7 @@ function watchedSend(metrics: Registry, suppressed: SuppressedSends): Watch["sen
     [],
   )({});
   const of = (outcome: string, reason = "") => sends({ outcome, reason });
-  const accepted = of("accepted");
-  const replayed = of("replayed");
+  for (const kind of ["accepted", "scheduled", "kept", "replayed"]) of(kind);
   const loop = of("loop", "loop_detected");
   const unavailable = of("unavailable");
   const failed = of("error");
@@ -247,8 +246,7 @@ function watchedSend(metrics: Registry, suppressed: SuppressedSends): Watch["sen
     const startedMs = performance.now();
     try {
       const result = await send(request);
-      if (result.kind === "accepted") accepted.add();
-      else if (result.kind === "replayed") replayed.add();
+      if (result.kind !== "refused") of(result.kind).add();
       else if (result.refusal.reason === "loop_detected") loop.add();
       else of("refused", result.refusal.reason).add();
       suppressed.accepting(result);

@@ -13,9 +13,6 @@ import { extractedOf } from "../flows/read/extracted.ts";
 import { mailWaits } from "../flows/read/wait-for-mail.ts";
 import { readiness } from "../flows/readiness.ts";
 import type { ReleaseMail } from "../flows/receive/release-mail.ts";
-import { mailMeasure } from "../flows/send/measure-mail.ts";
-import { emailSender } from "../flows/send/send-email.ts";
-import { unsubscribeFields } from "../flows/send/unsubscribe-fields.ts";
 import { connect } from "../http/connect/connect.ts";
 import { consolePages } from "../http/console/pages.ts";
 import { sessionDoor } from "../http/console/session.ts";
@@ -78,7 +75,7 @@ import type { Workers } from "../workers/scheduler.ts";
 import { askOf, mcpDeps } from "./mcp.ts";
 import type { Opening } from "./opening.ts";
 import type { Receiving } from "./receiving.ts";
-import { relayHeadersOf, signerOf, uploadLimits } from "./sending.ts";
+import { type SendEmail, uploadLimits } from "./sending.ts";
 
 interface ApiParts {
   domains: DomainDeps;
@@ -86,13 +83,14 @@ interface ApiParts {
   tokens: AccessTokens;
   links: AttachmentLinks;
   notices: Omit<RelayNoticesDeps, "isDraining">;
-  receiving: Pick<Receiving, "htmlOfMarkdown" | "unsubscribing" | "unsubscribeNames">;
+  receiving: Pick<Receiving, "htmlOfMarkdown" | "unsubscribing">;
+  sender: SendEmail;
   inbound: InboundDeps;
   streaming: StreamingDeps;
   calls: OpenCalls;
   streams: OpenStreams;
   webhooks: WebhookClient;
-  workers: Workers;
+  workers: Pick<Workers, "settled">;
   releaseMail: ReleaseMail;
   listeners: Listeners;
   /** The dependencies of the metrics route; undefined if metrics are not served. */
@@ -181,7 +179,8 @@ async function appOf(
     tokens: accessTokens,
     links,
     notices,
-    receiving: { htmlOfMarkdown, unsubscribing, unsubscribeNames: names },
+    receiving: { htmlOfMarkdown, unsubscribing },
+    sender,
     inbound: receivesMail,
     streaming,
     streams,
@@ -205,18 +204,7 @@ async function appOf(
   opened.push(documents.close);
   const receivers = { ...deps, webhooks, allowPrivateWebhooks: config.allowPrivateWebhooks };
   const filing = { ...deps, uploads: { ...uploadLimits(config), ...watch.files } };
-  const signing = await signerOf(config);
-  const mailLimit = mailMeasure(config.sendMaxBytes, {
-    signing,
-    mailDomain: config.mailDomain,
-    relayHeaders: relayHeadersOf(config),
-  });
-  const addUnsubscribeFields = unsubscribeFields({
-    names,
-    baseUrl,
-    signsMailDomain: signing !== undefined,
-  });
-  const sendEmail = watch.send(emailSender({ ...deps, mailLimit, addUnsubscribeFields, rules }, htmlOfMarkdown));
+  const sendEmail = watch.send(sender);
   const isReady = readiness(deps.db);
   const session = config.console ? sessionDoor({ ...keys, baseUrl }) : undefined;
   const connects = config.mcp && config.mcpConnect && session !== undefined;

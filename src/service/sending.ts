@@ -6,6 +6,9 @@ import type { CustomHeader } from "../domain/message.ts";
 import { noticeMarks } from "../domain/reports/notice-source.ts";
 import { keepsWhenAsked } from "../domain/send/wire-name.ts";
 import type { Deps } from "../flows/deps.ts";
+import { mailMeasure } from "../flows/send/measure-mail.ts";
+import { emailSender } from "../flows/send/send-email.ts";
+import { unsubscribeFields } from "../flows/send/unsubscribe-fields.ts";
 import type { UploadLimits } from "../flows/send/write-files.ts";
 import { type DkimSigner, dkimSigner } from "../mail/write/dkim.ts";
 import { privateKeyPem } from "../mail/write/dkim-key.ts";
@@ -20,6 +23,7 @@ import { type WebhookClient, webhookClient } from "../webhook/client.ts";
 import type { RelayEmailDeps } from "../workers/relay-email.ts";
 import type { Simulator } from "../workers/simulator.ts";
 import type { Opening } from "./opening.ts";
+import type { Receiving } from "./receiving.ts";
 import type { TimeAndChance } from "./time-and-chance.ts";
 
 export function openWebhooks({ config, opened }: Opening): WebhookClient {
@@ -76,6 +80,25 @@ export function relayHeadersOf({ outbound, relayNotices }: Config): (messageId: 
   const provider = outbound.kind === "direct" ? undefined : relayNotices?.provider;
   return (messageId) => [...keeping, ...noticeMarks(provider, messageId)];
 }
+
+/** Makes the verb that sends: what comes by HTTP now and what the clock dispatches go through it alike. */
+export async function openSender(
+  { config, deps, rules }: Pick<Opening, "config" | "deps" | "rules">,
+  { htmlOfMarkdown, unsubscribeNames: names }: Pick<Receiving, "htmlOfMarkdown" | "unsubscribeNames">,
+  baseUrl: () => string,
+): Promise<SendEmail> {
+  const signing = await signerOf(config);
+  const mailLimit = mailMeasure(config.sendMaxBytes, {
+    signing,
+    mailDomain: config.mailDomain,
+    relayHeaders: relayHeadersOf(config),
+  });
+  const addUnsubscribeFields = unsubscribeFields({ names, baseUrl, signsMailDomain: signing !== undefined });
+  const sending = { ...deps, mailLimit, addUnsubscribeFields, rules, openDraftsMax: config.openDrafts };
+  return emailSender(sending, htmlOfMarkdown);
+}
+
+export type SendEmail = ReturnType<typeof emailSender>;
 
 const hourMs = 3_600_000;
 

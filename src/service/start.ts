@@ -28,16 +28,15 @@ import { migrate, migrations } from "../store/migrate.ts";
 import { findOrInsertSetting, serviceIdSetting } from "../store/upkeep/settings.ts";
 import { version } from "../version.ts";
 import { startDatabaseClock } from "../workers/database-clock.ts";
-import type { Workers } from "../workers/scheduler.ts";
 import { openApi } from "./api.ts";
 import { openDomains } from "./domains.ts";
 import { hearForgetSignals, openKeepers, openStreaming } from "./listening.ts";
 import { type Closers, closers, type Opening } from "./opening.ts";
 import { withOwnKey } from "./own-key.ts";
 import { openInbound, openNotices, openReceiving, openSmtp } from "./receiving.ts";
-import { openWebhooks } from "./sending.ts";
+import { openSender, openWebhooks } from "./sending.ts";
 import { realWorld, type TimeAndChance } from "./time-and-chance.ts";
-import { openWorkers } from "./working.ts";
+import { openWorkers, type Working } from "./working.ts";
 
 export interface Service {
   apiUrl: URL;
@@ -92,7 +91,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
 
   const changes = await sharedChanges({ ...timeAndChance, db, log });
   opened.push(changes.close);
-  let nudge: Workers["nudge"] = () => undefined;
+  let nudge: Working["nudge"] = () => undefined;
   const deps: Deps = {
     ...timeAndChance,
     db,
@@ -148,7 +147,8 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   const webhooks = openWebhooks(opening);
   const questioning = new AbortController();
   const domains = openDomains({ config, deps, checked: watch.domainChecked, signal: questioning.signal });
-  const workers = await openWorkers(opening, { receiving, webhooks, links, domains });
+  const sender = await openSender(opening, receiving, () => baseUrl);
+  const workers = await openWorkers(opening, { receiving, sender, webhooks, links, domains });
   // The checks of domains, which are stopped after this, wait for their questions.
   opened.push(() => questioning.abort());
   nudge = workers.nudge;
@@ -157,6 +157,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   const api = await openApi(opening, {
     notices: await openNotices(opening, { signingKey, applyReports: receiving.applyReports }),
     receiving,
+    sender,
     inbound: openInbound(opening, receiving),
     keys,
     tokens,

@@ -1,29 +1,37 @@
 import { typeOfRefusal } from "../domain/reports/bounce-type.ts";
 import { relayNaming } from "../domain/send/wire-name.ts";
+import type { WorkKind } from "../flows/deps.ts";
 import type { CheckDeps } from "../flows/domains/check-domain.ts";
 import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
 import type { WebhookClient } from "../webhook/client.ts";
 import { startDomainChecks } from "../workers/check-domains.ts";
 import { startUsageCounter } from "../workers/count-usage.ts";
+import { startDispatch } from "../workers/dispatch.ts";
 import { startSearchIndexer } from "../workers/index-search.ts";
 import { startWorkers, type Workers } from "../workers/scheduler.ts";
 import { reportSimulator } from "../workers/simulator.ts";
 import type { Opening } from "./opening.ts";
 import type { Receiving } from "./receiving.ts";
-import { mailSigners, openRelay, relayHeadersOf } from "./sending.ts";
+import { mailSigners, openRelay, relayHeadersOf, type SendEmail } from "./sending.ts";
 
 interface WorkedWith {
   receiving: Receiving;
+  sender: SendEmail;
   webhooks: WebhookClient;
   links: AttachmentLinks;
   domains: CheckDeps;
 }
 
-/** Opens the relay, and starts the workers, the search indexer, the counter of usage and the checks of domains. */
+/** The background work of the service. */
+export interface Working extends Omit<Workers, "nudge"> {
+  nudge(kind: WorkKind): void;
+}
+
+/** Opens the relay, and starts the workers, the search indexer, the dispatch of drafts, the counter of usage and the checks of domains. */
 export async function openWorkers(
   opening: Opening,
-  { receiving, webhooks, links, domains }: WorkedWith,
-): Promise<Workers> {
+  { receiving, sender, webhooks, links, domains }: WorkedWith,
+): Promise<Working> {
   const { config, deps, watch, closed, opened } = opening;
   const door = { ...receiving.door, accept: watch.accept("internal", receiving.door.accept) };
   const simulator = config.outbound.kind === "sandbox" ? reportSimulator({ ...deps, door }) : undefined;
@@ -57,11 +65,21 @@ export async function openWorkers(
     trashDays: config.trashDays,
     observe: simulator?.observing(watch.workers) ?? watch.workers,
   });
+  const dispatch = startDispatch({ ...deps, sendEmail: sender });
   opened.push(() => workers.stop(0));
+  opened.push(dispatch.stop);
   // Mail of an account that is open again goes out at once.
   closed.onRead(() => workers.nudge("relay"));
   opened.push(startSearchIndexer(deps).stop);
   opened.push(startUsageCounter(deps).stop);
   opened.push(startDomainChecks(domains).stop);
-  return workers;
+  return {
+    ...workers,
+    // Other processes look for due drafts twice a second, which is soon enough if this one dies.
+    nudge: (kind) => (kind === "dispatch" ? dispatch.wake() : workers.nudge(kind)),
+    async stop(graceMs) {
+      await dispatch.stop();
+      await workers.stop(graceMs);
+    },
+  };
 }

@@ -18,6 +18,8 @@ export const locks = {
   registering: 7521962899002006,
   /** One process at a time imports an account. */
   importing: 7521962899002007,
+  /** One process at a time claims due drafts. */
+  dispatching: 7521962899002008,
 } as const;
 
 /** The number of a lock as part of a statement's text, and not as a parameter. */

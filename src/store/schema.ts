@@ -26,6 +26,7 @@ import { domainStatuses } from "../domain/domains/readiness.ts";
 import type { SeenRecord } from "../domain/domains/seen-record.ts";
 import { type EventData, type EventType, eventTypes } from "../domain/events/event-types.ts";
 import { folders } from "../domain/folders.ts";
+import { keyedOperations } from "../domain/idempotency.ts";
 import type { Limits } from "../domain/limits.ts";
 import type { CustomHeader } from "../domain/message.ts";
 import type { Metadata } from "../domain/metadata.ts";
@@ -36,6 +37,7 @@ import type { FoundRecipient, MailClient } from "../domain/receive/inbound-mail.
 import { type Delivery, reportProofs, reportSources } from "../domain/reports/delivery.ts";
 import { bounceTypes, reportKinds } from "../domain/reports/report.ts";
 import { ruleActions, ruleDirections } from "../domain/rules.ts";
+import { type DraftContent, draftStates, openStates } from "../domain/send/draft.ts";
 import type { RecipientAttempt } from "../domain/send/recipient-attempt.ts";
 
 /**
@@ -561,6 +563,59 @@ export const recipients = pgTable(
   (table) => [primaryKey({ columns: [table.messageId, table.position] })],
 );
 
+const openDraft = sql.raw(`state in (${openStates.map((state) => `'${state}'`).join(", ")})`);
+
+/**
+ * Messages that are not sent yet, and what became of them. A draft has the id of its message for life: the message gets its row when the
+ * draft is dispatched. Its attachments have rows in `attachments` from the start. Every change of a draft raises the revision of its inbox.
+ */
+export const drafts = pgTable(
+  "drafts",
+  {
+    id: id().primaryKey(),
+    accountId: id().notNull(),
+    inboxId: id().notNull(),
+    /** The thread of the answered message, or the id that the new thread will have. */
+    threadId: id().notNull(),
+    /** The message that a reply answers. It is fixed when the draft is written, so that later mail does not change what is sent. */
+    answeredId: id(),
+    /** The Message-ID that its mail will have, without brackets. */
+    rfcMessageId: text().notNull(),
+    state: text({ enum: draftStates }).notNull(),
+    /** Counts the changes of the content by callers, from 1. */
+    version: integer().notNull(),
+    /** The mail, without its attachments. Null once the content of a final draft is removed. */
+    content: jsonb().$type<DraftContent>(),
+    /** When it is to be sent; null for a draft without a time. */
+    sendAt: instant(),
+    /** When its dispatch is tried next: `sendAt`, or later if a limit delays it. Null unless it is scheduled. */
+    dueAt: instant(),
+    /** The end of the lease of the process that dispatches it. Other drafts of its inbox are not claimed until then, to keep their order. */
+    leasedUntil: instant(),
+    /** When its sending was accepted; null for a draft that nobody has sent. */
+    acceptedAt: instant(),
+    /** The number of the last inbound message of the thread when its sending was accepted, by which `unlessReplied` sees later mail. */
+    acceptedInboundSeq: integer(),
+    /** Whether accepting it marked its thread as read. If it ends unsent, the thread becomes unread again. */
+    madeRead: boolean().notNull().default(false),
+    /** The key with which it was made, or with a token of it. */
+    requestedBy: id().notNull(),
+    /** Why it was not sent. */
+    failure: jsonb().$type<StoredFailure>(),
+    createdAt: instant().notNull(),
+    updatedAt: instant().notNull(),
+  },
+  (table) => [
+    index("drafts_inbox").on(table.inboxId, table.state, table.id),
+    index("drafts_account").on(table.accountId, table.state, table.id),
+    index("drafts_thread").on(table.threadId).where(openDraft),
+    index("drafts_due").on(table.dueAt).where(sql`${table.state} = 'scheduled'`),
+    index("drafts_content").on(table.updatedAt).where(sql`${table.content} is not null`),
+    index("drafts_leased").on(table.inboxId).where(sql`${table.leasedUntil} is not null`),
+    check("drafts_state", sql`${table.state} in ('draft', 'scheduled', 'sent', 'canceled', 'failed')`),
+  ],
+);
+
 /**
  * Files that are uploaded before the mail that attaches them. The bytes are part 0 of a source. The row stays after its bytes are deleted,
  * so that a repeated request that names the upload is recognised.
@@ -831,7 +886,7 @@ export const sourceChunks = pgTable(
     seq: integer().notNull(),
     compressed: boolean().notNull(),
     bytes: bytes().notNull(),
-    /** The number of messages and uploads that use this source. Only the first chunk of part 0 has it; all others have null. */
+    /** The number of messages, drafts and uploads that use this source. Only the first chunk of part 0 has it; all others have null. */
     shares: integer(),
   },
   (table) => [primaryKey({ columns: [table.sourceId, table.part, table.seq] })],
@@ -961,10 +1016,10 @@ export const idempotencyKeys = pgTable(
   "idempotency_keys",
   {
     accountId: id().notNull(),
-    operation: text({ enum: ["create_inbox", "send", "create_webhook"] }).notNull(),
+    operation: text({ enum: keyedOperations }).notNull(),
     key: text().notNull(),
     fingerprint: text().notNull(),
-    /** The id of the inbox, message or endpoint that the first request with this key made. */
+    /** The id of the inbox, message, draft or endpoint that the first request with this key made. */
     subjectId: id().notNull(),
     createdAt: instant().notNull(),
   },

@@ -9,6 +9,7 @@ import { removeUnusedClients } from "../store/account/oauth-clients.ts";
 import { foldUsageBefore } from "../store/account/usage.ts";
 import { listExpiredQuarantined, listSurplusQuarantined, removeQuarantined } from "../store/mail/quarantine.ts";
 import { releaseUploads, removeUploadsBefore } from "../store/mail/uploads.ts";
+import { removeContentOfFinalDrafts, removeForgottenDrafts } from "../store/send/drafts.ts";
 import { removeExpiredSuppressions } from "../store/send/suppressions.ts";
 import { closeInboxes, findDeletedAccount, removeRowsOfAccount } from "../store/upkeep/deleted-accounts.ts";
 import {
@@ -39,6 +40,9 @@ const mostQuarantined = 10_000;
 const mostSteps = 100;
 /** How long usage is kept by inbox. */
 const usageByInboxDays = 62;
+/** How long a draft that nobody sends is kept, and the content of a draft that is sent or over. */
+const forgottenDraftDays = 90;
+const finalContentDays = 30;
 /** How long after its deletion an account is removed. By then, work that was under way in it has ended. */
 const settleMs = 60_000;
 const hourMs = 3_600_000;
@@ -50,6 +54,7 @@ const dayMs = 24 * hourMs;
  */
 export async function prune(deps: PruneDeps, isStopping: () => boolean = () => false): Promise<number> {
   const now = deps.now();
+  const daysAgo = (days: number) => new Date(now.getTime() - days * dayMs);
   const eventsBefore = new Date(now.getTime() - deps.eventRetentionDays * dayMs);
   const auditBefore = new Date(now.getTime() - (deps.auditRetentionDays ?? 365) * dayMs);
   const steps: ((tx: Db) => Promise<number>)[] = [
@@ -62,6 +67,8 @@ export async function prune(deps: PruneDeps, isStopping: () => boolean = () => f
     (tx) => releaseUploads(tx, now, stepUploads),
     (tx) => removeUploadsBefore(tx, expiryOfKeys(now), stepRows),
     (tx) => removeExpiredSuppressions(tx, now, stepRows),
+    (tx) => removeForgottenDrafts(tx, daysAgo(forgottenDraftDays), stepRows),
+    (tx) => removeContentOfFinalDrafts(tx, daysAgo(finalContentDays), stepRows),
     async (tx) => removeListed(tx, await listExpiredQuarantined(tx, now, stepRows)),
     async (tx) => removeListed(tx, await listSurplusQuarantined(tx, mostQuarantined, stepRows)),
     (tx) => foldUsageBefore(tx, utcDay(new Date(now.getTime() - usageByInboxDays * dayMs)), stepRows),

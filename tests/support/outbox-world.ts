@@ -57,7 +57,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     recipientsMax: 50,
     isDirect: false,
     cell: "00",
-    nudge: (kind) => workers?.nudge(kind),
+    nudge: (kind) => kind !== "dispatch" && workers?.nudge(kind),
     changes: localChanges(),
     relay,
     signMail: async () => undefined,

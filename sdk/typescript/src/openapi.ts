@@ -340,6 +340,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/inboxes/{id}/labels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List labels
+         * @description The labels of the threads of the inbox that are not in the trash, by name.
+         */
+        get: operations["listLabels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/inboxes/{id}/threads": {
         parameters: {
             query?: never;
@@ -349,7 +369,7 @@ export interface paths {
         };
         /**
          * List threads
-         * @description The thread with the latest message first. Listing changes no read flag.
+         * @description The threads in a folder, by default `inbox`, or with a label; the one with the latest message first. Listing changes no read flag. `cursor` continues after a page and does not repeat a thread; one that gets mail meanwhile moves to the first page.
          */
         get: operations["listThreads"];
         put?: never;
@@ -357,7 +377,11 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change threads
+         * @description Changes up to 100 threads of the inbox at once, as `Change thread` does: all, or none if one of them cannot be changed.
+         */
+        patch: operations["changeThreads"];
         trace?: never;
     };
     "/v1/threads/{id}": {
@@ -367,17 +391,21 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Get thread
+         * @description One thread. Reading it does not mark it as read.
+         */
+        get: operations["getThread"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
         /**
-         * Mark thread
-         * @description Marks the thread as read or unread. With `up_to_message_id`, the thread stays unread if newer mail has arrived, and `reason` is `newer_inbound`.
+         * Change thread
+         * @description Marks the thread as read or unread, puts it into a folder, and changes its labels and metadata. With `up_to_message_id`, the thread stays unread and in the inbox if newer mail has arrived, and `reason` is `newer_inbound`; its labels and metadata change nevertheless.
          */
-        patch: operations["markThread"];
+        patch: operations["changeThread"];
         trace?: never;
     };
     "/v1/threads/{id}/messages": {
@@ -1005,13 +1033,13 @@ export interface paths {
         };
         /**
          * Show unsubscribe page
-         * @description A page with a button, for the recipient of a mail that was sent with `unsubscribe`. It changes nothing, because scanners of mail fetch each link. No key is needed: the link has a signature, and no end.
+         * @description A page with a button, for the recipient of a mail that was sent with `unsubscribe`. It changes nothing, because scanners of mail fetch each link. No key is needed, only the link.
          */
         get: operations["showUnsubscribePage"];
         put?: never;
         /**
          * Unsubscribe
-         * @description Suppresses the recipient of the message for its inbox, with the reason `unsubscribe`. Mail programs call it for one click (RFC 8058), and the page of this link does. Any form of at most 1 KiB is accepted, since the link says all. A repeated request changes nothing.
+         * @description Suppresses the recipient of the message for its inbox, with the reason `unsubscribe`. Mail programs call it for one click (RFC 8058), and the page of this link does. Any form of at most 1 KiB is accepted, since the link says all, and no key is needed. A repeated request changes nothing.
          */
         post: operations["unsubscribe"];
         delete?: never;
@@ -2263,7 +2291,7 @@ export interface components {
              */
             sendsPerDay?: number | null;
             /**
-             * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet; 0: no limit; null: the limit of the plan
+             * @description Sends of an inbox in a UTC day to one recipient that it does not know; 0: no limit; null: the limit of the plan
              * @example 100
              */
             coldRecipientDaily?: number | null;
@@ -2316,7 +2344,7 @@ export interface components {
              */
             sendsPerDay: number;
             /**
-             * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet; 0: no limit
+             * @description Sends of an inbox in a UTC day to one recipient that it does not know; 0: no limit
              * @example 20
              */
             coldRecipientDaily: number;
@@ -2433,7 +2461,7 @@ export interface components {
                  */
                 sendsPerDay: number;
                 /**
-                 * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet; 0: no limit
+                 * @description Sends of an inbox in a UTC day to one recipient that it does not know; 0: no limit
                  * @example 100
                  */
                 coldRecipientDaily: number;
@@ -2491,7 +2519,7 @@ export interface components {
                  */
                 sendsPerDay?: number;
                 /**
-                 * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet
+                 * @description Sends of an inbox in a UTC day to one recipient that it does not know
                  * @example 100
                  */
                 coldRecipientDaily?: number;
@@ -2719,7 +2747,7 @@ export interface components {
              * @example inbox.created
              * @enum {string}
              */
-            action: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.alias_added" | "inbox.alias_removed" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
+            action: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.alias_added" | "inbox.alias_removed" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.filed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
             /** @description Who did it */
             actor: {
                 /**
@@ -3072,6 +3100,102 @@ export interface components {
              */
             status: "received" | "pending" | "sent" | "failed";
         };
+        /** @description The thread as it is now */
+        ChangedThread: {
+            /**
+             * @description Always true
+             * @example true
+             */
+            ok: boolean;
+            /**
+             * @description Id of the thread
+             * @example thr_01km7xnw70ejr8hy7ppemk390m
+             */
+            threadId: string;
+            /**
+             * @description The same as `threadId`
+             * @example thr_01km7xnw70ejr8hy7ppemk390m
+             */
+            id: string;
+            /**
+             * @description Inbox that it is in
+             * @example inb_01km57j4m0eh7awf6pjemv292z
+             */
+            inboxId: string;
+            /**
+             * @description Subject of its first message
+             * @example Your order
+             */
+            subject: string;
+            /**
+             * @description False while it has unread mail
+             * @example true
+             */
+            isRead: boolean;
+            /**
+             * @description How many messages it has
+             * @example 1
+             */
+            messageCount: number;
+            /**
+             * Format: date-time
+             * @description When its last message was received or sent
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            lastMessageAt: string;
+            /**
+             * @description Id of its last message
+             * @example msg_01km7xnw70ejr8hy7ppemk391e
+             */
+            lastMessageId: string;
+            /**
+             * Format: date-time
+             * @description When its first message was received or sent
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            createdAt: string;
+            /** @description The first 20 addresses that wrote in it or were written to, without blind copies */
+            participants: string[];
+            /**
+             * @description Up to 200 characters of the last message
+             * @example Where is it?
+             */
+            preview: string;
+            /**
+             * @description Whether any message of it has files
+             * @example true
+             */
+            hasAttachments: boolean;
+            /** @description The `participants` in the same order, with their names */
+            people: components["schemas"]["Person"][];
+            /**
+             * @description `inbox`, `archive` or `trash`. An unread thread is always in `inbox`
+             * @example inbox
+             * @enum {string}
+             */
+            folder: "inbox" | "archive" | "trash";
+            /** @description Its labels, by name */
+            labels: string[];
+            /**
+             * @description Your own data about it
+             * @example {
+             *       "ticket": "4711"
+             *     }
+             */
+            metadata: {
+                [key: string]: string;
+            };
+            /**
+             * @description How many open drafts it has: answers that are written or scheduled, and not sent yet
+             * @example 0
+             */
+            draftCount: number;
+            /**
+             * @description Why the thread stayed unread and in the inbox, if it did: newer mail has arrived
+             * @enum {string}
+             */
+            reason?: "newer_inbound";
+        };
         /** @description A code to type in */
         Code: {
             /**
@@ -3132,7 +3256,7 @@ export interface components {
                  */
                 sendsPerDay: number;
                 /**
-                 * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet; 0: no limit
+                 * @description Sends of an inbox in a UTC day to one recipient that it does not know; 0: no limit
                  * @example 100
                  */
                 coldRecipientDaily: number;
@@ -3190,7 +3314,7 @@ export interface components {
                  */
                 sendsPerDay?: number;
                 /**
-                 * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet
+                 * @description Sends of an inbox in a UTC day to one recipient that it does not know
                  * @example 100
                  */
                 coldRecipientDaily?: number;
@@ -4120,7 +4244,7 @@ export interface components {
                  * @example refused
                  * @enum {string}
                  */
-                reason: "refused" | "timed_out" | "suppressed" | "canceled";
+                reason: "refused" | "timed_out" | "suppressed" | "canceled" | "limit" | "disabled" | "replied" | "gone";
             };
             /**
              * @description With `include` of `html`: the HTML as it came, not sanitised
@@ -4209,7 +4333,7 @@ export interface components {
                      * @example refused
                      * @enum {string}
                      */
-                    reason: "refused" | "timed_out" | "suppressed" | "canceled";
+                    reason: "refused" | "timed_out" | "suppressed" | "canceled" | "limit" | "disabled" | "replied" | "gone";
                 } | null;
             }[];
             /**
@@ -4236,7 +4360,7 @@ export interface components {
              * @example refused
              * @enum {string}
              */
-            reason: "refused" | "timed_out" | "suppressed" | "canceled";
+            reason: "refused" | "timed_out" | "suppressed" | "canceled" | "limit" | "disabled" | "replied" | "gone";
             /** @description The kind of failure, as for bounces. `hard`: no such address; `soft`: a temporary fault; `block`: our server or the content was rejected; `unknown`: no known cause. `suppressed`: the recipient is suppressed. Null if no server answered */
             type: ("hard" | "soft" | "block" | "unknown" | "suppressed") | null;
         };
@@ -4263,6 +4387,37 @@ export interface components {
              * @example must be one email address
              */
             detail: string;
+        };
+        /** @description A thread as it is now */
+        FiledThread: {
+            /**
+             * @description The same as `threadId`
+             * @example thr_01km7xnw70ejr8hy7ppemk390m
+             */
+            id: string;
+            /**
+             * @description False while it has unread mail
+             * @example true
+             */
+            isRead: boolean;
+            /**
+             * @description `inbox`, `archive` or `trash`. An unread thread is always in `inbox`
+             * @example archive
+             * @enum {string}
+             */
+            folder: "inbox" | "archive" | "trash";
+            /** @description Its labels, by name */
+            labels: string[];
+            /**
+             * @description Why the thread stayed unread and in the inbox, if it did: newer mail has arrived
+             * @enum {string}
+             */
+            reason?: "newer_inbound";
+        };
+        /** @description The threads as they are now */
+        FiledThreads: {
+            /** @description The threads, in the order of `ids` */
+            data: components["schemas"]["FiledThread"][];
         };
         /** @description The access that a person has granted to a program */
         Grant: {
@@ -4708,7 +4863,13 @@ export interface components {
             sendPolicy?: ("open" | "known" | "closed") | null;
             /** @description The name beside its address in mail that it sends without `fromName`: 1 to 100 characters, none of `@<>`. Null: no name. Also accepted as `display_name` */
             displayName?: string | null;
-            /** @description Changes these keys, and keeps the others. Null removes a key; null in place of the object removes all */
+            /**
+             * @description Changes these keys, and keeps the others. Null removes a key; null in place of the object removes all
+             * @example {
+             *       "plan": "gold",
+             *       "note": null
+             *     }
+             */
             metadata?: {
                 [key: string]: string | null;
             } | null;
@@ -5079,6 +5240,29 @@ export interface components {
             /** @description How long the old key still works. Also accepted as `overlap_seconds` (default: 86400) */
             overlapSeconds?: number;
         };
+        /** @description A label of an inbox */
+        Label: {
+            /**
+             * @description Its name
+             * @example orders
+             */
+            label: string;
+            /**
+             * @description How many threads outside the trash have it
+             * @example 1
+             */
+            threadCount: number;
+            /**
+             * @description How many of these are unread
+             * @example 1
+             */
+            unreadCount: number;
+        };
+        /** @description The labels of an inbox */
+        LabelList: {
+            /** @description Labels, by name */
+            data: components["schemas"]["Label"][];
+        };
         /** @description The last attempt to deliver an event to an endpoint */
         LastDelivery: {
             /**
@@ -5293,80 +5477,6 @@ export interface components {
              * @example Shall we have **lunch**?
              */
             body: string;
-        };
-        /** @description The thread as it is now */
-        MarkedThread: {
-            /**
-             * @description Always true
-             * @example true
-             */
-            ok: boolean;
-            /**
-             * @description Id of the thread
-             * @example thr_01km7xnw70ejr8hy7ppemk390m
-             */
-            threadId: string;
-            /**
-             * @description The same as `threadId`
-             * @example thr_01km7xnw70ejr8hy7ppemk390m
-             */
-            id: string;
-            /**
-             * @description Inbox that it is in
-             * @example inb_01km57j4m0eh7awf6pjemv292z
-             */
-            inboxId: string;
-            /**
-             * @description Subject of its first message
-             * @example Your order
-             */
-            subject: string;
-            /**
-             * @description False while it has unread mail
-             * @example true
-             */
-            isRead: boolean;
-            /**
-             * @description How many messages it has
-             * @example 1
-             */
-            messageCount: number;
-            /**
-             * Format: date-time
-             * @description When its last message was received or sent
-             * @example 2026-03-21T10:05:00.000Z
-             */
-            lastMessageAt: string;
-            /**
-             * @description Id of its last message
-             * @example msg_01km7xnw70ejr8hy7ppemk391e
-             */
-            lastMessageId: string;
-            /**
-             * Format: date-time
-             * @description When its first message was received or sent
-             * @example 2026-03-21T10:05:00.000Z
-             */
-            createdAt: string;
-            /** @description The first 20 addresses that wrote in it or were written to, without blind copies */
-            participants: string[];
-            /**
-             * @description Up to 200 characters of the last message
-             * @example Where is it?
-             */
-            preview: string;
-            /**
-             * @description Whether any message of it has files
-             * @example true
-             */
-            hasAttachments: boolean;
-            /** @description The `participants` in the same order, with their names */
-            people: components["schemas"]["Person"][];
-            /**
-             * @description Why the thread stayed unread, if it did
-             * @enum {string}
-             */
-            reason?: "newer_inbound";
         };
         /** @description An inbound or outbound email */
         Message: {
@@ -6471,8 +6581,22 @@ export interface components {
             forwardAs?: "inline" | "attachment";
             /** @description With `forwardOf`: `false` leaves out its attachments (default: true) */
             includeAttachments?: boolean;
+            /**
+             * @description When to send it, at most 366 days ahead, with an offset; a time that has passed means at once. Until then it is a scheduled draft: `POST /v1/messages/{id}/cancel` cancels it, `PATCH /v1/drafts/{id}` changes it. Limits count when it is sent; a mail that they delay for a day fails
+             * @example 2027-01-15T09:00:00+01:00
+             */
+            sendAt?: string;
+            /** @description With `sendAt`, in a thread: cancels it (reason `replied`) if mail comes into the thread before it is sent (default: false) */
+            unlessReplied?: boolean;
             /** @description With `readUpToMessageId`: sends only if no outbound message that did not fail stands behind that message in the thread. Else `answered_meanwhile`. Of two such replies at once, one is sent (default: false) */
             ifUnanswered?: boolean;
+            /**
+             * @description Labels for the thread: at most 20 of 1 to 64 characters, without commas. They are stored in lower case
+             * @example [
+             *       "orders"
+             *     ]
+             */
+            labels?: string[];
             /** @description Adds header fields by which the recipient unsubscribes from this inbox with one click (RFC 8058). For a mail to one recipient. `unsubscribe_unavailable` unless `BASE_URL` is https and a DKIM key signs mail from the domain of the inbox (default: false) */
             unsubscribe?: boolean;
         };
@@ -7513,6 +7637,17 @@ export interface components {
              * @enum {string}
              */
             status: "pending" | "sent" | "failed";
+            /**
+             * @description Set while it waits for its time: `status` is then `pending`
+             * @enum {string}
+             */
+            state?: "scheduled";
+            /**
+             * Format: date-time
+             * @description When it will be sent, if it is scheduled
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            sendAt?: string;
             /** @description `false` if the thread stayed unread; see `reason` */
             isRead?: boolean;
             /**
@@ -7668,7 +7803,7 @@ export interface components {
                      * @example refused
                      * @enum {string}
                      */
-                    reason: "refused" | "timed_out" | "suppressed" | "canceled";
+                    reason: "refused" | "timed_out" | "suppressed" | "canceled" | "limit" | "disabled" | "replied" | "gone";
                 } | null;
             }[];
             /**
@@ -8014,9 +8149,31 @@ export interface components {
             hasAttachments: boolean;
             /** @description The `participants` in the same order, with their names */
             people: components["schemas"]["Person"][];
+            /**
+             * @description `inbox`, `archive` or `trash`. An unread thread is always in `inbox`
+             * @example inbox
+             * @enum {string}
+             */
+            folder: "inbox" | "archive" | "trash";
+            /** @description Its labels, by name */
+            labels: string[];
+            /**
+             * @description Your own data about it
+             * @example {
+             *       "ticket": "4711"
+             *     }
+             */
+            metadata: {
+                [key: string]: string;
+            };
+            /**
+             * @description How many open drafts it has: answers that are written or scheduled, and not sent yet
+             * @example 0
+             */
+            draftCount: number;
         };
         /**
-         * @description How to mark the thread
+         * @description The changes, at least one. What is left out stays as it is
          * @example {
          *       "is_read": true
          *     }
@@ -8024,18 +8181,53 @@ export interface components {
          *       "is_read": true,
          *       "up_to_message_id": "msg_01km7xnw70ejr8hy7ppemk391e"
          *     }
+         * @example {
+         *       "folder": "archive",
+         *       "up_to_message_id": "msg_01km7xnw70ejr8hy7ppemk391e",
+         *       "add_labels": [
+         *         "orders"
+         *       ]
+         *     }
          */
-        ThreadMark: {
+        ThreadChange: {
             /**
-             * @description The flag to set. Also accepted as `isRead`
+             * @description The read flag. A thread that becomes unread goes into the folder `inbox`. Also accepted as `isRead`
              * @example true
              */
-            is_read: boolean;
+            is_read?: boolean;
             /**
-             * @description The last message that you have seen. If newer mail has arrived, the thread stays unread. Also accepted as `upToMessageId`
+             * @description The last message that you have seen. If newer mail has arrived, the thread stays unread and in the inbox. Also accepted as `upToMessageId`
              * @example msg_01km7xnw70ejr8hy7ppemk391e
              */
             up_to_message_id?: string;
+            /**
+             * @description The folder; null is `inbox`. A thread in `archive` or `trash` is read, and comes back unread with its next inbound mail
+             * @example archive
+             */
+            folder?: ("inbox" | "archive" | "trash") | null;
+            /**
+             * @description Labels to add. A thread has at most 20, an inbox 1,000 different ones: at most 20 of 1 to 64 characters, without commas. They are stored in lower case. Also accepted as `addLabels`
+             * @example [
+             *       "orders"
+             *     ]
+             */
+            add_labels?: string[];
+            /**
+             * @description Labels to remove: at most 20 of 1 to 64 characters, without commas. They are stored in lower case. Also accepted as `removeLabels`
+             * @example [
+             *       "orders"
+             *     ]
+             */
+            remove_labels?: string[];
+            /**
+             * @description Your own data about the thread, at most 20 keys. Keys that are left out stay; null removes a key, or as the whole value all
+             * @example {
+             *       "ticket": "4711"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string | null;
+            } | null;
         };
         /** @description A page of the thread's messages, and how many there are in all */
         ThreadMessages: {
@@ -8067,10 +8259,75 @@ export interface components {
             /** @description Threads, the one with the latest message first */
             data: components["schemas"]["Thread"][];
             /**
-             * @description How many threads there are in all
+             * @description How many threads the list has in all
              * @example 1
              */
             total: number;
+            /**
+             * @description `cursor` of the next page; null at the end
+             * @example null
+             */
+            nextCursor: string | null;
+        };
+        /**
+         * @description Threads, and the changes of all of them, at least one. What is left out stays as it is
+         * @example {
+         *       "ids": [
+         *         "thr_01km7xnw70ejr8hy7ppemk390m"
+         *       ],
+         *       "folder": "archive"
+         *     }
+         */
+        ThreadsChange: {
+            /**
+             * @description The threads to change, all of this inbox, each once
+             * @example [
+             *       "thr_01km7xnw70ejr8hy7ppemk390m"
+             *     ]
+             */
+            ids: string[];
+            /**
+             * @description The read flag. A thread that becomes unread goes into the folder `inbox`. Also accepted as `isRead`
+             * @example true
+             */
+            is_read?: boolean;
+            /**
+             * @description The folder; null is `inbox`. A thread in `archive` or `trash` is read, and comes back unread with its next inbound mail
+             * @example archive
+             */
+            folder?: ("inbox" | "archive" | "trash") | null;
+            /**
+             * @description Labels to add. A thread has at most 20, an inbox 1,000 different ones: at most 20 of 1 to 64 characters, without commas. They are stored in lower case. Also accepted as `addLabels`
+             * @example [
+             *       "orders"
+             *     ]
+             */
+            add_labels?: string[];
+            /**
+             * @description Labels to remove: at most 20 of 1 to 64 characters, without commas. They are stored in lower case. Also accepted as `removeLabels`
+             * @example [
+             *       "orders"
+             *     ]
+             */
+            remove_labels?: string[];
+            /**
+             * @description Your own data about the thread, at most 20 keys. Keys that are left out stay; null removes a key, or as the whole value all
+             * @example {
+             *       "ticket": "4711"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string | null;
+            } | null;
+            /**
+             * @description The last message that you have seen of each thread, by the id of the thread. A thread with newer mail stays unread and in the inbox. Also accepted as `upToMessageIds`
+             * @example {
+             *       "thr_01km7xnw70ejr8hy7ppemk390m": "msg_01km7xnw70ejr8hy7ppemk391e"
+             *     }
+             */
+            up_to_message_ids?: {
+                [key: string]: string;
+            };
         };
         /** @description A token, which ends with the key that made it */
         Token: {
@@ -10039,7 +10296,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_in_progress`: the first request with this key still runs; `answered_meanwhile`: this inbox has answered in the thread after readUpToMessageId; `address_taken`: the address is taken */
+            /** @description `idempotency_in_progress`: the first request with this key still runs; `answered_meanwhile`: this inbox has answered in the thread after readUpToMessageId, or has scheduled an answer; `address_taken`: the address is taken */
             409: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10077,7 +10334,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_key_reused`: the key was used for another request; `recipient_suppressed`: the address is suppressed: it bounced, complained, unsubscribed, or you added it; `unsubscribe_unavailable`: BASE_URL is not https, or there is no DKIM key for the domain of the sender; `domain_not_verified`: the domain is not verified, or has failed; `quota_exceeded`: the account, or the inbox, has its maximum; `no_recipient`: the answered message has no other address to reply to */
+            /** @description `idempotency_key_reused`: the key was used for another request; `label_limit`: the inbox has its maximum of different labels; `recipient_suppressed`: the address is suppressed: it bounced, complained, unsubscribed, or you added it; `unsubscribe_unavailable`: BASE_URL is not https, or there is no DKIM key for the domain of the sender; `domain_not_verified`: the domain is not verified, or has failed; `quota_exceeded`: the account, or the inbox, has its maximum; `no_recipient`: the answered message has no other address to reply to */
             422: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10089,7 +10346,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `rate_limit_exceeded`: too many within a minute; `daily_limit_exceeded`: too many today; `cold_outreach_limit`: too many to a recipient who has not answered yet; `loop_detected`: the answers come from a program that answers every mail; `upload_limit`: the account's uploads would become too large */
+            /** @description `rate_limit_exceeded`: too many within a minute; `daily_limit_exceeded`: too many today; `cold_outreach_limit`: too many to a recipient that the inbox does not know; `loop_detected`: the answers come from a program that answers every mail; `open_drafts_limit`: the inbox has its maximum of open drafts; `upload_limit`: the account's uploads would become too large */
             429: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12209,6 +12466,145 @@ export interface operations {
             };
         };
     };
+    listLabels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the inbox
+                 * @example inb_01km57j4m0eh7awf6pjemv292z
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The labels of an inbox */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "label": "orders",
+                     *           "threadCount": 1,
+                     *           "unreadCount": 1
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["LabelList"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listThreads: {
         parameters: {
             query?: {
@@ -12218,6 +12614,12 @@ export interface operations {
                 offset?: number;
                 /** @description Only read threads (`true`) or unread ones (`false`). Also accepted as `isRead` */
                 is_read?: boolean;
+                /** @description The folder, by default `inbox`; `all` lists the threads of all folders */
+                folder?: "inbox" | "archive" | "trash" | "all";
+                /** @description Only threads with this label, of all folders but `trash`; not together with `folder` */
+                label?: string;
+                /** @description `nextCursor` of the previous page: continues after it, also if items arrived meanwhile */
+                cursor?: string;
             };
             header?: never;
             path: {
@@ -12262,10 +12664,19 @@ export interface operations {
                      *               "address": "jane@example.com",
                      *               "name": "Jane Doe"
                      *             }
-                     *           ]
+                     *           ],
+                     *           "folder": "inbox",
+                     *           "labels": [
+                     *             "orders"
+                     *           ],
+                     *           "metadata": {
+                     *             "ticket": "4711"
+                     *           },
+                     *           "draftCount": 0
                      *         }
                      *       ],
-                     *       "total": 1
+                     *       "total": 1,
+                     *       "nextCursor": null
                      *     }
                      */
                     "application/json": components["schemas"]["ThreadPage"];
@@ -12373,14 +12784,14 @@ export interface operations {
             };
         };
     };
-    markThread: {
+    changeThreads: {
         parameters: {
             query?: never;
             header?: never;
             path: {
                 /**
-                 * @description Id of the thread
-                 * @example thr_01km7xnw70ejr8hy7ppemk390m
+                 * @description Id of the inbox
+                 * @example inb_01km57j4m0eh7awf6pjemv292z
                  */
                 id: string;
             };
@@ -12390,14 +12801,17 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "is_read": true
+                 *       "ids": [
+                 *         "thr_01km7xnw70ejr8hy7ppemk390m"
+                 *       ],
+                 *       "folder": "archive"
                  *     }
                  */
-                "application/json": components["schemas"]["ThreadMark"];
+                "application/json": components["schemas"]["ThreadsChange"];
             };
         };
         responses: {
-            /** @description The thread as it is now */
+            /** @description The threads as they are now */
             200: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12407,31 +12821,20 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "ok": true,
-                     *       "threadId": "thr_01km7xnw70ejr8hy7ppemk390m",
-                     *       "id": "thr_01km7xnw70ejr8hy7ppemk390m",
-                     *       "inboxId": "inb_01km57j4m0eh7awf6pjemv292z",
-                     *       "subject": "Your order",
-                     *       "isRead": true,
-                     *       "messageCount": 1,
-                     *       "lastMessageAt": "2026-03-21T10:05:00.000Z",
-                     *       "lastMessageId": "msg_01km7xnw70ejr8hy7ppemk391e",
-                     *       "createdAt": "2026-03-21T10:05:00.000Z",
-                     *       "participants": [
-                     *         "jane@example.com"
-                     *       ],
-                     *       "preview": "Where is it?",
-                     *       "hasAttachments": true,
-                     *       "people": [
+                     *       "data": [
                      *         {
-                     *           "address": "jane@example.com",
-                     *           "name": "Jane Doe"
+                     *           "id": "thr_01km7xnw70ejr8hy7ppemk390m",
+                     *           "isRead": true,
+                     *           "folder": "archive",
+                     *           "labels": [
+                     *             "orders"
+                     *           ],
+                     *           "reason": "newer_inbound"
                      *         }
-                     *       ],
-                     *       "reason": "newer_inbound"
+                     *       ]
                      *     }
                      */
-                    "application/json": components["schemas"]["MarkedThread"];
+                    "application/json": components["schemas"]["FiledThreads"];
                 };
             };
             /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
@@ -12498,6 +12901,361 @@ export interface operations {
             };
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `label_limit`: the inbox has its maximum of different labels */
+            422: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getThread: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the thread
+                 * @example thr_01km7xnw70ejr8hy7ppemk390m
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A conversation in an inbox */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "threadId": "thr_01km7xnw70ejr8hy7ppemk390m",
+                     *       "id": "thr_01km7xnw70ejr8hy7ppemk390m",
+                     *       "inboxId": "inb_01km57j4m0eh7awf6pjemv292z",
+                     *       "subject": "Your order",
+                     *       "isRead": false,
+                     *       "messageCount": 1,
+                     *       "lastMessageAt": "2026-03-21T10:05:00.000Z",
+                     *       "lastMessageId": "msg_01km7xnw70ejr8hy7ppemk391e",
+                     *       "createdAt": "2026-03-21T10:05:00.000Z",
+                     *       "participants": [
+                     *         "jane@example.com"
+                     *       ],
+                     *       "preview": "Where is it?",
+                     *       "hasAttachments": true,
+                     *       "people": [
+                     *         {
+                     *           "address": "jane@example.com",
+                     *           "name": "Jane Doe"
+                     *         }
+                     *       ],
+                     *       "folder": "inbox",
+                     *       "labels": [
+                     *         "orders"
+                     *       ],
+                     *       "metadata": {
+                     *         "ticket": "4711"
+                     *       },
+                     *       "draftCount": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Thread"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    changeThread: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the thread
+                 * @example thr_01km7xnw70ejr8hy7ppemk390m
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "is_read": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["ThreadChange"];
+            };
+        };
+        responses: {
+            /** @description The thread as it is now */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true,
+                     *       "threadId": "thr_01km7xnw70ejr8hy7ppemk390m",
+                     *       "id": "thr_01km7xnw70ejr8hy7ppemk390m",
+                     *       "inboxId": "inb_01km57j4m0eh7awf6pjemv292z",
+                     *       "subject": "Your order",
+                     *       "isRead": true,
+                     *       "messageCount": 1,
+                     *       "lastMessageAt": "2026-03-21T10:05:00.000Z",
+                     *       "lastMessageId": "msg_01km7xnw70ejr8hy7ppemk391e",
+                     *       "createdAt": "2026-03-21T10:05:00.000Z",
+                     *       "participants": [
+                     *         "jane@example.com"
+                     *       ],
+                     *       "preview": "Where is it?",
+                     *       "hasAttachments": true,
+                     *       "people": [
+                     *         {
+                     *           "address": "jane@example.com",
+                     *           "name": "Jane Doe"
+                     *         }
+                     *       ],
+                     *       "folder": "inbox",
+                     *       "labels": [
+                     *         "orders"
+                     *       ],
+                     *       "metadata": {
+                     *         "ticket": "4711"
+                     *       },
+                     *       "draftCount": 0,
+                     *       "reason": "newer_inbound"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ChangedThread"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `label_limit`: the inbox has its maximum of different labels */
+            422: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
@@ -18631,7 +19389,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Names the message, and has a signature
+                 * @description The credential, in the path, where OpenAPI has no security scheme for it: it names a recipient of a message and is signed, so whoever has the link can unsubscribe that recipient and nobody else. It has no end
                  * @example 01km7xshd0efrsmm0nxk81y60b4s8k2m9q4t7v1x5z
                  */
                 token: string;
@@ -18728,7 +19486,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Names the message, and has a signature
+                 * @description The credential, in the path, where OpenAPI has no security scheme for it: it names a recipient of a message and is signed, so whoever has the link can unsubscribe that recipient and nobody else. It has no end
                  * @example 01km7xshd0efrsmm0nxk81y60b4s8k2m9q4t7v1x5z
                  */
                 token: string;
@@ -23869,7 +24627,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only this action */
-                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.alias_added" | "inbox.alias_removed" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
+                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.alias_added" | "inbox.alias_removed" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.filed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
                 /** @description Only what this key did, by its id, or this type of actor */
                 actor?: string;
                 /** @description Only what was done to this thing, by its id */
@@ -25055,7 +25813,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only this action */
-                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.alias_added" | "inbox.alias_removed" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
+                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.alias_added" | "inbox.alias_removed" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.filed" | "thread.marked" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
                 /** @description Only what this key did, by its id, or this type of actor */
                 actor?: string;
                 /** @description Only what was done to this thing, by its id */

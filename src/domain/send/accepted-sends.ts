@@ -5,6 +5,7 @@ import type { SendUsage } from "../limits.ts";
 import type { CustomHeader } from "../message.ts";
 import type { NewItem } from "../outbox-item.ts";
 import { filedFiles } from "./attachments.ts";
+import { type Draft, draftOf } from "./draft.ts";
 import type { FiledFiles } from "./files-of-send.ts";
 import { destinationsOf, subjectOfDestination, type WaysOut } from "./recipients/destinations.ts";
 import type { Recipient } from "./recipients/entries.ts";
@@ -59,19 +60,36 @@ export interface ColdSend {
   sentToday: number;
 }
 
-/** The rows to write for one accepted send. */
-export interface AcceptedSend {
+interface Accepted {
   /** The state of the inbox after the send. */
   sender: Sender;
+  thread: ThreadState | undefined;
+  keyUse: SendKeyUse;
+  /** Undefined if no attachments are to be written. */
+  files: FiledFiles | undefined;
+}
+
+/** The rows to write for one accepted send. */
+export interface AcceptedSend extends Accepted {
   thread: ThreadState;
   message: OutboundMessage;
   recipients: readonly NewRecipient[];
-  keyUse: SendKeyUse;
+  /** The draft that the message was until now. */
+  dispatched: DispatchedDraft | undefined;
   /** One item for each destination (`destinationsOf`). */
   outboxItems: readonly NewItem[];
   coldSends: readonly ColdSend[];
-  /** Undefined for a mail without attachments. */
-  files: FiledFiles | undefined;
+}
+
+/** The rows to write for one accepted draft. Its thread is undefined unless the read flag may have changed. */
+export interface AcceptedDraft extends Accepted {
+  draft: Draft;
+}
+
+export interface DispatchedDraft {
+  id: string;
+  inboxId: string;
+  updatedAt: Date;
 }
 
 export interface ColdSends extends Omit<ColdSend, "sentToday"> {
@@ -88,6 +106,8 @@ export interface AcceptedSends {
   outboxItems: readonly NewItem[];
   coldSends: readonly ColdSends[];
   files: readonly FiledFiles[];
+  drafts: readonly Draft[];
+  dispatched: readonly DispatchedDraft[];
 }
 
 /** The decisions about a send, before its rows are made. */
@@ -112,8 +132,7 @@ export interface Decided {
 export function acceptedSend(decided: Decided, ways: WaysOut): AcceptedSend {
   const { send, recipients, suppressed, cold, recorded, usage, at } = decided;
   const { inbox, thread, createdAt } = recorded;
-  const { messageId, fingerprint } = send;
-  const { accountId, operation, key } = send.key;
+  const { messageId } = send;
   const reached = recipients.filter(({ address }) => !suppressed.has(address));
   const { lanes, numberOf } = destinationsOf(reached, ways);
   return {
@@ -140,7 +159,7 @@ export function acceptedSend(decided: Decided, ways: WaysOut): AcceptedSend {
         failure: suppression === undefined ? null : suppressedFailure(suppression.reason),
       };
     }),
-    keyUse: { accountId, operation, key, fingerprint, subjectId: messageId, createdAt: at, inboxId: inbox.id },
+    keyUse: keyUseOf(send, at),
     outboxItems: lanes.map((lane, number) => ({
       subjectId: subjectOfDestination(messageId, number),
       accountId: inbox.accountId,
@@ -156,7 +175,25 @@ export function acceptedSend(decided: Decided, ways: WaysOut): AcceptedSend {
       sentToday: sentToday + 1,
     })),
     files: filedFiles(send),
+    dispatched: dispatchedDraft(send, at),
   };
+}
+
+/** The rows of an accepted draft. */
+export function acceptedDraft(
+  send: Send,
+  { draft, sender, thread, at }: Pick<AcceptedDraft, "draft" | "sender" | "thread"> & { at: Date },
+): AcceptedDraft {
+  return { draft, sender, thread, keyUse: keyUseOf(send, at), files: filedFiles(send) };
+}
+
+function keyUseOf({ key: { accountId, operation, key }, fingerprint, messageId, request }: Send, at: Date): SendKeyUse {
+  return { accountId, operation, key, fingerprint, subjectId: messageId, createdAt: at, inboxId: request.inboxId };
+}
+
+function dispatchedDraft({ request }: Send, updatedAt: Date): DispatchedDraft | undefined {
+  const draft = draftOf(request.step);
+  return draft && { id: draft.id, inboxId: draft.inboxId, updatedAt };
 }
 
 /** The bytes of the bodies and the attachments of a mail. */
@@ -202,16 +239,20 @@ function outboundMessage({ send, from, fromName, recipients, content, sizeBytes,
 }
 
 /** Joins the rows of the accepted sends of a batch. A thread or an inbox has one row, with its state after the last send. */
-export function joinedRows(accepted: readonly AcceptedSend[]): AcceptedSends {
+export function joinedRows(accepted: readonly (AcceptedSend | AcceptedDraft)[]): AcceptedSends {
+  const sends = accepted.filter((each) => "message" in each);
+  const drafts = accepted.flatMap((each) => ("draft" in each ? each.draft : []));
   return {
     senders: [...new Map(accepted.map(({ sender }) => [sender.id, sender])).values()],
-    threads: [...new Map(accepted.map(({ thread }) => [thread.id, thread])).values()],
-    messages: accepted.map(({ message }) => message),
-    recipients: accepted.flatMap(({ recipients }) => recipients),
+    threads: [...new Map(accepted.flatMap(({ thread }) => (thread ? [[thread.id, thread]] : []))).values()],
+    messages: sends.map(({ message }) => message),
+    recipients: sends.flatMap(({ recipients }) => recipients),
     keyUses: accepted.map(({ keyUse }) => keyUse),
-    outboxItems: accepted.flatMap(({ outboxItems }) => outboxItems),
-    coldSends: countedColdSends(accepted),
+    outboxItems: sends.flatMap(({ outboxItems }) => outboxItems),
+    coldSends: countedColdSends(sends),
     files: accepted.flatMap(({ files }) => files ?? []),
+    drafts: [...new Map(drafts.map((draft) => [draft.id, draft])).values()],
+    dispatched: sends.flatMap(({ dispatched }) => dispatched ?? []),
   };
 }
 

@@ -1,6 +1,7 @@
 import { storedNames } from "../../standards/filename.ts";
 import { notFound } from "../errors.ts";
 import { type AskedAttachment, givenMediaType, inheritedMediaType } from "./attachment-words.ts";
+import { draftOf } from "./draft.ts";
 import type { FiledFiles, SentAttachment } from "./files-of-send.ts";
 import type { Send, SendRequest } from "./send.ts";
 
@@ -56,7 +57,10 @@ export function sourcesNamed(requests: readonly SendRequest[]): string[] {
   return [...new Set(all)];
 }
 
-/** The attachments of a send, with the ids of their rows. Undefined if the mail has no attachments. */
+/** The attachments to write for a send, with the ids of their rows. Undefined if it has none, or if its draft has written them. */
 export function filedFiles({ request, messageId, attachmentIds }: Send): FiledFiles | undefined {
+  const { step } = request;
+  const areWritten = draftOf(step) !== undefined && !(step?.kind === "change" && step.replacesFiles);
+  if (areWritten) return undefined;
   return request.files && { ...request.files, messageId, inboxId: request.inboxId, attachmentIds };
 }

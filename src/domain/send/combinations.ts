@@ -14,6 +14,7 @@ export type AskedTogether = Readonly<
       | "replyAll"
       | "readUpToMessageId"
       | "ifUnanswered"
+      | "unlessReplied"
       | "forwardOf"
       | "forwardAs"
       | "includeAttachments",
@@ -83,6 +84,11 @@ const rules: readonly Rule[] = [
     pointer: "#/readUpToMessageId",
     detail: 'is required with "ifUnanswered": the last message that you have seen',
     isBroken: (asked) => asked.ifUnanswered === true && asked.readUpToMessageId === undefined,
+  },
+  {
+    pointer: "#/unlessReplied",
+    detail: 'is for replies: it needs "threadId" or "replyToMessageId"',
+    isBroken: (asked) => asked.unlessReplied === true && !isReply(asked),
   },
   {
     pointer: "#/forwardAs",

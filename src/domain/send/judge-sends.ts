@@ -1,15 +1,26 @@
 import { inboxAddress, usernameAt } from "../../standards/address.ts";
-import { type MessageFacts, recordMessage, type ThreadState } from "../conversation.ts";
+import { type MessageFacts, recordMessage, type ThreadState, withThread } from "../conversation.ts";
 import { domainNotVerified, isProven } from "../domains/readiness.ts";
 import { notFound, Refusal } from "../errors.ts";
+import { type FiledThread, fileThread } from "../filing.ts";
 import { type KeyUse, reusedIdempotencyKey } from "../idempotency.ts";
 import { labelsAfter, labelsOfInboxAfter, refuseLabelsOver } from "../labels.ts";
 import { type Limits, limitsOf, type PlanLimits, refuseOverLimit, refuseOverQuota, type SendUsage } from "../limits.ts";
 import { previewOf } from "../preview.ts";
-import { type AcceptedSend, type AcceptedSends, acceptedSend, joinedRows, sizeOfSend } from "./accepted-sends.ts";
+import {
+  type AcceptedDraft,
+  type AcceptedSend,
+  type AcceptedSends,
+  acceptedDraft,
+  acceptedSend,
+  joinedRows,
+  sizeOfSend,
+} from "./accepted-sends.ts";
 import { policyOfSend, refuseClosed, refuseDisabled, refuseNotAllowed } from "./allowed-recipients.ts";
 import { refuseLost } from "./attachments.ts";
+import { type Draft, draftNotOpen, draftOf, refuseChangedDraft, refuseOverOpenDrafts } from "./draft.ts";
 import { type HtmlBodies, mailContent } from "./forward-content.ts";
+import { type Kept, keptDraft, type Replying, unsentMessage } from "./kept-draft.ts";
 import { refuseLoop } from "./loop.ts";
 import { type MeasureMail, refuseTooLarge } from "./mail-limit.ts";
 import type { WaysOut } from "./recipients/destinations.ts";
@@ -22,6 +33,7 @@ import {
   isKnownRecipient,
   knownRecipient,
   noteAccepted,
+  noteAcceptedDraft,
   quotedMessage,
   repliedThread,
   type SendingState,
@@ -40,6 +52,8 @@ export interface Judging extends WaysOut, HtmlBodies {
   limits: PlanLimits;
   /** Undefined: no limit. */
   mailLimit?: MeasureMail | undefined;
+  /** The most open drafts of an inbox. */
+  openDraftsMax?: number | undefined;
 }
 
 /** The results of a batch of sends, and the rows of the accepted sends. */
@@ -50,7 +64,7 @@ export interface Judgement extends AcceptedSends {
 /** The result of one send, and its rows if it is accepted. */
 export interface JudgedSend {
   result: SendResult;
-  accepted?: AcceptedSend;
+  accepted?: AcceptedSend | AcceptedDraft;
 }
 
 /**
@@ -60,7 +74,7 @@ export interface JudgedSend {
 export function judgeSends(sends: readonly Send[], facts: SendFacts, judging: Judging): Judgement {
   const state = sendingState(sends, facts, judging.at);
   const results = new Map<Send, SendResult>();
-  const accepted: AcceptedSend[] = [];
+  const accepted: (AcceptedSend | AcceptedDraft)[] = [];
   for (const send of sends) {
     const judged = judgeSend(state, send, judging);
     results.set(send, judged.result);
@@ -77,18 +91,23 @@ export function judgeSend(state: SendingState, send: Send, judging: Judging): Ju
     if (sender === undefined || usage === undefined) throw notFound("inbox");
     const use = state.keyUses.get(send.key.label);
     if (use === undefined) return accept(state, send, { sender, usage }, judging);
-    return { result: { kind: "replayed", message: replayed(state, send, use), usage } };
+    return { result: { kind: "replayed", ...replayed(state, send, use), usage } };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return { result: { kind: "refused", refusal: error, usage } };
   }
 }
 
-function replayed({ sent }: SendingState, send: Send, use: KeyUse): SentMessage {
+function replayed(
+  { sent, replayedDrafts }: SendingState,
+  send: Send,
+  use: KeyUse,
+): { message: SentMessage; draft?: Draft } {
   if (use.fingerprint !== send.fingerprint) throw reusedIdempotencyKey();
-  const message = sent.get(use.subjectId);
-  if (message === undefined) throw notFound("message");
-  return message;
+  const draft = replayedDrafts.get(use.subjectId);
+  const message = sent.get(use.subjectId) ?? (draft && unsentMessage(draft));
+  if (message === undefined) throw notFound(send.key.operation === "create_draft" ? "draft" : "message");
+  return { message, ...(draft && { draft }) };
 }
 
 /** An inbox, with the counts of its sends before this one. */
@@ -97,49 +116,60 @@ interface Standing {
   usage: SendUsage;
 }
 
+/**
+ * Accepts or refuses a send that is no replay: as a message that goes into the outbox, or as a draft. What comes now, at its time or by an
+ * approval goes through this one function.
+ */
 function accept(state: SendingState, send: Send, standing: Standing, judging: Judging): JudgedSend {
   const { request } = send;
   const { mailDomain, recipientsMax, at } = judging;
   const { sender } = standing;
+  const draft = draftOf(request.step);
+  if (draft !== undefined) refuseChangedDraft(draft, state.drafts.get(draft.id), doingOf(request));
+  const becomes = stateAfter(request, at);
   const given = request.fromAddr === undefined ? undefined : requestedFrom(request.fromAddr, sender, mailDomain);
   const fromName = request.fromName === undefined ? sender.displayName : request.fromName;
   const thread = threadOf(state, request);
-  const seenSeq = thread && seenUpTo(state, request, thread);
-  if (thread !== undefined && seenSeq !== undefined && request.ifUnanswered === true)
-    refuseAnswered(state, thread, seenSeq);
-  // Such a thread stays unread.
-  const newerInbound = thread !== undefined && seenSeq !== undefined && thread.lastInboundSeq > seenSeq;
+  const replying = thread && replyingIn(state, request, thread);
+  if (becomes !== "draft" && replying !== undefined) refuseAnswered(state, request, replying);
   refuseLost(request, state.lostSources);
   refuseForeignReplyTo(state, request, mailDomain);
   const book = state.books.get(request.account.id);
   const policy = policyOfSend(request, sender, book);
-  refuseDisabled(sender);
-  refuseClosed(policy);
+  if (becomes !== "draft") {
+    refuseDisabled(sender);
+    refuseClosed(policy);
+  }
   const replied = thread && repliedThread(state, request, thread);
   const from = given ?? usualFrom(replied?.replied, sender, mailDomain);
   const ownAddresses = ownAddressesOf(sender, mailDomain);
-  const recipients = recipientsOfSend(request, replied?.replied, { mailDomain, recipientsMax, ownAddresses });
+  const isUnaddressed = becomes === "draft" && thread === undefined;
+  const recipients = isUnaddressed
+    ? request.recipients
+    : recipientsOfSend(request, replied?.replied, { mailDomain, recipientsMax, ownAddresses });
   refuseUnsubscribeOfSeveral(request, recipients);
   const isKnown = (address: string) => isKnownRecipient(state, request.inboxId, address);
-  refuseNotAllowed(
-    recipients.map(({ address }) => address),
-    { policy, sender: sender, book, isKnown },
-  );
+  const addresses = recipients.map(({ address }) => address);
+  if (becomes !== "draft") refuseNotAllowed(addresses, { policy, sender, book, isKnown });
   const quoted =
     thread && quotedMessage(state, request, thread, { replied: replied?.replied, recipients, ownAddresses });
   const content = mailContent(send, replied && { ...replied, quoted }, judging);
   refuseTooLarge(send, { at, from, fromName, recipients, content }, judging.mailLimit);
-  refuseUnproven(sender, usernameAt(from, mailDomain));
-  const known = state.suppressed.get(send.key.label) ?? [];
-  const suppressed = suppressedRecipients(
-    recipients.map(({ address }) => address),
-    known,
-  );
-  refuseWithoutUnsubscribe(send);
   refuseLabels(state, request, thread);
   const limits = limitsOf(judging.limits, request.account);
   const sizeBytes = sizeOfSend(send, content);
+  const hasSubject = thread !== undefined || request.forward !== undefined;
+  const subject = hasSubject ? content.subject : request.subject;
+  const kept = { standing, recipients, subject, replying, replied: replied?.replied };
+  if (becomes === "draft") {
+    refuseOverQuotas(sender, sizeBytes, limits);
+    return keep(state, send, { ...kept, becomes }, judging);
+  }
+  refuseUnproven(sender, usernameAt(from, mailDomain));
+  const suppressed = suppressedRecipients(addresses, state.suppressed.get(send.key.label) ?? []);
+  refuseWithoutUnsubscribe(send);
   refuseOverQuotas(sender, sizeBytes, limits);
+  if (becomes === "scheduled") return keep(state, send, { ...kept, becomes }, judging);
   const reached = suppressed.size === 0 ? recipients : recipients.filter(({ address }) => !suppressed.has(address));
   const cold = coldAmong(state, request.inboxId, reached);
   refuseOverLimit(standing.usage, { count: reached.length, cold, areSeveral: recipients.length > 1 }, limits, at);
@@ -148,6 +178,9 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
     for (const { address } of reached) refuseLoop({ to: address, recent, ownAddresses }, limits.loopEchoes, at);
   }
 
+  // Accepting a scheduled mail has marked its thread, which may have been marked again since.
+  const leavesUnread =
+    request.step?.kind === "dispatch" ? thread?.isRead === false : replying?.hasNewerInbound === true;
   const recorded = recordMessage(sender, thread, send.newThreadId, {
     id: send.messageId,
     direction: "outbound",
@@ -157,7 +190,7 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
     preview: previewOf(send.text),
     hasAttachments: request.files !== undefined,
     people: peopleOf({ address: from, name: fromName }, recipients),
-    leavesUnread: newerInbound,
+    leavesUnread,
     labels: request.labels,
   });
   const usage = usageAfter(standing.usage, reached.length, recorded.createdAt);
@@ -168,7 +201,7 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   noteAccepted(state, send, accepted);
   const message = sentMessage(accepted);
   const destinations = accepted.outboxItems.length;
-  return { result: { kind: "accepted", message, usage, newerInbound, destinations }, accepted };
+  return { result: { kind: "accepted", message, usage, newerInbound: leavesUnread, destinations }, accepted };
 }
 
 /** Refuses labels that would be too many for the thread or the inbox. */
@@ -177,6 +210,70 @@ function refuseLabels({ labelsOf }: SendingState, { inboxId, labels }: SendReque
   refuseLabelsOver(labelsAfter(thread?.labels ?? [], labels), "#/labels", "send");
   labelsOfInboxAfter(labelsOf.get(inboxId) ?? new Set(), labels, "send");
 }
+
+function replyingIn(state: SendingState, request: SendRequest, thread: ThreadState): Replying {
+  // The message may have been removed since a scheduled mail was accepted.
+  const isSettled = request.step?.kind === "dispatch" && request.ifUnanswered !== true;
+  const seenSeq = isSettled ? undefined : seenUpTo(state, request, thread);
+  return { thread, seenSeq, hasNewerInbound: seenSeq !== undefined && thread.lastInboundSeq > seenSeq };
+}
+
+/** What a request makes of its mail. */
+function stateAfter({ step, sendAt }: SendRequest, at: Date): "draft" | "scheduled" | "sent" {
+  if (step?.kind === "create") return "draft";
+  if (step?.kind === "change") return step.draft.state === "draft" || sendAt === undefined ? "draft" : "scheduled";
+  if (sendAt === undefined || sendAt <= at) return "sent";
+  // The clock was set back since the draft was found due.
+  if (step?.kind === "dispatch") throw draftNotOpen("dispatch draft", step.draft);
+  return "scheduled";
+}
+
+/** What a refusal of a request about a draft says could not be done. */
+function doingOf({ step }: SendRequest): string {
+  return `${step?.kind ?? "send"} draft`;
+}
+
+/** Accepts a mail as a draft. Limits are judged when it is dispatched. */
+function keep(
+  state: SendingState,
+  send: Send,
+  kept: Kept & { standing: Standing },
+  { at, openDraftsMax = defaultOpenDrafts }: Judging,
+): JudgedSend {
+  const { standing, becomes, replying } = kept;
+  const before = draftOf(send.request.step);
+  const { sender, usage } = standing;
+  if (before === undefined) refuseOverOpenDrafts(state.openDrafts.get(sender.id) ?? 0, openDraftsMax);
+  const isAccepted = becomes === "scheduled" && before?.acceptedAt == null;
+  const wasMarked = before?.madeRead === true;
+  const marked = replying && markedThread(replying, { isAccepted, wasMarked, becomes, at });
+  const changed = marked?.thread === replying?.thread ? undefined : marked?.thread;
+  const madeRead = isAccepted ? changed !== undefined : becomes === "scheduled" && replying !== undefined && wasMarked;
+  const draft = keptDraft(send, kept, { sender, before, madeRead, at });
+  const accepted = acceptedDraft(send, {
+    draft,
+    sender: changed === undefined ? sender : withThread(sender, replying?.thread, changed),
+    thread: changed,
+    at,
+  });
+  noteAcceptedDraft(state, send, accepted);
+  if (becomes === "draft") return { result: { kind: "kept", draft, usage }, accepted };
+  const newerInbound = marked?.reason !== undefined;
+  return { result: { kind: "scheduled", message: unsentMessage(draft), draft, usage, newerInbound }, accepted };
+}
+
+/** Marks the thread of a reply as read when its sending is accepted, and as unread again if that is taken back. */
+function markedThread(
+  { thread, seenSeq }: Replying,
+  { isAccepted, wasMarked, becomes, at }: { isAccepted: boolean; wasMarked: boolean; becomes: Kept["becomes"]; at: Date },
+): FiledThread {
+  const isTakenBack = becomes === "draft" && wasMarked;
+  if (!isAccepted && !isTakenBack) return { thread, reason: undefined };
+  return fileThread(thread, { isRead: isAccepted }, { upToSeq: seenSeq, at });
+}
+
+/** The open drafts that an inbox may have, unless the operator has set another number. */
+const defaultOpenDrafts = 1000;
 
 function refuseOverQuotas(sender: Sender, adds: number, limits: Limits): void {
   refuseOverQuota("inboxBytes", { used: sender.storageBytes, adds, limits, doing: "send" });
@@ -253,12 +350,27 @@ function seenUpTo(
   return seen.seq;
 }
 
-/** Refuses a reply to a thread in which a message of ours that did not fail stands behind the last one that the caller has seen. */
-function refuseAnswered({ answers }: SendingState, { id }: ThreadState, seenSeq: number): void {
-  const answer = answers.get(id);
+/**
+ * Refuses a reply with `ifUnanswered` to a thread that has a later message of ours that did not fail, or a scheduled one. Refuses a scheduled
+ * mail with `unlessReplied` if mail has come into its thread since it was accepted.
+ */
+function refuseAnswered(state: SendingState, { step, ...request }: SendRequest, { thread, seenSeq }: Replying): void {
+  const draft = draftOf(step);
+  if (step?.kind === "dispatch" && request.unlessReplied && thread.lastInboundSeq > (draft?.acceptedInboundSeq ?? 0))
+    throw answeredMeanwhile("mail has come into the thread since this was scheduled", thread.lastMessageId);
+  if (request.ifUnanswered !== true || seenSeq === undefined) return;
+  const scheduled = state.waiting.get(thread.id)?.find((id) => id !== draft?.id);
+  // The earlier of two scheduled answers is sent.
+  if (scheduled !== undefined && step?.kind !== "dispatch")
+    throw answeredMeanwhile(`this inbox has scheduled an answer in the thread, ${scheduled}`, scheduled);
+  const answer = state.answers.get(thread.id);
   if (answer === undefined || answer.seq <= seenSeq) return;
   const why = `this inbox has answered in the thread after "readUpToMessageId", by ${answer.id}`;
-  throw new Refusal("answered_meanwhile", `Cannot send: ${why}`, { extra: { messageId: answer.id } });
+  throw answeredMeanwhile(why, answer.id);
+}
+
+function answeredMeanwhile(why: string, messageId: string): Refusal {
+  return new Refusal("answered_meanwhile", `Cannot send: ${why}`, { extra: { messageId } });
 }
 
 function refuseForeignReplyTo({ owners }: SendingState, { replyTo, account }: SendRequest, mailDomain: string): void {

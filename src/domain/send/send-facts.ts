@@ -5,6 +5,7 @@ import type { KeyUse } from "../idempotency.ts";
 import { dayInForce, type SendUsage } from "../limits.ts";
 import type { SendPolicy } from "../policy.ts";
 import type { RuleBook } from "../rules.ts";
+import { type Draft, type DraftFact, draftOf } from "./draft.ts";
 import type { RecentMessage } from "./loop.ts";
 import type { SendRequest, SentMessage } from "./send.ts";
 import type { SuppressedAddress } from "./suppressed.ts";
@@ -36,6 +37,14 @@ export interface SendFacts {
   labels?: readonly { inboxId: string; label: string }[];
   /** The known recipients of sends whose policy is `known`. */
   knownRecipients?: readonly KnownRecipient[];
+  /** The present states of the drafts that the steps of this batch are about. */
+  drafts?: readonly DraftFact[];
+  /** The drafts that were made or sent with idempotency keys of this batch before. */
+  replayedDrafts?: readonly Draft[];
+  /** The number of open drafts of each inbox in which this batch may make one. */
+  openDrafts?: ReadonlyMap<string, number>;
+  /** The scheduled drafts in the threads of sends with `ifUnanswered`. */
+  waiting?: readonly Pick<Draft, "id" | "threadId">[];
 }
 
 /** A recipient to whom an inbox may write, although its policy is `known`. */
@@ -108,6 +117,7 @@ export interface AskedReply {
 }
 
 export interface RepliedMessage extends AskedReply, AddressedMessage {
+  id: string;
   seq: number;
   fromAddr: string;
   fromName: string | null;
@@ -142,12 +152,12 @@ export interface MessageParties extends Pick<AddressedMessage, "toAddr" | "toAdd
 /** The parties of a message in an answered thread. */
 export interface PartiesInThread extends MessageParties {
   id: string;
+  seq: number;
   threadId: string;
 }
 
 /** A message that a request answers by id. It need not be the last one of its thread. */
 export interface AnsweredById extends Omit<RepliedMessage, "upToMessageId"> {
-  id: string;
   inboxId: string;
   bcc?: readonly string[] | null;
 }
@@ -174,9 +184,15 @@ export interface Owner {
 }
 
 /** The message that a request answers. Undefined if the request starts a thread, or names the message by id. */
-export function askedReply({ threadId, readUpToMessageId, replyToMessageId }: SendRequest): AskedReply | undefined {
+export function askedReply(request: SendRequest): AskedReply | undefined {
+  const { threadId, replyToMessageId } = request;
   if (threadId === undefined || replyToMessageId !== undefined) return undefined;
-  return { threadId, upToMessageId: readUpToMessageId ?? null };
+  return { threadId, upToMessageId: answeredUpTo(request) ?? null };
+}
+
+/** The last message that a reply may answer: the one that its draft has fixed, or the last one that the caller has seen. */
+export function answeredUpTo({ step, readUpToMessageId }: SendRequest): string | undefined {
+  return draftOf(step)?.answeredId ?? readUpToMessageId;
 }
 
 /** Whether some or all recipients of a reply come from the answered message. */

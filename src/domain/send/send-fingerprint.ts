@@ -33,6 +33,10 @@ export interface AskedMail {
   unsubscribe?: boolean | undefined;
   /** Labels for the thread, in their stored form. */
   labels?: readonly string[] | undefined;
+  /** When to send it; at once if this has passed. */
+  sendAt?: Date | undefined;
+  /** Whether it is sent only if no mail comes into the thread until then. */
+  unlessReplied?: boolean | undefined;
 }
 
 /** The fields of an attachment in the fingerprint. The same file in JSON, in a form or by upload gives the same fingerprint. */
@@ -79,6 +83,8 @@ export function fingerprintBody(asked: AskedMail): Fingerprinted {
     includeAttachments: unlessDefault(asked.includeAttachments, true),
     unsubscribe: unlessDefault(asked.unsubscribe, false),
     labels: unlessEmpty(asked.labels?.toSorted() ?? []),
+    sendAt: asked.sendAt?.toISOString(),
+    unlessReplied: unlessDefault(asked.unlessReplied, false),
   };
 }
 

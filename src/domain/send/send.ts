@@ -1,7 +1,9 @@
 import type { Caller } from "../access/access.ts";
 import type { Refusal } from "../errors.ts";
+import type { KeyUse } from "../idempotency.ts";
 import type { Limited, SendUsage } from "../limits.ts";
 import type { CustomHeader } from "../message.ts";
+import type { Draft, DraftStep } from "./draft.ts";
 import type { FilesOfSend, Forward } from "./files-of-send.ts";
 import type { RecipientOutcome } from "./recipients/recipient-outcome.ts";
 import type { AskedMail } from "./send-fingerprint.ts";
@@ -17,12 +19,14 @@ export interface SendRequest extends AskedMail {
    * The message to forward. Undefined if there is none, or if the message does not exist: the send is then refused unless it is a replay.
    */
   forward?: Forward | undefined;
+  /** What the request does with a draft. Undefined if it sends a mail, now or later. */
+  step?: DraftStep | undefined;
 }
 
 /** A request with its fingerprint and bodies. Making them takes time, so they are made before the send waits for its batch. */
 export interface AskedSend {
   request: SendRequest;
-  key: { accountId: string; operation: "send"; key: string; label: string };
+  key: Pick<KeyUse, "accountId" | "operation" | "key"> & { label: string };
   fingerprint: string;
   text: string;
   html: string | undefined;
@@ -56,6 +60,9 @@ export interface SentMessage {
   providerMessageId: string | null;
   /** The recipients of the message, in the order of their position. */
   recipients: readonly RecipientOutcome[];
+  /** Why it is not sent yet. Undefined if that is over. */
+  state?: "scheduled" | undefined;
+  sendAt?: Date | undefined;
 }
 
 export type SendResult =
@@ -67,5 +74,10 @@ export type SendResult =
       /** The number of rows that the message has in the outbox: one for each destination. */
       destinations: number;
     }
-  | { kind: "replayed"; message: SentMessage; usage: SendUsage }
+  /** The mail is stored as a draft, and sent at its time. */
+  | { kind: "scheduled"; message: SentMessage; draft: Draft; usage: SendUsage; newerInbound: boolean }
+  /** The draft is stored, and sent when somebody asks for it. */
+  | { kind: "kept"; draft: Draft; usage: SendUsage }
+  /** `draft` is set if the first request made a draft. */
+  | { kind: "replayed"; message: SentMessage; draft?: Draft; usage: SendUsage }
   | { kind: "refused"; refusal: Refusal; usage: SendUsage | undefined };

@@ -3,7 +3,8 @@ import { notFound } from "../errors.ts";
 import { shownLabels } from "../filing.ts";
 import { expiryOfKeys, type KeyUse } from "../idempotency.ts";
 import type { RuleBook } from "../rules.ts";
-import type { AcceptedSend } from "./accepted-sends.ts";
+import type { AcceptedDraft, AcceptedSend } from "./accepted-sends.ts";
+import { type Draft, type DraftFact, draftOf, isOpen } from "./draft.ts";
 import { mostRecentMessages, type RecentMessage } from "./loop.ts";
 import { lastShared, quotesLast } from "./quotable.ts";
 import type { Recipient as RecipientEntry } from "./recipients/entries.ts";
@@ -12,6 +13,7 @@ import type { Send, SendRequest, SentMessage } from "./send.ts";
 import {
   type AnsweredById,
   type AskedReply,
+  answeredUpTo,
   type NumberedMessage,
   nameOfReply,
   type Owner,
@@ -55,6 +57,12 @@ export interface SendingState {
   labelsOf: Map<string, ReadonlySet<string>>;
   /** The inboxes and addresses (`pairOf`) of the recipients that are known to a send whose policy asks for it. */
   known: ReadonlySet<string>;
+  drafts: Map<string, DraftFact>;
+  /** The drafts that a repeated request may be about. */
+  replayedDrafts: Map<string, Draft>;
+  openDrafts: Map<string, number>;
+  /** The scheduled drafts of each thread, as far as sends with `ifUnanswered` need them. */
+  waiting: Map<string, readonly string[]>;
 }
 
 export function sendingState(sends: readonly Send[], facts: SendFacts, at: Date): SendingState {
@@ -79,6 +87,15 @@ export function sendingState(sends: readonly Send[], facts: SendFacts, at: Date)
     books: facts.books ?? new Map(),
     labelsOf: new Map(),
     known: new Set(facts.knownRecipients?.map(({ inboxId, address }) => pairOf(inboxId, address))),
+    drafts: new Map(facts.drafts?.map((draft) => [draft.id, draft])),
+    replayedDrafts: new Map(facts.replayedDrafts?.map((draft) => [draft.id, draft])),
+    openDrafts: new Map(facts.openDrafts),
+    waiting: new Map(
+      [...Map.groupBy(facts.waiting ?? [], ({ threadId }) => threadId)].map(([threadId, drafts]) => [
+        threadId,
+        drafts.map(({ id }) => id),
+      ]),
+    ),
   };
   for (const [inboxId, labels] of Map.groupBy(facts.labels ?? [], ({ inboxId }) => inboxId)) {
     state.labelsOf.set(inboxId, new Set(labels.map(({ label }) => label)));
@@ -130,7 +147,7 @@ export function repliedThread(
   thread: ThreadState,
 ): Omit<RepliedThread, "quoted"> {
   const byId = state.answered.get(request.replyToMessageId ?? "");
-  const upToMessageId = byId === undefined ? (request.readUpToMessageId ?? null) : null;
+  const upToMessageId = byId === undefined ? (answeredUpTo(request) ?? null) : null;
   const name = nameOfReply({ threadId: thread.id, upToMessageId });
   const messageIds = state.threadMessageIds.get(name) ?? [];
   if (byId !== undefined) {
@@ -142,7 +159,7 @@ export function repliedThread(
   const isAncestor = ({ seq }: { seq: number }) => replied === undefined || seq <= replied.seq;
   return {
     subject: thread.subject,
-    messageIds: request.readUpToMessageId === undefined ? messageIds : messageIds.filter(isAncestor),
+    messageIds: upToMessageId === null ? messageIds : messageIds.filter(isAncestor),
     replied,
   };
 }
@@ -155,7 +172,11 @@ export function quotedMessage(
   { replied, recipients, ownAddresses }: Quoting,
 ): Replied | undefined {
   if (!quotesLast(request)) return replied;
-  return lastShared(state.quotable.get(thread.id) ?? [], recipients, ownAddresses);
+  const messages = state.quotable.get(thread.id) ?? [];
+  if (draftOf(request.step)?.answeredId == null) return lastShared(messages, recipients, ownAddresses);
+  // A draft quotes nothing that came after it was written.
+  const earlier = replied === undefined ? [] : [replied, ...messages.filter(({ seq }) => seq < replied.seq)];
+  return lastShared(earlier, recipients, ownAddresses);
 }
 
 interface Quoting {
@@ -168,12 +189,14 @@ interface Quoting {
  * Adds an accepted send to the state of its batch: the new counts of its inbox and of its cold recipients, the use of its idempotency key,
  * and its message, which the next send may answer.
  */
-export function noteAccepted(state: SendingState, { key }: Send, accepted: AcceptedSend): void {
+export function noteAccepted(state: SendingState, { key, request }: Send, accepted: AcceptedSend): void {
   const { sender, thread, message, keyUse } = accepted;
   if (thread.labels.length > 0) {
     const before = state.labelsOf.get(sender.id) ?? new Set();
     state.labelsOf.set(sender.id, before.union(new Set(shownLabels(thread))));
   }
+  const draft = draftOf(request.step);
+  if (draft !== undefined) noteDraft(state, draft, { ...draft, state: "sent", messageStatus: "pending" });
   state.senders.set(sender.id, sender);
   state.sent.set(message.id, sentMessage(accepted));
   state.keyUses.set(key.label, keyUse);
@@ -206,6 +229,24 @@ export function noteAccepted(state: SendingState, { key }: Send, accepted: Accep
   };
   state.replied.set(wholeThread, replied);
   state.quotable.set(thread.id, [replied, ...(state.quotable.get(thread.id) ?? [])]);
+}
+
+/** Adds an accepted draft to the state of its batch. */
+export function noteAcceptedDraft(state: SendingState, { key, request }: Send, accepted: AcceptedDraft): void {
+  const { sender, thread, draft, keyUse } = accepted;
+  state.senders.set(sender.id, sender);
+  state.keyUses.set(key.label, keyUse);
+  state.replayedDrafts.set(draft.id, draft);
+  if (thread !== undefined) state.threads.set(thread.id, thread);
+  noteDraft(state, draftOf(request.step), { ...draft, messageStatus: null });
+}
+
+function noteDraft(state: SendingState, before: Draft | undefined, draft: DraftFact & Draft): void {
+  state.drafts.set(draft.id, draft);
+  const opened = (isOpen(draft.state) ? 1 : 0) - (before === undefined ? 0 : 1);
+  state.openDrafts.set(draft.inboxId, (state.openDrafts.get(draft.inboxId) ?? 0) + opened);
+  const others = (state.waiting.get(draft.threadId) ?? []).filter((id) => id !== draft.id);
+  state.waiting.set(draft.threadId, draft.state === "scheduled" ? [...others, draft.id] : others);
 }
 
 export function sentMessage({ message, recipients }: Pick<AcceptedSend, "message" | "recipients">): SentMessage {

@@ -1,9 +1,8 @@
 import type { Db } from "../../database/db.ts";
-import type { ThreadState } from "../../domain/conversation.ts";
 import { type Folder, folders } from "../../domain/folders.ts";
 import { findLabel } from "../../store/mail/labels.ts";
 import type { InboxTotals } from "../../store/mail/message-pages.ts";
-import { listThreads } from "../../store/mail/thread-pages.ts";
+import { type ListedThread, listThreads } from "../../store/mail/thread-pages.ts";
 
 /** The threads of an inbox to show, the one with the latest message first. */
 export interface ThreadsQuery {
@@ -18,7 +17,7 @@ export interface ThreadsQuery {
 }
 
 export interface PageOfThreads {
-  threads: readonly ThreadState[];
+  threads: readonly ListedThread[];
   total: number;
   /** The number after which the next page goes on; undefined if no page follows. */
   next: number | undefined;

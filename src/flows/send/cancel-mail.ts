@@ -4,9 +4,13 @@ import type { ActorIn } from "../../domain/access/actor.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import { canceledFailure } from "../../domain/outcome.ts";
+import { statusOfDraft } from "../../domain/send/draft.ts";
+import { lockInboxes } from "../../store/account/inboxes.ts";
 import { isMessageOf, markCanceled } from "../../store/send/canceling.ts";
+import { findDraft, findLockedDraft } from "../../store/send/drafts.ts";
 import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
+import { writeEnd } from "./end-draft.ts";
 
 /**
  * Cancels a mail for all recipients that are still pending. This is refused while an attempt is under way, because the relay may still
@@ -18,6 +22,7 @@ export async function cancelMail(
   messageId: string,
 ): Promise<void> {
   if (!isId("msg", messageId)) throw notFound("message");
+  if (await cancelScheduled(deps, { actor, ...reach }, messageId)) return;
   const { accountId } = reach;
   const at = deps.now();
   const eventId = deps.newId("evt", at);
@@ -36,9 +41,43 @@ export async function cancelMail(
   deps.changes.notify([{ accountId, inboxId }]);
 }
 
+/** Cancels a scheduled draft. Returns false if the mail is no draft any more: it is then canceled as a message. */
+async function cancelScheduled(
+  deps: Deps,
+  { actor, ...reach }: ActorIn & SentReach,
+  messageId: string,
+): Promise<boolean> {
+  const known = await findDraft(deps.db.api, reach, messageId);
+  if (known === undefined || known.state === "sent") return false;
+  const { accountId, inboxId } = known;
+  const isOver = await transaction(deps.db.api, async (tx) => {
+    const [inbox] = await lockInboxes(tx, [inboxId]);
+    const draft = await findLockedDraft(tx, messageId);
+    // A draft that nobody has sent is no message.
+    if (inbox === undefined || draft?.acceptedAt == null) throw notFound("message");
+    if (draft.state === "sent") return false;
+    if (draft.state !== "scheduled") throw notCancelable(statusOfDraft(draft));
+    const at = deps.now();
+    await writeEnd(tx, inbox, draft, { state: "canceled", failure: canceledFailure }, at);
+    await audit(tx, deps, at, {
+      action: "outbox.canceled",
+      accountId,
+      actor,
+      target: { type: "message", id: messageId },
+    });
+    return true;
+  });
+  if (isOver) deps.changes.notify([{ accountId, inboxId }]);
+  return isOver;
+}
+
 /** Throws `not_found` if the caller has no such message to cancel. */
 export async function refuseForeignMail(deps: Deps, reach: SentReach, messageId: string): Promise<void> {
-  if (!isId("msg", messageId) || !(await isMessageOf(deps.db.api, reach, messageId))) throw notFound("message");
+  const isKnown =
+    isId("msg", messageId) &&
+    ((await isMessageOf(deps.db.api, reach, messageId)) ||
+      (await findDraft(deps.db.api, reach, messageId))?.acceptedAt != null);
+  if (!isKnown) throw notFound("message");
 }
 
 export function sendInProgress(doing: string): Refusal {

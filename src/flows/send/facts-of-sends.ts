@@ -4,6 +4,7 @@ import { limitsOf, utcDay } from "../../domain/limits.ts";
 import type { RuleBook } from "../../domain/rules.ts";
 import { policyOfSend } from "../../domain/send/allowed-recipients.ts";
 import { sourcesNamed } from "../../domain/send/attachments.ts";
+import { draftOf } from "../../domain/send/draft.ts";
 import { addresseesOfSend } from "../../domain/send/recipients/recipients-of-send.ts";
 import type { AskedSend, SendRequest } from "../../domain/send/send.ts";
 import {
@@ -20,6 +21,7 @@ import { suppressedForm } from "../../domain/send/suppressed.ts";
 import { recipientOf, usernameAt } from "../../standards/address.ts";
 import { listLabelsOfInboxes } from "../../store/mail/labels.ts";
 import { listLostSources } from "../../store/send/attached.ts";
+import { countOpenDrafts, listDraftFacts, listDrafts, listScheduledIn } from "../../store/send/drafts.ts";
 import {
   type AskedFact,
   type AskedRecipient,
@@ -64,8 +66,10 @@ export async function factsOfSends(db: Db, deps: FactDeps, sends: readonly Asked
   ]);
   const answers = await answeredFacts(db, deps, sends, named);
   const keyUses = facts.flatMap(({ use }) => use?.subjectId ?? []);
-  const [replays, owners, labels, quotable] = await Promise.all([
+  const [replays, replayedDrafts, ofDrafts, owners, labels, quotable] = await Promise.all([
     listSentMessages(db, keyUses),
+    listDrafts(db, keyUses),
+    factsOfDrafts(db, requests, at),
     listOwners(db, ownNamesIn(requests, deps.mailDomain)),
     labelsOfSenders(db, requests),
     quotableMessages(db, requests, answers.replied, (inboxId) => {
@@ -74,7 +78,19 @@ export async function factsOfSends(db: Db, deps: FactDeps, sends: readonly Asked
     }),
   ]);
   const knownRecipients = await listKnownRecipients(db, askedRecipients(sends, { facts, answers, books }, deps));
-  const known = { ...answers, facts, lostSources, replays, owners, labels, quotable, books, knownRecipients };
+  const known = {
+    ...answers,
+    ...ofDrafts,
+    facts,
+    lostSources,
+    replays,
+    replayedDrafts,
+    owners,
+    labels,
+    quotable,
+    books,
+    knownRecipients,
+  };
   const addressees = requests.map((request) => (hasOneNamed(request) ? [] : addresseesOf(request, answers, deps)));
   if (addressees.every((addresses) => addresses.length === 0)) return known;
   const [recipients, suppressed] = await Promise.all([
@@ -103,6 +119,26 @@ export async function factsOfSends(db: Db, deps: FactDeps, sends: readonly Asked
 async function labelsOfSenders(db: Db, requests: readonly SendRequest[]): Promise<NonNullable<SendFacts["labels"]>> {
   const inboxIds = requests.flatMap(({ inboxId, labels = [] }) => (labels.length > 0 ? [inboxId] : []));
   return inboxIds.length === 0 ? [] : listLabelsOfInboxes(db, unique(inboxIds));
+}
+
+/** The facts about drafts. A batch of plain sends needs none. */
+async function factsOfDrafts(
+  db: Db,
+  requests: readonly SendRequest[],
+  at: Date,
+): Promise<Pick<SendFacts, "drafts" | "openDrafts" | "waiting">> {
+  const making = requests.filter(
+    ({ step, sendAt }) => step?.kind === "create" || (step === undefined && sendAt !== undefined && sendAt > at),
+  );
+  const [drafts, openDrafts, waiting] = await Promise.all([
+    listDraftFacts(db, unique(requests.flatMap(({ step }) => draftOf(step)?.id ?? []))),
+    countOpenDrafts(db, unique(making.map(({ inboxId }) => inboxId))),
+    listScheduledIn(
+      db,
+      unique(requests.flatMap(({ ifUnanswered, threadId }) => (ifUnanswered === true ? (threadId ?? []) : []))),
+    ),
+  ]);
+  return { drafts, openDrafts, waiting };
 }
 
 export interface FactDeps extends Deps {
@@ -147,6 +183,7 @@ function askedFact(deps: Deps, { request, key }: AskedSend): AskedFact {
   const isLimited = coldRecipientDaily > 0 && only !== undefined && isStranger(only.address, deps);
   return {
     accountId: account.id,
+    operation: key.operation,
     key: key.key,
     inboxId,
     recipient: isLimited ? only.address.toLowerCase() : null,

@@ -32,7 +32,9 @@ export async function quotableMessages(
   const threadIds = new Set(unshared.map(({ threadId = "" }) => threadId));
   const partiesOf = Map.groupBy(await listPartiesInThreads(db, [...threadIds]), ({ threadId }) => threadId);
   const chosen = unshared.flatMap((request) => {
-    const parties = partiesOf.get(request.threadId ?? "") ?? [];
+    const name = askedReply(request);
+    const upTo = name && lastOf.get(nameOfReply(name))?.seq;
+    const parties = (partiesOf.get(request.threadId ?? "") ?? []).filter(({ seq }) => seq <= (upTo ?? seq));
     return lastShared(parties, request.recipients, ownAddresses(request.inboxId)) ?? [];
   });
   const bccOf = new Map(chosen.map(({ id, bcc }) => [id, bcc]));

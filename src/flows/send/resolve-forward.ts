@@ -50,7 +50,7 @@ export async function resolveForward(
   return { forward: { message, as: "inline", contentIds }, attachments, release: async () => undefined };
 }
 
-function forwardedMessage(row: ForwardedRow): ForwardedMessage {
+export function forwardedMessage(row: ForwardedRow): ForwardedMessage {
   const { fromAddr, fromName, toAddrs, bodyHtml, ...message } = row;
   return {
     ...message,

@@ -1,8 +1,9 @@
 import { DatabaseUnavailable, type Db, isLockTimeout, transaction } from "../../database/db.ts";
 import { Refusal } from "../../domain/errors.ts";
-import { expiryOfKeys, fingerprintOf } from "../../domain/idempotency.ts";
+import { expiryOfKeys, fingerprintOf, type KeyUse } from "../../domain/idempotency.ts";
 import type { Source } from "../../domain/receive/filed-mails.ts";
 import { resolveBodies } from "../../domain/send/body-format.ts";
+import { type DraftStep, draftOf } from "../../domain/send/draft.ts";
 import { type Judgement, judgeSends } from "../../domain/send/judge-sends.ts";
 import type { MeasureMail } from "../../domain/send/mail-limit.ts";
 import type { AskedSend, Send, SendRequest, SendResult } from "../../domain/send/send.ts";
@@ -38,6 +39,8 @@ const longestWaitMs = 5_000;
 const leastWaitMs = 250;
 
 export interface SendingDeps extends FactDeps {
+  /** The most open drafts of an inbox. Undefined: the default. */
+  openDraftsMax?: number;
   /** Measures mails against the size limit. Undefined: there is no limit. */
   mailLimit?: MeasureMail;
   /** Adds the header fields of `unsubscribe`. Undefined: no send can have them. */
@@ -99,15 +102,25 @@ export function emailSender(
 
 /** A request with its fingerprint, and its bodies as text and HTML. `markdownHtml` is the HTML of its Markdown. */
 function askedSend(request: SendRequest, markdownHtml: string | undefined): AskedSend {
-  const { account, inboxId, idempotencyKey, body, bodyHtml, bodyFormat } = request;
-  const key = { accountId: account.id, operation: "send" as const, key: idempotencyKey };
+  const { account, inboxId, idempotencyKey, body, bodyHtml, bodyFormat, step } = request;
+  const key = { accountId: account.id, operation: operationOf(step), key: idempotencyKey };
+  const draft = draftOf(step);
   return {
     request,
-    // The label is unique, because neither part contains a space.
-    key: { ...key, label: `${key.accountId} ${key.key}` },
-    fingerprint: fingerprintOf(inboxId, fingerprintBody(request)),
+    // The label is unique, because only the last part may contain a space.
+    key: { ...key, label: `${key.accountId} ${key.operation} ${key.key}` },
+    // Who sends a draft may not have seen its content, but its version.
+    fingerprint:
+      draft === undefined
+        ? fingerprintOf(inboxId, fingerprintBody(request))
+        : fingerprintOf(draft.id, { version: draft.version }),
     ...resolveBodies({ body, bodyHtml, bodyFormat }, { textOfHtml, markdownHtml }),
   };
+}
+
+function operationOf(step: DraftStep | undefined): KeyUse["operation"] {
+  if (step === undefined || step.kind === "send") return "send";
+  return step.kind === "dispatch" ? "dispatch" : `${step.kind}_draft`;
 }
 
 const usualBatches = {
@@ -130,6 +143,7 @@ function sizeOfSource(source: Source | undefined): number {
 async function nudging(deps: Deps, accepting: Promise<(SendResult | Outrun)[]>): Promise<(SendResult | Outrun)[]> {
   const results = await accepting;
   if (results.some(({ kind }) => kind === "accepted")) deps.nudge("relay");
+  if (results.some(({ kind }) => kind === "scheduled")) deps.nudge("dispatch");
   return results;
 }
 
@@ -175,6 +189,7 @@ async function acceptSends(deps: SendingDeps, db: Db, asked: readonly AskedSend[
     withForwardedHtml,
     isRenamed,
     mailLimit: deps.mailLimit,
+    openDraftsMax: deps.openDraftsMax,
   });
   const written = await write(db, facts.facts, judgement, at);
   const outrun = judgement.senders.filter(({ id }) => !written.has(id)).map(({ id }) => id);
@@ -190,7 +205,7 @@ async function acceptSends(deps: SendingDeps, db: Db, asked: readonly AskedSend[
 
 /** Writes the judged sends. Returns the inboxes whose sends are written. */
 async function write(db: Db, facts: readonly SendFact[], judgement: Judgement, at: Date): Promise<Set<string>> {
-  if (judgement.messages.length === 0) return new Set();
+  if (judgement.senders.length === 0) return new Set();
   const expiredBefore = expiryOfKeys(at);
   const expired = facts.flatMap(({ use }) => (use !== undefined && use.createdAt <= expiredBefore ? [use] : []));
   await removeExpiredKeyUses(db, expired, expiredBefore);
@@ -199,6 +214,12 @@ async function write(db: Db, facts: readonly SendFact[], judgement: Judgement, a
 
 /** A send with the ids of its rows. The Message-ID ends in the domain of the inbox, so that no other domain shows in its mail. */
 function withIds(deps: Deps, asked: AskedSend, sender: Sender | undefined, at: Date): Send {
+  const attachmentIds = asked.request.files?.attachments.map(() => deps.newId("att", at)) ?? [];
+  const draft = draftOf(asked.request.step);
+  if (draft !== undefined) {
+    const { id: messageId, threadId: newThreadId, rfcMessageId } = draft;
+    return { ...asked, messageId, newThreadId, attachmentIds, rfcMessageId, messageIdHash: shortDigest(rfcMessageId) };
+  }
   const messageId = deps.newId("msg", at);
   const { domain } = splitAddress(sender?.username ?? "") ?? { domain: deps.mailDomain };
   const rfcMessageId = `${messageId}@${domain}`;
@@ -206,7 +227,7 @@ function withIds(deps: Deps, asked: AskedSend, sender: Sender | undefined, at: D
     ...asked,
     messageId,
     newThreadId: deps.newId("thr", at),
-    attachmentIds: asked.request.files?.attachments.map(() => deps.newId("att", at)) ?? [],
+    attachmentIds,
     rfcMessageId,
     messageIdHash: shortDigest(rfcMessageId),
   };

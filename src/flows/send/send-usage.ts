@@ -12,7 +12,15 @@ export async function sendUsage(
 ): Promise<SendUsage | undefined> {
   const at = now();
   const windowUpTo = limitsOf(limits, account).sendsPerMinute;
-  const asked = { accountId: account.id, key: "", inboxId, recipient: null, address: null, windowUpTo };
+  const asked = {
+    accountId: account.id,
+    operation: "send" as const,
+    key: "",
+    inboxId,
+    recipient: null,
+    address: null,
+    windowUpTo,
+  };
   const [fact] = await sendFacts(db.api, [asked], at);
   return fact && usageOf(fact.sender, at);
 }

@@ -115,6 +115,7 @@ export const titles: Record<(typeof statusOf)[keyof typeof statusOf], string> = 
   404: "Not Found",
   405: "Method Not Allowed",
   409: "Conflict",
+  412: "Precondition Failed",
   413: "Content Too Large",
   415: "Unsupported Media Type",
   422: "Unprocessable Content",

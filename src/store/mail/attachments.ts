@@ -75,7 +75,10 @@ export async function findAttachment(
   const [attachment] = await query<StoredAttachment>(
     db,
     sql`select ${storedFields}, i.account_id as "accountId"
-        from attachments a join messages m on m.id = a.message_id join inboxes i on i.id = m.inbox_id
+        from attachments a
+        cross join lateral (select inbox_id from messages where id = a.message_id
+          union all select inbox_id from drafts where id = a.message_id limit 1) m
+        join inboxes i on i.id = m.inbox_id
         where a.message_id = ${messageId} and a.filename = ${filename}
           and ${reach === undefined ? sql`i.deleted_at is null` : isReached(reach)}`,
   );

@@ -6,6 +6,21 @@ import type { Folder } from "../../domain/folders.ts";
 import { isReached } from "../reach.ts";
 import { threadFields } from "./threads.ts";
 
+/** A thread of a list, with the number of its open drafts. */
+export interface ListedThread extends ThreadState {
+  draftCount: number;
+}
+
+/** Counts the open drafts of a thread `t`. Most inboxes have none, which one look-up for the whole statement shows. */
+function draftCount(inboxId: string): SQL {
+  return sql`case when (select exists (select from drafts d where d.inbox_id = ${inboxId} and d.state in ('draft', 'scheduled')))
+    then ${openDraftsOfThread} else 0 end as "draftCount"`;
+}
+
+const openDraftsOfThread = sql.raw(
+  "(select count(*) from drafts d where d.thread_id = t.id and d.state in ('draft', 'scheduled'))",
+);
+
 /** The threads of a list: those of some folders or, if a label is given, those with this label outside the trash. */
 export interface ThreadList {
   inboxId: string;
@@ -27,7 +42,7 @@ export interface ThreadsPage extends ThreadList {
  * Lists a page of threads, in the order of their latest messages, newest first. The statement finds the keys of the page in an index, and
  * then reads only the rows of the page. The index has a run for each folder or label and read flag, and a list merges its runs.
  */
-export async function listThreads(db: Db, page: ThreadsPage): Promise<ThreadState[]> {
+export async function listThreads(db: Db, page: ThreadsPage): Promise<ListedThread[]> {
   const { total, before } = page;
   const offset = before === undefined ? page.offset : 0;
   const limit = before === undefined ? Math.min(page.limit, total - offset) : page.limit;
@@ -44,9 +59,9 @@ export async function listThreads(db: Db, page: ThreadsPage): Promise<ThreadStat
     page.label === undefined
       ? sql`t.inbox_id = ${page.inboxId} and t.folder = key.folder and t.is_read = key.is_read and t.last_seq = key.last_seq`
       : sql`t.id = key.thread_id`;
-  return query<ThreadState>(
+  return query<ListedThread>(
     db,
-    sql`select ${threadFields} from (${keys} limit ${limit} offset ${passed}) key
+    sql`select ${threadFields}, ${draftCount(page.inboxId)} from (${keys} limit ${limit} offset ${passed}) key
         join threads t on ${isKeyed} order by t.last_seq desc`,
   );
 }
@@ -72,10 +87,10 @@ function runsOf({ inboxId, folders, label, isRead, before }: ThreadsPage): SQL[]
 }
 
 /** Finds a thread, if its inbox is within the reach. */
-export async function findThread(db: Db, reach: Reach, id: string): Promise<ThreadState | undefined> {
-  const [thread] = await query<ThreadState>(
+export async function findThread(db: Db, reach: Reach, id: string): Promise<ListedThread | undefined> {
+  const [thread] = await query<ListedThread>(
     db,
-    sql`select ${threadFields} from threads t join inboxes i on i.id = t.inbox_id
+    sql`select ${threadFields}, ${openDraftsOfThread} as "draftCount" from threads t join inboxes i on i.id = t.inbox_id
         where t.id = ${id} and ${isReached(reach)}`,
   );
   return thread;

@@ -2,8 +2,8 @@ import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
 import { type Caller, uploadsOf } from "../../domain/access/access.ts";
 import type { FoundFile } from "../../domain/send/attachments.ts";
-import type { FiledFiles } from "../../domain/send/files-of-send.ts";
-import { columnNames, fieldsOf } from "../columns.ts";
+import type { FiledFiles, SentAttachment } from "../../domain/send/files-of-send.ts";
+import { columnNames, fieldsOf, selected } from "../columns.ts";
 import { rowsInserted, sourceRows } from "../mail/sources.ts";
 import { isUsable } from "../mail/uploads.ts";
 import { isReached } from "../reach.ts";
@@ -39,7 +39,8 @@ export async function findFiles(db: Db, caller: Caller, named: NamedFiles, now: 
         select 'attachment', (asked.number - 1)::int, a.filename, a.content_type, a.size_bytes, a.digest, a.source_id, a.part
         from unnest(${arrayOf("text", messageIds)}, ${arrayOf("text", filenames)}) with ordinality as asked (message_id, filename, number)
         cross join lateral (select * from attachments where message_id = asked.message_id and filename = asked.filename limit 1) a
-        cross join lateral (select inbox_id from messages where id = asked.message_id limit 1) m
+        cross join lateral (select inbox_id from messages where id = asked.message_id
+          union all select inbox_id from drafts where id = asked.message_id limit 1) m
         cross join lateral (select from inboxes i
           where i.id = m.inbox_id and ${isReached(caller.reach)} limit 1) i`,
   );
@@ -47,6 +48,26 @@ export async function findFiles(db: Db, caller: Caller, named: NamedFiles, now: 
     new Map(rows.flatMap(({ kind, index, ...file }) => (kind === wanted ? [[index, file] as const] : [])));
   return { uploads: of("upload"), attachments: of("attachment") };
 }
+
+/** Lists the files of drafts, in order, as a send has them. */
+export async function listDraftFiles(
+  db: Db,
+  draftIds: readonly string[],
+): Promise<{ messageId: string; file: SentAttachment }[]> {
+  if (draftIds.length === 0) return [];
+  const rows = await query<typeof attachments.$inferSelect>(
+    db,
+    sql`select ${draftFileFields} from attachments a where a.message_id = any(${arrayOf("text", draftIds)})
+        order by a.message_id, a.position`,
+  );
+  return rows.map(({ messageId, contentId, digest: sha256, ...file }) => {
+    const { filename, contentType, sizeBytes, inline, sourceId, part } = file;
+    const printed = { filename, contentType, sizeBytes, inline, contentId: contentId ?? undefined, sha256 };
+    return { messageId, file: { ...printed, sourceId, part, from: "attachment" } };
+  });
+}
+
+const draftFileFields = selected(attachments, "a");
 
 /** Lists the ids among these whose source has no bytes any more. */
 export async function listLostSources(db: Db, ids: readonly string[]): Promise<Set<string>> {

@@ -1,5 +1,6 @@
 import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
+import type { KeyUse } from "../../domain/idempotency.ts";
 import type { Window } from "../../domain/limits.ts";
 import { mostRecentMessages, type RecentMessage } from "../../domain/send/loop.ts";
 import type { SentMessage } from "../../domain/send/send.ts";
@@ -27,6 +28,7 @@ import { type SuppressedRow, suppressedOf, suppressionOfAsked } from "./suppress
 
 export interface AskedFact {
   accountId: string;
+  operation: KeyUse["operation"];
   key: string;
   inboxId: string;
   /** The address of the only recipient. Null if there are several, if it is at our own domain, or if cold recipients are not limited. */
@@ -71,11 +73,11 @@ export async function listSendFacts(
             and s.sent_on = greatest(${day}::date, sender.sent_on)) as "sentToday",
           ${suppressionOfAsked(at)} as suppressed
         from unnest(${texts((each) => each.accountId)}, ${texts((each) => each.key)}, ${texts((each) => each.inboxId)},
-          ${texts((each) => each.recipient)}, ${texts((each) => each.address)})
-          with ordinality as asked (account_id, key, inbox_id, recipient, address, number)
+          ${texts((each) => each.recipient)}, ${texts((each) => each.address)}, ${texts((each) => each.operation)})
+          with ordinality as asked (account_id, key, inbox_id, recipient, address, operation, number)
         left join sender on sender.id = asked.inbox_id
         left join lateral (select fingerprint, subject_id, created_at from idempotency_keys
-          where account_id = asked.account_id and operation = 'send' and key = asked.key limit 1) used on true
+          where account_id = asked.account_id and operation = asked.operation and key = asked.key limit 1) used on true
         order by asked.number`,
   );
   return rows.map((row, index) => factOf(row, asked[index]));
@@ -102,7 +104,7 @@ function factOf(row: FactRow, asked: AskedFact | undefined): SendFact {
     use:
       fingerprint === null || subjectId === null || usedAt === null || asked === undefined
         ? undefined
-        : { ...asked, operation: "send", fingerprint, subjectId, createdAt: usedAt },
+        : { ...asked, fingerprint, subjectId, createdAt: usedAt },
     recipient: isKnown === null ? undefined : { isKnown, sentToday: sentToday ?? 0 },
     suppressed: suppressedOf(suppressed === null ? null : [suppressed]),
   };
@@ -110,7 +112,8 @@ function factOf(row: FactRow, asked: AskedFact | undefined): SendFact {
 
 /**
  * Counts the sends of inboxes that were accepted in the window, but whose messages have a time after it. A message always gets a later time
- * than the last one of its inbox, which is in the future if a clock was set back. The idempotency keys have the true times.
+ * than the last one of its inbox, which is in the future if a clock was set back. The idempotency keys have the true times; that of a
+ * scheduled send has the time of its dispatch.
  */
 export async function listSendsDatedLater(
   db: Db,
@@ -121,12 +124,16 @@ export async function listSendsDatedLater(
   return query<{ inboxId: string; count: number; oldestAt: Date }>(
     db,
     sql`select m.inbox_id as "inboxId", count(*) as count, min(k.created_at) as "oldestAt"
-        from messages m join idempotency_keys k on k.operation = 'send' and k.subject_id = m.id
+        from messages m join idempotency_keys k on k.operation = ${sendOrDispatch} and k.subject_id = m.id
         where m.inbox_id = any(${arrayOf("text", inboxIds)}) and m.direction = 'outbound' and m.created_at > ${window.upTo}
           and k.created_at > ${window.after} and k.created_at <= ${window.upTo}
         group by m.inbox_id`,
   );
 }
+
+const sendOrDispatch = sql.raw(
+  "case when exists (select from drafts d where d.id = m.id and d.accepted_at is not null) then 'dispatch' else 'send' end",
+);
 
 /** The fields to read of answered messages: a reply without a quote needs no bodies, and a reply in plain text needs no HTML. */
 export interface WantedOfReplied {
@@ -159,6 +166,7 @@ export async function listRepliedMessages(
 }
 
 const repliedMessage = selected(messages, "m", [
+  "id",
   "seq",
   "fromAddr",
   "fromName",
@@ -203,9 +211,18 @@ export async function listPartiesInThreads(db: Db, threadIds: readonly string[])
 /** The number of last messages of a thread to read. A reply quotes nothing if none of its recipients sent or received one of these. */
 const mostPartiesRead = 1000;
 
-const partiesInThread = selected(messages, "m", ["id", "threadId", "fromAddr", "toAddr", "toAddrs", "cc", "replyTo"]);
+const partiesInThread = selected(messages, "m", [
+  "id",
+  "seq",
+  "threadId",
+  "fromAddr",
+  "toAddr",
+  "toAddrs",
+  "cc",
+  "replyTo",
+]);
 
-const answeredById = selected(messages, "m", ["id", "inboxId", "threadId"]);
+const answeredById = selected(messages, "m", ["inboxId", "threadId"]);
 
 /** Reads the facts about the recipients of sends that name several. For a send to one recipient, `listSendFacts` reads them. */
 export async function listRecipientsOfSends(

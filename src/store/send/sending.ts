@@ -8,6 +8,7 @@ import { threadChanges, threadsWritten } from "../mail/threads.ts";
 import { insertion, recordSet, recordsOf, recordsWith } from "../rows.ts";
 import { coldSends, idempotencyKeys, inboxes, messages, outbox, recipients } from "../schema.ts";
 import { filesWriting } from "./attached.ts";
+import { draftsWriting } from "./drafts.ts";
 import { useFields } from "./idempotency.ts";
 
 /**
@@ -23,6 +24,10 @@ export async function insertSends(db: Db, sends: AcceptedSends): Promise<Set<str
           on conflict (inbox_id, recipient, sent_on) do update set count = cold_sends.count + excluded.count),`;
   const labels = sql.join(labelsWritten(sends.threads, whereWritten).map((part) => sql`${part},`));
   const files = filesWriting(sends.files);
+  // A draft without a thread that changes is the only reason for a batch without threads.
+  const thread =
+    sends.threads.length === 0 ? sql`` : sql`thread as (${threadsWritten(sends.threads, whereWritten, sendChanges)}),`;
+  const ofDrafts = draftsWriting(sends);
   const rows = await query<{ id: string }>(
     db,
     sql`with asked as materialized (select * from ${recordSet(inboxes, sends.senders, ["id", "revision", ...sendTotals])}),
@@ -32,12 +37,13 @@ export async function insertSends(db: Db, sends: AcceptedSends): Promise<Set<str
         sender as (update inboxes set ${totalsAssigned}, revision = row.revision + 1
           from asked row where inboxes.id = row.id and row.id in (select id from unchanged)${files.areHeld} returning inboxes.id),
         used as (${keyInto} from ${recordsOf(sendKeyUses, sends.keyUses)} ${whereWritten}),
-        thread as (${threadsWritten(sends.threads, whereWritten, sendChanges)}),
+        ${thread}
         ${labels}
         message as (${messagesInserted(sends.messages)} ${whereWritten}),
         recipient as (${recipientInto} from ${recordsOf(newRecipients, sends.recipients)} ${whereWritten}),
         ${cold}
         ${files.written}
+        ${ofDrafts}
         outboxed as (${outboxInto} from ${recordSet(outbox, sends.outboxItems, outboxFields)} ${whereWritten})
         select id from sender`,
   );

@@ -39,13 +39,16 @@ const unparsedOf: RowsOf = (accountId) => sql`
     join inboxes i on i.id = e.recipient ->> 'inboxId' where i.account_id = ${accountId}
   ) own where own.holders > 0`;
 
+/** The attachments of messages, and of drafts that have no message yet. */
+const attachmentsOf: RowsOf = (accountId) => sql`attachments t where t.message_id in (
+  select id from messages where inbox_id in (${inboxesOf(accountId)}) union all select id from drafts where account_id = ${accountId})`;
+
 /** The sources that the account uses, each with the number of its shares (mail/shares.ts). */
 const heldBy: RowsOf = (accountId) => sql`
   select source_id, sum(holders)::int as shares from (
     select source_id, count(*) as holders from (
       select source_id, id as message_id from messages where inbox_id in (${inboxesOf(accountId)}) and source_id is not null
-      union select a.source_id, a.message_id from attachments a join messages m on m.id = a.message_id
-        where m.inbox_id in (${inboxesOf(accountId)})
+      union select t.source_id, t.message_id from ${attachmentsOf(accountId)}
     ) held group by source_id
     union all select source_id, 1 from uploads where account_id = ${accountId} and source_id <> ''
     union all select source_id, 1 from reports where account_id = ${accountId} and source_id is not null
@@ -81,6 +84,7 @@ const rowsOfAccount = new Map<PgTable, RowsOf>([
   [schema.labelCounts, byInbox(schema.labelCounts)],
   [schema.messages, byInbox(schema.messages)],
   [schema.recipients, byMessage(schema.recipients)],
+  [schema.drafts, byAccount(schema.drafts)],
   [schema.reports, byAccount(schema.reports)],
   [schema.messageNames, byInbox(schema.messageNames)],
   [schema.suppressions, byAccount(schema.suppressions)],
@@ -89,7 +93,7 @@ const rowsOfAccount = new Map<PgTable, RowsOf>([
   [schema.quarantine, byAccount(schema.quarantine)],
   [schema.uploads, byAccount(schema.uploads)],
   [schema.awaitedParents, byInbox(schema.awaitedParents)],
-  [schema.attachments, byMessage(schema.attachments)],
+  [schema.attachments, attachmentsOf],
   [
     schema.sourceChunks,
     (accountId) => sql`(

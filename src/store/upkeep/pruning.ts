@@ -2,6 +2,7 @@ import { type SQL, sql } from "drizzle-orm";
 import { type Db, query, transaction } from "../../database/db.ts";
 import { lockNumber } from "../locks.ts";
 import { listQuarantinedOf, removeQuarantined } from "../mail/quarantine.ts";
+import { listDraftIdsOf, removeDrafts } from "../send/drafts.ts";
 
 /**
  * Runs one step of pruning. Returns how many rows were deleted, or undefined if another process is pruning: it does not wait for the lock,
@@ -134,6 +135,7 @@ export async function removeInboxRows(tx: Db, inboxId: string, limit: number): P
   const ofAccount = sql`account_id = (select account_id from inboxes where id = ${inboxId}) and inbox_id = ${inboxId}`;
   const quarantined = await listQuarantinedOf(tx, inboxId, limit);
   let removed = quarantined.length === 0 ? 0 : (await removeQuarantined(tx, quarantined)).length;
+  removed += await removeDrafts(tx, await listDraftIdsOf(tx, inboxId, limit));
   const suppressed = sql`select id from suppressions where ${ofAccount} limit ${limit}`;
   removed += await count(tx, sql`delete from suppressions where id = any(array(${suppressed})) returning 1`);
   const ruled = sql`select id from rules where ${ofAccount} limit ${limit}`;

@@ -191,6 +191,7 @@ export async function deleteMessages(tx: Db, { accountId, inboxId, messages: gon
         ),
         ${sharesReleased(sql`select source_id, count(*) as holders from held group by source_id`)},
         received as (delete from recipients where message_id = any(${sent})),
+        drafted as (delete from drafts where id = any(${sent})),
         named as (delete from message_names where message_id = any(${sent})),
         attached as (delete from attachments where message_id = any(${withFiles})),
         reported as (delete from reports where message_id = any(${sent}) returning source_id),

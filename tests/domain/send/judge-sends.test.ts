@@ -365,6 +365,7 @@ describe("who may send what", () => {
 
 describe("a reply", () => {
   const message = (seq: number, upToMessageId: string | null = null): RepliedMessage => ({
+    id: `msg-${seq}`,
     threadId: "thread",
     upToMessageId,
     seq,
@@ -622,6 +623,8 @@ test("one send after the other comes to what all come to at once", () => {
   const oneByOne = sends.map((each) => judgeSend(state, each, judging));
   const { results, messages, senders } = judged(sends);
   expect(oneByOne.map(({ result }) => result)).toEqual(results as SendResult[]);
-  expect(oneByOne.flatMap(({ accepted }) => accepted?.message ?? [])).toEqual([...messages]);
+  expect(oneByOne.flatMap(({ accepted }) => (accepted && "message" in accepted ? accepted.message : []))).toEqual([
+    ...messages,
+  ]);
   expect(state.senders.get("inbox")).toEqual(senders[0]);
 });

@@ -11,6 +11,7 @@ import type { SendRequest } from "../../../src/domain/send/send.ts";
 const attribution = "On Tue, 3 Mar 2026 at 14:05 UTC, Jane Doe <jane@example.com> wrote:";
 
 const replied: Replied = {
+  id: "msg-2",
   seq: 2,
   fromAddr: "jane@example.com",
   fromName: "Jane Doe",

@@ -6,6 +6,7 @@ import {
   type LinkedAttachment,
   linkedAttachments,
 } from "../../../flows/read/attachment-links.ts";
+import type { ShownAlone } from "../../../flows/read/draft-as-message.ts";
 import { type ExtractingDeps, extracted } from "../../../flows/read/extracted.ts";
 import { tagOf } from "../../../standards/address.ts";
 import type { ShownMessage } from "../../../store/mail/message-pages.ts";
@@ -189,7 +190,7 @@ export interface ShowingDeps extends ExtractingDeps {
 }
 
 /** Makes the wire shape of a single message. Undefined if it is deleted. */
-export async function toMessage(deps: ShowingDeps, accountId: string, message: ShownMessage) {
+export async function toMessage(deps: ShowingDeps, accountId: string, message: ShownMessage | ShownAlone) {
   const [[shown], [extraction]] = await Promise.all([
     toListedMessages(deps, accountId, { messages: [message], include: [] }),
     extracted(deps, accountId, [message]),
@@ -201,7 +202,7 @@ export async function toMessage(deps: ShowingDeps, accountId: string, message: S
 export async function toListedMessages(
   deps: ShowingDeps,
   accountId: string,
-  { messages, include }: { messages: readonly ShownMessage[]; include: readonly string[] },
+  { messages, include }: { messages: readonly (ShownMessage | ShownAlone)[]; include: readonly string[] },
 ) {
   const now = deps.now();
   const linked = await Promise.all(
@@ -221,7 +222,7 @@ export async function toListedMessages(
   }));
 }
 
-function shown(message: ShownMessage, attachments: LinkedAttachment[]) {
+function shown(message: ShownMessage | ShownAlone, attachments: LinkedAttachment[]) {
   const rfcMessageId = `<${message.rfcMessageId}>`;
   return {
     id: message.id,
@@ -250,7 +251,7 @@ function shown(message: ShownMessage, attachments: LinkedAttachment[]) {
     metadata: message.metadata ?? {},
     tag: message.direction === "inbound" ? tagOf(message.toAddr) : null,
     forwardOf: message.forwardOf,
-    state: null,
+    state: "state" in message ? message.state : null,
     delivery: message.delivery,
     authentication: message.authentication && inContractOrder(message.authentication),
     spam: message.spam && toSpam(message.spam),

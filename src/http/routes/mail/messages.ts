@@ -14,6 +14,7 @@ import {
 } from "../../../domain/search-question.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import type { AttachmentLinks } from "../../../flows/read/attachment-links.ts";
+import { findMessageOrDraft, type ShownAlone } from "../../../flows/read/draft-as-message.ts";
 import { messageHistory } from "../../../flows/read/message-history.ts";
 import {
   type MessagesPage,
@@ -152,7 +153,7 @@ export function messages(deps: MessagesDeps) {
     .get(
       "/messages/:id",
       async ({ account, params }) => {
-        const message = await ownedMessage(deps, account.reach, params.id);
+        const message = await messageOrDraft(deps, account.reach, params.id);
         const shown = await toMessage(deps, account.id, message);
         if (shown === undefined) throw notFound("message");
         return shown;
@@ -298,6 +299,13 @@ async function composedAnswer(
 
 export async function ownedMessage(deps: Deps, reach: Reach, id: string): Promise<StoredMessage> {
   const message = isId("msg", id) ? await findMessage(deps.db.api, reach, id) : undefined;
+  if (message === undefined) throw notFound("message");
+  return message;
+}
+
+/** A message, or a draft whose sending was accepted, which is shown as the message that it will be. */
+export async function messageOrDraft(deps: Deps, reach: Reach, id: string): Promise<ShownAlone> {
+  const message = isId("msg", id) ? await findMessageOrDraft(deps, reach, id) : undefined;
   if (message === undefined) throw notFound("message");
   return message;
 }

@@ -1,10 +1,10 @@
 import { Type } from "@sinclair/typebox";
-import type { ThreadState } from "../../../domain/conversation.ts";
 import type { Fault } from "../../../domain/errors.ts";
 import type { ThreadChange as DomainChange } from "../../../domain/filing.ts";
 import { folders } from "../../../domain/folders.ts";
 import { labelsOf, mostLabels } from "../../../domain/labels.ts";
 import { faultsOfMetadata } from "../../../domain/metadata.ts";
+import type { ListedThread } from "../../../store/mail/thread-pages.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import type { FieldsRead } from "../../judging/faults.ts";
@@ -56,6 +56,11 @@ export const threadFields = {
   metadata: Type.Record(Type.String(), Type.String(), {
     description: "Your own data about it",
     examples: [{ ticket: "4711" }],
+  }),
+  draftCount: Type.Integer({
+    minimum: 0,
+    description: "How many open drafts it has: answers that are written or scheduled, and not sent yet",
+    examples: [0],
   }),
 };
 
@@ -269,7 +274,7 @@ function changeOf({ is_read: isRead, folder, add_labels, remove_labels, metadata
   };
 }
 
-export function toThread(thread: ThreadState) {
+export function toThread(thread: ListedThread) {
   const { id, inboxId, subject, isRead, messageCount, lastMessageAt, lastMessageId, createdAt } = thread;
   const { people, preview, hasAttachments, folder, labels, metadata } = thread;
   return {
@@ -290,5 +295,6 @@ export function toThread(thread: ThreadState) {
     folder,
     labels: [...labels],
     metadata: metadata ?? {},
+    draftCount: thread.draftCount,
   };
 }

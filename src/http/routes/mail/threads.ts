@@ -12,7 +12,7 @@ import { listedPage } from "../../../flows/read/page-messages.ts";
 import { pageThreads, type ThreadsQuery } from "../../../flows/read/page-threads.ts";
 import { listLabels } from "../../../store/mail/labels.ts";
 import { listThreadMessages } from "../../../store/mail/message-pages.ts";
-import { findThread } from "../../../store/mail/thread-pages.ts";
+import { findThread, type ListedThread } from "../../../store/mail/thread-pages.ts";
 import { named } from "../../document/schema.ts";
 import { alsoNamed } from "../../judging/known-fields.ts";
 import { api } from "../../shell/app.ts";
@@ -148,7 +148,7 @@ export function threads(deps: ReadingDeps) {
         const threads = [{ id, upToMessageId }];
         const [filed] = await fileThreads(deps, { accountId: account.id, actor, inboxId, threads, change });
         if (filed === undefined) throw notFound("thread");
-        return { ok: true, ...toThread(filed.thread), ...(filed.reason && { reason: filed.reason }) };
+        return { ok: true, ...toThread({ ...filed.thread, draftCount: thread.draftCount }), ...(filed.reason && { reason: filed.reason }) };
       },
       operation({
         summary: "Change thread",
@@ -253,7 +253,7 @@ function toFiled({ id, isRead, folder, labels }: ThreadState) {
   return { id, isRead, folder, labels: [...labels] };
 }
 
-async function ownedThread(deps: ReadingDeps, reach: Reach, id: string): Promise<ThreadState> {
+async function ownedThread(deps: ReadingDeps, reach: Reach, id: string): Promise<ListedThread> {
   const thread = isId("thr", id) ? await findThread(deps.db.api, reach, id) : undefined;
   if (thread === undefined) throw notFound("thread");
   return thread;

@@ -15,7 +15,7 @@ import { idPath, instant, nextCursor, nothing, nullable, oneOf, pageQuery, text 
 import { operation } from "../../shell/operation.ts";
 import { cursorParameter, cursorRow } from "../../shell/parameters.ts";
 import { Message, toMessage } from "../mail/message-shape.ts";
-import { ownedMessage, ownedTotals, type ReadingDeps } from "../mail/messages.ts";
+import { messageOrDraft, ownedTotals, type ReadingDeps } from "../mail/messages.ts";
 
 const states = ["ready", "running", "waiting"] as const;
 
@@ -166,7 +166,7 @@ export function cancel(deps: ReadingDeps) {
     "/:id/cancel",
     async ({ account, actor, params }) => {
       await cancelMail(deps, { ...sentReachOf(account), actor }, params.id);
-      const message = await ownedMessage(deps, account.reach, params.id);
+      const message = await messageOrDraft(deps, account.reach, params.id);
       if (account.access === "send") return { id: message.id, status: message.status };
       const shown = await toMessage(deps, account.id, message);
       if (shown === undefined) throw notFound("message");

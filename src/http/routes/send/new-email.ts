@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { autoSubmittedValues } from "../../../domain/automated.ts";
+import type { Fault } from "../../../domain/errors.ts";
 import { labelsOf } from "../../../domain/labels.ts";
 import { faultsOfMetadata } from "../../../domain/metadata.ts";
 import type { ReadHeaders } from "../../../domain/read-headers.ts";
@@ -12,6 +13,7 @@ import { type ReadRecipients, type RecipientRules, readRecipients } from "../../
 import type { SendRequest } from "../../../domain/send/send.ts";
 import { faultsOfUnsubscribe } from "../../../domain/send/unsubscribing.ts";
 import { parseSendAddress } from "../../../standards/address.ts";
+import { parseInstant } from "../../../standards/instant.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import type { FieldsRead } from "../../judging/faults.ts";
@@ -31,6 +33,7 @@ export const newEmail = (mailDomain: string) =>
         ...coreFields(mailDomain),
         ...furtherFields(mailDomain),
         ...fileFields,
+        ...timeFields,
         ifUnanswered: Type.Optional(
           Type.Boolean({
             default: false,
@@ -56,6 +59,24 @@ export const newEmail = (mailDomain: string) =>
       },
     ),
   );
+
+/** The fields of sending later. */
+const timeFields = {
+  sendAt: Type.Optional(
+    text({
+      description:
+        "When to send it, at most 366 days ahead, with an offset; a time that has passed means at once. Until then it is a scheduled draft: `POST /v1/messages/{id}/cancel` cancels it, `PATCH /v1/drafts/{id}` changes it. Limits count when it is sent; a mail that they delay for a day fails",
+      examples: ["2027-01-15T09:00:00+01:00"],
+    }),
+  ),
+  unlessReplied: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description:
+        "With `sendAt`, in a thread: cancels it (reason `replied`) if mail comes into the thread before it is sent",
+    }),
+  ),
+};
 
 /** The first half of the fields, in the order of the document. */
 function coreFields(mailDomain: string) {
@@ -210,7 +231,7 @@ export interface ReadEmail {
  * Reads an email, and finds the faults that a schema cannot: between fields, and in addresses, headers, attachments,
  * metadata and the name.
  */
-export function readEmail(fields: Readonly<Record<string, unknown>>, rules: RecipientRules): FieldsRead<ReadEmail> {
+export function readEmail(fields: Readonly<Record<string, unknown>>, rules: EmailRules): FieldsRead<ReadEmail> {
   // The schema reports fields of the wrong type.
   const asked = fields as NewEmail;
   const { to, cc, bcc, attachments, metadata, fromName, labels } = asked;
@@ -228,12 +249,33 @@ export function readEmail(fields: Readonly<Record<string, unknown>>, rules: Reci
     ...faultsOfAttachments(attachments),
     ...faultsOfUnsubscribe(asked.unsubscribe, recipients),
     ...faultsOfLabels("labels", labels),
+    ...faultsOfSendAt(asked.sendAt, rules.now()),
   ];
   if (isTexts(metadata)) faults.push(...faultsOfMetadata(metadata));
   if (typeof fromName === "string" && !isDisplayName(fromName)) {
     faults.push({ pointer: "#/fromName", detail: displayNameRule });
   }
   return { faults, value: () => ({ mail: requestedMail(asked, { recipients, headers }, rules), attachments }) };
+}
+
+export interface EmailRules extends RecipientRules {
+  now: () => Date;
+}
+
+/** The faults of a time to send. The schema reports one that is no text. */
+export function faultsOfSendAt(sendAt: unknown, now: Date): Fault[] {
+  if (typeof sendAt !== "string") return [];
+  const at = isDateTime(sendAt) ? parseInstant(sendAt) : undefined;
+  const isGood = at !== undefined && at.getTime() - now.getTime() <= mostAheadMs;
+  return isGood ? [] : [{ pointer: "#/sendAt", detail: sendAtRule }];
+}
+
+const sendAtRule = "must be a date and time with an offset, such as 2027-01-15T09:00:00+01:00, at most 366 days ahead";
+const mostAheadMs = 366 * 86_400_000;
+
+/** Whether a text is more than a day. */
+function isDateTime(value: string): boolean {
+  return value.length > "2027-01-15".length;
 }
 
 /** The email of a body without faults. */
@@ -268,6 +310,8 @@ function requestedMail(
     ignoreLoop: body.ignoreLoop === true ? true : undefined,
     unsubscribe: body.unsubscribe,
     labels: body.labels === undefined ? undefined : labelsOf(body.labels),
+    sendAt: body.sendAt === undefined ? undefined : parseInstant(body.sendAt),
+    unlessReplied: body.unlessReplied,
   };
 }
 

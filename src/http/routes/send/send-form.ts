@@ -22,8 +22,16 @@ export const sendFormBody = {
 /** The most bytes of all texts of a form together. */
 const mostTextBytes = 2_000_000;
 
-const lists = ["to", "cc", "bcc"];
-const flags = ["includeQuote", "ignoreLoop", "replyAll", "ifUnanswered", "includeAttachments", "unsubscribe"];
+const lists = ["to", "cc", "bcc", "labels"];
+const flags = [
+  "includeQuote",
+  "ignoreLoop",
+  "replyAll",
+  "ifUnanswered",
+  "includeAttachments",
+  "unsubscribe",
+  "unlessReplied",
+];
 
 /**
  * Reads a send request in a form. Returns the value that the same request has in JSON, for the same validation. Files

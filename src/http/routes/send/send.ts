@@ -13,7 +13,7 @@ import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import { api } from "../../shell/app.ts";
 import type { Refused } from "../../shell/described-operation.ts";
-import { oneOf } from "../../shell/models.ts";
+import { instant, oneOf } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
 import { idempotencyKeyOf } from "../../shell/request-headers.ts";
 import { inboxPath, ownedInbox } from "../account/inboxes.ts";
@@ -47,6 +47,10 @@ const Sent = named(
         description: "`pending` until it is delivered",
         examples: ["sent"],
       }),
+      state: Type.Optional(
+        oneOf(["scheduled"], { description: "Set while it waits for its time: `status` is then `pending`" }),
+      ),
+      sendAt: Type.Optional(instant({ description: "When it will be sent, if it is scheduled" })),
       isRead: Type.Optional(Type.Boolean({ description: "`false` if the thread stayed unread; see `reason`" })),
       reason: Type.Optional(
         oneOf(["newer_inbound"], { description: "Mail newer than `readUpToMessageId` is in the thread" }),
@@ -71,7 +75,7 @@ const Sent = named(
 
 export function send(deps: SendDeps) {
   const owners = inboxOwners(deps);
-  const rules = { mailDomain: deps.mailDomain, max: deps.recipientsMax };
+  const rules = { mailDomain: deps.mailDomain, max: deps.recipientsMax, now: deps.now };
 
   /** Adds the headers with the remaining limits of the inbox to an answer (contract §5.3). */
   function addLimits(set: Answering, account: Limited, usage: SendUsage): void {
@@ -111,11 +115,7 @@ export function send(deps: SendDeps) {
           set.headers["idempotent-replayed"] = "true";
           return toSent(result.message);
         }
-        const message = prefersNoWait(request) ? undefined : await firstAttempts(deps, result);
-        return {
-          ...toSent(message ?? result.message),
-          ...(result.newerInbound && { isRead: false, reason: "newer_inbound" as const }),
-        };
+        return sentAnswer(deps, request, result);
       },
       operation({
         summary: "Send email",
@@ -161,6 +161,7 @@ export function send(deps: SendDeps) {
           "domain_not_verified",
           "address_taken",
           "loop_detected",
+          "open_drafts_limit",
           "quota_exceeded",
           "no_recipient",
           "invalid_form",
@@ -172,6 +173,17 @@ export function send(deps: SendDeps) {
 
 const limitHeaders = { RateLimit: "What remains of each limit", "RateLimit-Policy": "The limits of the inbox" };
 
+/** The answer to an accepted send, after its first attempts unless it is sent later. */
+export async function sentAnswer(deps: SendDeps, request: Request, result: SendResult) {
+  if (result.kind !== "accepted" && result.kind !== "scheduled") throw new Error("Cannot answer: nothing was accepted");
+  const waits = result.kind === "accepted" && !prefersNoWait(request);
+  const message = waits ? await firstAttempts(deps, result) : undefined;
+  return {
+    ...toSent(message ?? result.message),
+    ...(result.newerInbound && { isRead: false, reason: "newer_inbound" as const }),
+  };
+}
+
 /**
  * Whether `Prefer` has `respond-async`. The header is a list of preferences, and each may have parameters (RFC 7240).
  */
@@ -180,12 +192,14 @@ function prefersNoWait(request: Request): boolean {
   return preferences.some((preference) => preference.split(";")[0]?.trim() === "respond-async");
 }
 
-function toSent(message: SentMessage) {
+export function toSent(message: SentMessage) {
   return {
     messageId: message.id,
     threadId: message.threadId,
     providerMessageId: message.providerMessageId ?? `<${message.rfcMessageId}>`,
     status: message.status === "received" ? "sent" : message.status,
+    ...(message.state !== undefined && { state: message.state }),
+    ...(message.sendAt !== undefined && { sendAt: message.sendAt.toISOString() }),
     ...(message.recipients.length > 1 && { recipients: message.recipients.map(toRecipient) }),
   };
 }
