@@ -330,6 +330,7 @@ CREATE TABLE "messages" (
 	"forward_of" text collate "C",
 	"delivery" jsonb,
 	"sent_by" text collate "C",
+	"retries" smallint DEFAULT 0 NOT NULL,
 	"authentication" jsonb,
 	"spam" jsonb,
 	CONSTRAINT "messages_direction" CHECK ("messages"."direction" in ('inbound', 'outbound')),

@@ -53,8 +53,9 @@ import { threads } from "../http/routes/mail/threads.ts";
 import { type WaitingDeps, waiting } from "../http/routes/mail/wait.ts";
 import { mcp } from "../http/routes/mcp.ts";
 import { type MetricsDeps, metrics, metricsPort } from "../http/routes/metrics.ts";
-import { cancel, outbox } from "../http/routes/outbox/outbox.ts";
+import { cancel, outbox, retry } from "../http/routes/outbox/outbox.ts";
 import { type InboundDeps, inbound } from "../http/routes/receive/inbound.ts";
+import { drafts } from "../http/routes/send/drafts.ts";
 import { markdown } from "../http/routes/send/markdown.ts";
 import { type RelayNoticesDeps, relayNotices } from "../http/routes/send/relay-notices.ts";
 import { send } from "../http/routes/send/send.ts";
@@ -204,7 +205,12 @@ async function appOf(
   opened.push(documents.close);
   const receivers = { ...deps, webhooks, allowPrivateWebhooks: config.allowPrivateWebhooks };
   const filing = { ...deps, uploads: { ...uploadLimits(config), ...watch.files } };
-  const sendEmail = watch.send(sender);
+  const sending = {
+    ...filing,
+    sendEmail: watch.send(sender),
+    settled: workers.settled,
+    sendWaitMs: config.sendWaitMs,
+  };
   const isReady = readiness(deps.db);
   const session = config.console ? sessionDoor({ ...keys, baseUrl }) : undefined;
   const connects = config.mcp && config.mcpConnect && session !== undefined;
@@ -230,7 +236,8 @@ async function appOf(
     {
       guarded: [
         inboxes(deps),
-        send({ ...filing, sendEmail, settled: workers.settled, sendWaitMs: config.sendWaitMs }),
+        send(sending),
+        drafts({ ...sending, links }),
         markdown({ htmlOfMarkdown }),
         uploads(filing),
         inbound(receivesMail),
@@ -239,6 +246,7 @@ async function appOf(
         attachmentText({ ...deps, texts: attachmentTexts({ ...deps, documents: watch.documents(documents) }) }),
         inboxExport({ ...deps, mayTakeLong: long.mayTakeLong }),
         cancel(reading),
+        retry({ ...deps, rules }),
         outbox(deps),
         reports(reading),
         quarantine({ ...reading, releaseMail }),

@@ -526,6 +526,8 @@ export const messages = pgTable(
     delivery: jsonb().$type<Delivery>(),
     /** Outbound only: the key with which it was sent, or with a token of it. A key with access `send` cancels only this mail. */
     sentBy: id(),
+    /** Outbound only: how often it was put into the outbox again after it had failed. */
+    retries: smallint().notNull().default(0),
     /** Inbound only: the sender authentication; null if the sender was not checked. */
     authentication: jsonb().$type<Authentication>(),
     /** Inbound only: the opinion of the operator's spam filter; null without one. */

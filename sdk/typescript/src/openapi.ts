@@ -160,6 +160,114 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/messages/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry message
+         * @description Sends a message again to the recipients that have failed with the reason `refused` or `timed_out`, with the same bytes: for mail that failed by a fault of the relay or of this service. At most 5 times, and within 30 days. Each recipient counts for the limit of the day. A suppressed recipient is left out: remove it from the suppressions first.
+         */
+        post: operations["retryMessage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/drafts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List drafts
+         * @description Drafts and scheduled mail, newest first.
+         */
+        get: operations["listDrafts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/drafts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get draft
+         * @description One draft, also after it was sent or canceled. The content of a final draft is removed after 30 days, and a draft that nobody sends after 90.
+         */
+        get: operations["getDraft"];
+        put?: never;
+        post?: never;
+        /**
+         * Discard draft
+         * @description Removes a draft that nobody has sent. A scheduled mail is canceled, and stays readable.
+         */
+        delete: operations["discardDraft"];
+        options?: never;
+        head?: never;
+        /**
+         * Change draft
+         * @description Changes a draft, or a mail that is scheduled. Without `sendAt`, as with `null`, a scheduled mail becomes a draft again. Changes at the same time are made one after the other. To keep a file, name it in `attachments` by the id of the draft and its filename.
+         */
+        patch: operations["changeDraft"];
+        trace?: never;
+    };
+    "/v1/drafts/{id}/send": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send draft
+         * @description Sends a draft, now or at its time. The draft and the message have the same id. Of two requests at once one sends it; the other gets `draft_not_open`, or the same answer if its `Idempotency-Key` is the same.
+         */
+        post: operations["sendDraft"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/inboxes/{id}/drafts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create draft
+         * @description Keeps an email until somebody sends it. All fields of an email are optional here; what is missing is asked for when it is sent. A reply is fixed now: it goes to the sender of the message that is the last one now, and quotes nothing later.
+         */
+        post: operations["createDraft"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/inboxes/{id}/messages": {
         parameters: {
             query?: never;
@@ -2430,6 +2538,16 @@ export interface components {
              */
             existing: number;
         };
+        /** @description A recipient of a draft */
+        Addressee: {
+            /**
+             * @description Its address
+             * @example jane@example.com
+             */
+            address: string;
+            /** @description The name beside the address; null for none */
+            name: string | null;
+        };
         /** @description An account as its operator sees it */
         AdminAccount: {
             /**
@@ -4097,6 +4215,343 @@ export interface components {
             domain: components["schemas"]["DomainOfEvent"];
             /** @description Its DNS records */
             records: components["schemas"]["DomainRecordOfEvent"][];
+        };
+        /** @description A message that is not sent yet, or what became of it */
+        Draft: {
+            /**
+             * @description Id of the draft, and of its message
+             * @example msg_01km7xshd0efrsmm0nxk81y60b
+             */
+            id: string;
+            /**
+             * @description Inbox that it is in
+             * @example inb_01km57j4m0eh7awf6pjemv292z
+             */
+            inboxId: string;
+            /**
+             * @description Thread of a reply; for others the id that the new thread will have
+             * @example thr_01km7xnw70ejr8hy7ppemk390m
+             */
+            threadId: string;
+            /**
+             * @description `draft` waits for somebody to send it, `scheduled` for its time. The others are final: the message says more about `sent`
+             * @example draft
+             * @enum {string}
+             */
+            state: "draft" | "scheduled" | "sent" | "canceled" | "failed";
+            /**
+             * @description Counts its changes. Also its `ETag`
+             * @example 1
+             */
+            version: number;
+            /** @description Recipients. Those of a reply are fixed when it is written */
+            to: components["schemas"]["Addressee"][];
+            /**
+             * @description Visible further recipients
+             * @example []
+             */
+            cc: components["schemas"]["Addressee"][];
+            /**
+             * @description Hidden recipients
+             * @example []
+             */
+            bcc: components["schemas"]["Addressee"][];
+            /**
+             * @description The sender's address; null for that of the inbox
+             * @example null
+             */
+            fromAddr: string | null;
+            /**
+             * @description The sender's name
+             * @example null
+             */
+            fromName: string | null;
+            /**
+             * @description Where replies go, if not to the sender
+             * @example null
+             */
+            replyTo: string | null;
+            /** @description Null if it has none yet */
+            subject: string | null;
+            /** @description As it was given; null if it has none yet, or if the content of a final draft was removed */
+            body: string | null;
+            /**
+             * @description The other version, if it was given
+             * @example null
+             */
+            bodyHtml: string | null;
+            /**
+             * @description The format of `body`
+             * @example auto
+             * @enum {string}
+             */
+            bodyFormat: "auto" | "text" | "html" | "markdown";
+            /**
+             * @description Whether a reply quotes the answered message
+             * @example true
+             */
+            includeQuote: boolean;
+            /** @description The message that it answers, also if only its thread was named */
+            replyToMessageId: string | null;
+            /**
+             * @description The last message that its writer had seen
+             * @example null
+             */
+            readUpToMessageId: string | null;
+            /**
+             * @description As in `send`
+             * @example false
+             */
+            ifUnanswered: boolean;
+            /**
+             * @description As in `send`
+             * @example false
+             */
+            unlessReplied: boolean;
+            /**
+             * @description As in `send`
+             * @example false
+             */
+            ignoreLoop: boolean;
+            /**
+             * @description As in `send`
+             * @example false
+             */
+            unsubscribe: boolean;
+            /**
+             * @description As in `send`
+             * @example null
+             */
+            autoSubmitted: ("auto-generated" | "auto-replied") | null;
+            /**
+             * @description Further header fields
+             * @example {}
+             */
+            headers: {
+                [key: string]: string;
+            };
+            /**
+             * @description Your own data
+             * @example {}
+             */
+            metadata: {
+                [key: string]: string;
+            };
+            /**
+             * @description The message that it forwards
+             * @example null
+             */
+            forwardOf: string | null;
+            /**
+             * @description How it forwards it
+             * @example null
+             */
+            forwardAs: ("inline" | "attachment") | null;
+            /**
+             * @description Its files, with newly signed URLs
+             * @example []
+             */
+            attachments: components["schemas"]["Attachment"][];
+            /**
+             * @description When it is sent; null for a draft without a time
+             * @example null
+             */
+            sendAt: string | null;
+            /**
+             * @description Why it was not sent
+             * @example null
+             */
+            failure: components["schemas"]["Failure"] | null;
+            /**
+             * Format: date-time
+             * @description When it was written
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it was changed last, or ended
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            updatedAt: string;
+        };
+        /**
+         * @description The fields to change (RFC 7396): those that are left out stay, null removes one, a list is replaced
+         * @example {
+         *       "body": "See you on Monday."
+         *     }
+         * @example {
+         *       "sendAt": null
+         *     }
+         */
+        DraftChange: {
+            /**
+             * @description One address of at most 254 octets, or several, each alone or with a name: `Jane Doe <jane@example.com>` or `{address, name}`. Optional in a reply, which then goes to the sender of the answered message
+             * @example jane@example.com
+             */
+            to?: (string | (string | {
+                address: string;
+                name?: string;
+            })[]) | null;
+            /**
+             * @description Required without `threadId`. Default in a thread: `Re: ` and the thread's subject
+             * @example Your order
+             */
+            subject?: string | null;
+            /**
+             * @description Required unless a message is forwarded. Plain text or HTML, which is detected unless `bodyFormat` is given
+             * @example It is on its way.
+             */
+            body?: string | null;
+            /**
+             * @description Only when the two versions must differ; `body` is then plain text
+             * @example <p>It is on its way.</p>
+             */
+            bodyHtml?: string | null;
+            /**
+             * @description Thread of this inbox to reply in. Also accepted as `thread_id`
+             * @example thr_01km7xnw70ejr8hy7ppemk390m
+             */
+            threadId?: string | null;
+            /** @description With `threadId`: appends a quote of the answered message. If nobody in `to` or `cc` wrote or got the last message, the quote is the last message that one of them wrote or got, or none */
+            includeQuote?: boolean | null;
+            /**
+             * @description Where replies go. On the free plan only one of your own inboxes
+             * @example ada@inbox.localhost
+             */
+            replyTo?: string | null;
+            /**
+             * @description With `threadId`: the last message that you have seen. It is answered and quoted; without it, the last of the thread. Newer inbound mail keeps the thread unread
+             * @example msg_01km7xnw70ejr8hy7ppemk391e
+             */
+            readUpToMessageId?: string | null;
+            /**
+             * @description Marks the mail as written by a program (`Auto-Submitted`, RFC 3834), on its own or as a reply. Other programs then do not answer it; help desks may ignore it
+             * @example auto-replied
+             */
+            autoSubmitted?: ("auto-generated" | "auto-replied") | null;
+            /** @description With `threadId`: sends even if `loop_detected` would refuse it */
+            ignoreLoop?: boolean | null;
+            /**
+             * @description Visible further recipients
+             * @example [
+             *       "joe@example.com"
+             *     ]
+             */
+            cc?: (string | (string | {
+                address: string;
+                name?: string;
+            })[]) | null;
+            /**
+             * @description Hidden recipients
+             * @example [
+             *       "archive@example.com"
+             *     ]
+             */
+            bcc?: (string | (string | {
+                address: string;
+                name?: string;
+            })[]) | null;
+            /** @description The sender's name: 1 to 100 characters, none of `@<>`. Default: the `displayName` of the inbox. Null: no name */
+            fromName?: (string | null) | null;
+            /**
+             * @description The address of the inbox or an alias of it, with or without a `+tag`. Default: in a reply, the alias that the answered message came to; else the address of the inbox
+             * @example ada@inbox.localhost
+             */
+            fromAddr?: string | null;
+            /**
+             * @description Further header fields, at most 20: names that begin with `X-`, and `List-Unsubscribe`, `List-Unsubscribe-Post`, `List-Id`, `Auto-Submitted`, `Importance`, `Priority`, `Feedback-ID`, `Precedence`
+             * @example {
+             *       "X-Order": "4711"
+             *     }
+             */
+            headers?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description Your own data about the message, at most 20 entries. They are in the message and its events, never in the mail
+             * @example {
+             *       "order": "4711"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description The format of `body`. `text` is never detected as HTML. `markdown` (CommonMark with tables and strikethrough) is converted to HTML, and is also the plain text
+             * @example markdown
+             */
+            bodyFormat?: ("auto" | "text" | "html" | "markdown") | null;
+            /**
+             * @description The message of this inbox to answer, instead of `threadId`
+             * @example msg_01km7xnw70ejr8hy7ppemk391e
+             */
+            replyToMessageId?: string | null;
+            /** @description In a reply without `to`: sends it to all addresses of the answered message except this inbox */
+            replyAll?: boolean | null;
+            /**
+             * @description Files of the mail. Use an upload or a form for larger files
+             * @example [
+             *       {
+             *         "uploadId": "upl_01km7xnw70ejr8hy7ppemk398a"
+             *       }
+             *     ]
+             */
+            attachments?: components["schemas"]["NewAttachment"][] | null;
+            /**
+             * @description A message of any of your inboxes, to be forwarded with its attachments. `body` is then optional
+             * @example msg_01km7xnw70ejr8hy7ppemk391e
+             */
+            forwardOf?: string | null;
+            /**
+             * @description `attachment`: the whole mail as a file, instead of its text under yours
+             * @example attachment
+             */
+            forwardAs?: ("inline" | "attachment") | null;
+            /** @description With `forwardOf`: `false` leaves out its attachments */
+            includeAttachments?: boolean | null;
+            /**
+             * @description When to send it, at most 366 days ahead, with an offset; a time that has passed means at once. Until then it is a scheduled draft: `POST /v1/messages/{id}/cancel` cancels it, `PATCH /v1/drafts/{id}` changes it. Limits count when it is sent; a mail that they delay for a day fails
+             * @example 2027-01-15T09:00:00+01:00
+             */
+            sendAt?: string | null;
+            /** @description With `sendAt`, in a thread: cancels it (reason `replied`) if mail comes into the thread before it is sent */
+            unlessReplied?: boolean | null;
+            /** @description With `readUpToMessageId`: sends only if no outbound message that did not fail stands behind that message in the thread. Else `answered_meanwhile`. Of two such replies at once, one is sent */
+            ifUnanswered?: boolean | null;
+            /**
+             * @description Labels for the thread: at most 20 of 1 to 64 characters, without commas. They are stored in lower case
+             * @example [
+             *       "orders"
+             *     ]
+             */
+            labels?: string[] | null;
+            /** @description Adds header fields by which the recipient unsubscribes from this inbox with one click (RFC 8058). For a mail to one recipient. `unsubscribe_unavailable` unless `BASE_URL` is https and a DKIM key signs mail from the domain of the inbox */
+            unsubscribe?: boolean | null;
+        };
+        /** @description A page of drafts */
+        DraftPage: {
+            /** @description Drafts, newest first */
+            data: components["schemas"]["Draft"][];
+            /**
+             * @description `cursor` of the next page; null at the end
+             * @example null
+             */
+            nextCursor: string | null;
+        };
+        /**
+         * @description When to send it. Default: the `sendAt` of the draft, or at once
+         * @example {}
+         * @example {
+         *       "sendAt": "2027-01-15T09:00:00+01:00"
+         *     }
+         */
+        DraftSend: {
+            /**
+             * @description When to send it, at most 366 days ahead, with an offset; a time that has passed means at once. Until then it is a scheduled draft: `POST /v1/messages/{id}/cancel` cancels it, `PATCH /v1/drafts/{id}` changes it. Limits count when it is sent; a mail that they delay for a day fails
+             * @example 2027-01-15T09:00:00+01:00
+             */
+            sendAt?: string;
         };
         /** @description The state of an event at one endpoint */
         EndpointDelivery: {
@@ -10272,7 +10727,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`); `feature_requires_paid_plan`: the account's plan does not include it; `inbox_disabled`: the inbox is disabled; `sending_disabled`: the `sendPolicy` of the account, the tenant, the inbox or the key is `closed`; `recipient_not_allowed`: an outbound rule blocks a recipient (`rule_id`), or `sendPolicy` allows known recipients alone */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`); `inbox_disabled`: the inbox is disabled; `feature_requires_paid_plan`: the account's plan does not include it; `sending_disabled`: the `sendPolicy` of the account, the tenant, the inbox or the key is `closed`; `recipient_not_allowed`: an outbound rule blocks a recipient (`rule_id`), or `sendPolicy` allows known recipients alone */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -10725,6 +11180,1383 @@ export interface operations {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
                     "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retryMessage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the message
+                 * @example msg_01km7xnw70ejr8hy7ppemk391e
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The message, which is stored and in the outbox, and its current status */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description What remains of each limit */
+                    RateLimit?: string;
+                    /** @description The limits of the inbox */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "messageId": "msg_01km7xshd0efrsmm0nxk81y60b",
+                     *       "threadId": "thr_01km7xnw70ejr8hy7ppemk390m",
+                     *       "providerMessageId": "4F5xQ21zT9",
+                     *       "status": "sent"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SendResult"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`); `sending_disabled`: the `sendPolicy` of the account, the tenant, the inbox or the key is `closed`; `recipient_not_allowed`: an outbound rule blocks a recipient (`rule_id`), or `sendPolicy` allows known recipients alone */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_retryable`: no recipient has failed in a way that a retry may change, or it is too late; `address_taken`: the address is taken */
+            409: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `domain_not_verified`: the domain is not verified, or has failed; `recipient_suppressed`: the address is suppressed: it bounced, complained, unsubscribed, or you added it */
+            422: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `daily_limit_exceeded`: too many today */
+            429: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listDrafts: {
+        parameters: {
+            query?: {
+                /** @description Only drafts in this state; may be given several times, or separated by commas. Default: the open ones */
+                state?: ("draft" | "scheduled" | "sent" | "canceled" | "failed")[];
+                /** @description Only drafts of this inbox. Also accepted as `inboxId` */
+                inbox_id?: string;
+                /** @description Only drafts of this thread. Also accepted as `threadId` */
+                thread_id?: string;
+                /** @description How many to return */
+                limit?: number;
+                /** @description `nextCursor` of the previous page: continues after it, also if items arrived meanwhile */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of drafts */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "msg_01km7xshd0efrsmm0nxk81y60b",
+                     *           "inboxId": "inb_01km57j4m0eh7awf6pjemv292z",
+                     *           "threadId": "thr_01km7xnw70ejr8hy7ppemk390m",
+                     *           "state": "draft",
+                     *           "version": 1,
+                     *           "to": [
+                     *             {
+                     *               "address": "jane@example.com",
+                     *               "name": "Jane Doe"
+                     *             }
+                     *           ],
+                     *           "cc": [],
+                     *           "bcc": [],
+                     *           "fromAddr": null,
+                     *           "fromName": null,
+                     *           "replyTo": null,
+                     *           "subject": "Re: Your order",
+                     *           "body": "It is on its way.",
+                     *           "bodyHtml": null,
+                     *           "bodyFormat": "auto",
+                     *           "includeQuote": true,
+                     *           "replyToMessageId": "msg_01km7xnw70ejr8hy7ppemk391e",
+                     *           "readUpToMessageId": null,
+                     *           "ifUnanswered": false,
+                     *           "unlessReplied": false,
+                     *           "ignoreLoop": false,
+                     *           "unsubscribe": false,
+                     *           "autoSubmitted": null,
+                     *           "headers": {},
+                     *           "metadata": {},
+                     *           "forwardOf": null,
+                     *           "forwardAs": null,
+                     *           "attachments": [],
+                     *           "sendAt": null,
+                     *           "failure": null,
+                     *           "createdAt": "2026-03-21T10:05:00.000Z",
+                     *           "updatedAt": "2026-03-21T10:05:00.000Z"
+                     *         }
+                     *       ],
+                     *       "nextCursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DraftPage"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the draft
+                 * @example msg_01km7xshd0efrsmm0nxk81y60b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A message that is not sent yet, or what became of it */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description The version of the draft */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "msg_01km7xshd0efrsmm0nxk81y60b",
+                     *       "inboxId": "inb_01km57j4m0eh7awf6pjemv292z",
+                     *       "threadId": "thr_01km7xnw70ejr8hy7ppemk390m",
+                     *       "state": "draft",
+                     *       "version": 1,
+                     *       "to": [
+                     *         {
+                     *           "address": "jane@example.com",
+                     *           "name": "Jane Doe"
+                     *         }
+                     *       ],
+                     *       "cc": [],
+                     *       "bcc": [],
+                     *       "fromAddr": null,
+                     *       "fromName": null,
+                     *       "replyTo": null,
+                     *       "subject": "Re: Your order",
+                     *       "body": "It is on its way.",
+                     *       "bodyHtml": null,
+                     *       "bodyFormat": "auto",
+                     *       "includeQuote": true,
+                     *       "replyToMessageId": "msg_01km7xnw70ejr8hy7ppemk391e",
+                     *       "readUpToMessageId": null,
+                     *       "ifUnanswered": false,
+                     *       "unlessReplied": false,
+                     *       "ignoreLoop": false,
+                     *       "unsubscribe": false,
+                     *       "autoSubmitted": null,
+                     *       "headers": {},
+                     *       "metadata": {},
+                     *       "forwardOf": null,
+                     *       "forwardAs": null,
+                     *       "attachments": [],
+                     *       "sendAt": null,
+                     *       "failure": null,
+                     *       "createdAt": "2026-03-21T10:05:00.000Z",
+                     *       "updatedAt": "2026-03-21T10:05:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Draft"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    discardDraft: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` that the draft must have; else `version_mismatch`
+                 * @example "1"
+                 */
+                "If-Match"?: string;
+            };
+            path: {
+                /**
+                 * @description Id of the draft
+                 * @example msg_01km7xshd0efrsmm0nxk81y60b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Discarded */
+            204: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`) */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `draft_not_open`: the draft is sent, scheduled or over (`state`) */
+            409: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `version_mismatch`: the draft has changed since; `version` is that of now */
+            412: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    changeDraft: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` that the draft must have; else `version_mismatch`
+                 * @example "1"
+                 */
+                "If-Match"?: string;
+            };
+            path: {
+                /**
+                 * @description Id of the draft
+                 * @example msg_01km7xshd0efrsmm0nxk81y60b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "body": "See you on Monday."
+                 *     }
+                 */
+                "application/json": components["schemas"]["DraftChange"];
+            };
+        };
+        responses: {
+            /** @description A message that is not sent yet, or what became of it */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description The version of the draft */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "msg_01km7xshd0efrsmm0nxk81y60b",
+                     *       "inboxId": "inb_01km57j4m0eh7awf6pjemv292z",
+                     *       "threadId": "thr_01km7xnw70ejr8hy7ppemk390m",
+                     *       "state": "draft",
+                     *       "version": 1,
+                     *       "to": [
+                     *         {
+                     *           "address": "jane@example.com",
+                     *           "name": "Jane Doe"
+                     *         }
+                     *       ],
+                     *       "cc": [],
+                     *       "bcc": [],
+                     *       "fromAddr": null,
+                     *       "fromName": null,
+                     *       "replyTo": null,
+                     *       "subject": "Re: Your order",
+                     *       "body": "It is on its way.",
+                     *       "bodyHtml": null,
+                     *       "bodyFormat": "auto",
+                     *       "includeQuote": true,
+                     *       "replyToMessageId": "msg_01km7xnw70ejr8hy7ppemk391e",
+                     *       "readUpToMessageId": null,
+                     *       "ifUnanswered": false,
+                     *       "unlessReplied": false,
+                     *       "ignoreLoop": false,
+                     *       "unsubscribe": false,
+                     *       "autoSubmitted": null,
+                     *       "headers": {},
+                     *       "metadata": {},
+                     *       "forwardOf": null,
+                     *       "forwardAs": null,
+                     *       "attachments": [],
+                     *       "sendAt": null,
+                     *       "failure": null,
+                     *       "createdAt": "2026-03-21T10:05:00.000Z",
+                     *       "updatedAt": "2026-03-21T10:05:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Draft"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown; `invalid_form`: the body is not a complete form (RFC 7578) */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`); `inbox_disabled`: the inbox is disabled; `feature_requires_paid_plan`: the account's plan does not include it; `sending_disabled`: the `sendPolicy` of the account, the tenant, the inbox or the key is `closed`; `recipient_not_allowed`: an outbound rule blocks a recipient (`rule_id`), or `sendPolicy` allows known recipients alone */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `answered_meanwhile`: this inbox has answered in the thread after readUpToMessageId, or has scheduled an answer; `address_taken`: the address is taken; `draft_not_open`: the draft is sent, scheduled or over (`state`) */
+            409: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `version_mismatch`: the draft has changed since; `version` is that of now */
+            412: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `label_limit`: the inbox has its maximum of different labels; `recipient_suppressed`: the address is suppressed: it bounced, complained, unsubscribed, or you added it; `unsubscribe_unavailable`: BASE_URL is not https, or there is no DKIM key for the domain of the sender; `domain_not_verified`: the domain is not verified, or has failed; `quota_exceeded`: the account, or the inbox, has its maximum; `no_recipient`: the answered message has no other address to reply to */
+            422: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limit_exceeded`: too many within a minute; `daily_limit_exceeded`: too many today; `cold_outreach_limit`: too many to a recipient that the inbox does not know; `loop_detected`: the answers come from a program that answers every mail; `open_drafts_limit`: the inbox has its maximum of open drafts; `upload_limit`: the account's uploads would become too large */
+            429: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sendDraft: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A repeated request with the same key is answered as before and not carried out again (24 h)
+                 * @example order-4711
+                 */
+                "Idempotency-Key": string;
+                /**
+                 * @description The `ETag` that the draft must have; else `version_mismatch`
+                 * @example "1"
+                 */
+                "If-Match"?: string;
+                /**
+                 * @description `respond-async`: the answer does not wait, and is `pending`
+                 * @example respond-async
+                 */
+                Prefer?: string;
+            };
+            path: {
+                /**
+                 * @description Id of the draft
+                 * @example msg_01km7xshd0efrsmm0nxk81y60b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["DraftSend"];
+            };
+        };
+        responses: {
+            /** @description The message, which is stored and in the outbox, and its current status */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `true` when an earlier request with this key sent it */
+                    "Idempotent-Replayed"?: string;
+                    /** @description What remains of each limit */
+                    RateLimit?: string;
+                    /** @description The limits of the inbox */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "messageId": "msg_01km7xshd0efrsmm0nxk81y60b",
+                     *       "threadId": "thr_01km7xnw70ejr8hy7ppemk390m",
+                     *       "providerMessageId": "4F5xQ21zT9",
+                     *       "status": "sent"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SendResult"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown; `missing_idempotency_key`: the header Idempotency-Key is required; `invalid_idempotency_key`: the header Idempotency-Key is not 1 to 255 visible ASCII characters; `invalid_form`: the body is not a complete form (RFC 7578) */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`); `inbox_disabled`: the inbox is disabled; `feature_requires_paid_plan`: the account's plan does not include it; `sending_disabled`: the `sendPolicy` of the account, the tenant, the inbox or the key is `closed`; `recipient_not_allowed`: an outbound rule blocks a recipient (`rule_id`), or `sendPolicy` allows known recipients alone */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency_in_progress`: the first request with this key still runs; `answered_meanwhile`: this inbox has answered in the thread after readUpToMessageId, or has scheduled an answer; `address_taken`: the address is taken; `draft_not_open`: the draft is sent, scheduled or over (`state`) */
+            409: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `version_mismatch`: the draft has changed since; `version` is that of now */
+            412: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency_key_reused`: the key was used for another request; `label_limit`: the inbox has its maximum of different labels; `recipient_suppressed`: the address is suppressed: it bounced, complained, unsubscribed, or you added it; `unsubscribe_unavailable`: BASE_URL is not https, or there is no DKIM key for the domain of the sender; `domain_not_verified`: the domain is not verified, or has failed; `quota_exceeded`: the account, or the inbox, has its maximum; `no_recipient`: the answered message has no other address to reply to */
+            422: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limit_exceeded`: too many within a minute; `daily_limit_exceeded`: too many today; `cold_outreach_limit`: too many to a recipient that the inbox does not know; `loop_detected`: the answers come from a program that answers every mail; `open_drafts_limit`: the inbox has its maximum of open drafts; `upload_limit`: the account's uploads would become too large */
+            429: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    /** @description What remains of each limit */
+                    RateLimit?: string;
+                    /** @description The limits of the inbox */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createDraft: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A repeated request with the same key is answered as before and not carried out again (24 h)
+                 * @example order-4711
+                 */
+                "Idempotency-Key": string;
+            };
+            path: {
+                /**
+                 * @description Id of the inbox
+                 * @example inb_01km57j4m0eh7awf6pjemv292z
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "to": "jane@example.com",
+                 *       "subject": "Your order",
+                 *       "body": "It is on its way."
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewEmail"];
+                "multipart/form-data": {
+                    message?: components["schemas"]["NewEmail"];
+                    attachments?: string[];
+                } & {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description A message that is not sent yet, or what became of it */
+            201: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description The version of the draft */
+                    ETag?: string;
+                    /** @description The path of the draft */
+                    Location?: string;
+                    /** @description `true` when an earlier request with this key made it */
+                    "Idempotent-Replayed"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "msg_01km7xshd0efrsmm0nxk81y60b",
+                     *       "inboxId": "inb_01km57j4m0eh7awf6pjemv292z",
+                     *       "threadId": "thr_01km7xnw70ejr8hy7ppemk390m",
+                     *       "state": "draft",
+                     *       "version": 1,
+                     *       "to": [
+                     *         {
+                     *           "address": "jane@example.com",
+                     *           "name": "Jane Doe"
+                     *         }
+                     *       ],
+                     *       "cc": [],
+                     *       "bcc": [],
+                     *       "fromAddr": null,
+                     *       "fromName": null,
+                     *       "replyTo": null,
+                     *       "subject": "Re: Your order",
+                     *       "body": "It is on its way.",
+                     *       "bodyHtml": null,
+                     *       "bodyFormat": "auto",
+                     *       "includeQuote": true,
+                     *       "replyToMessageId": "msg_01km7xnw70ejr8hy7ppemk391e",
+                     *       "readUpToMessageId": null,
+                     *       "ifUnanswered": false,
+                     *       "unlessReplied": false,
+                     *       "ignoreLoop": false,
+                     *       "unsubscribe": false,
+                     *       "autoSubmitted": null,
+                     *       "headers": {},
+                     *       "metadata": {},
+                     *       "forwardOf": null,
+                     *       "forwardAs": null,
+                     *       "attachments": [],
+                     *       "sendAt": null,
+                     *       "failure": null,
+                     *       "createdAt": "2026-03-21T10:05:00.000Z",
+                     *       "updatedAt": "2026-03-21T10:05:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Draft"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown; `missing_idempotency_key`: the header Idempotency-Key is required; `invalid_idempotency_key`: the header Idempotency-Key is not 1 to 255 visible ASCII characters; `invalid_form`: the body is not a complete form (RFC 7578) */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`); `feature_requires_paid_plan`: the account's plan does not include it */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency_in_progress`: the first request with this key still runs */
+            409: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency_key_reused`: the key was used for another request; `quota_exceeded`: the account, or the inbox, has its maximum; `no_recipient`: the answered message has no other address to reply to */
+            422: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `open_drafts_limit`: the inbox has its maximum of open drafts; `upload_limit`: the account's uploads would become too large */
+            429: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {

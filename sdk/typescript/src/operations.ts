@@ -2,7 +2,7 @@ import type { Caller, CallOptions } from "./call.ts";
 import { attachmentsOf } from "./files.ts";
 import { listByCursor, listByOffset, listByPosition } from "./pages.ts";
 import { functions, type Requester } from "./request.ts";
-import type { Inbound, Messages, Resources, Uploads } from "./resources.ts";
+import type { Inbound, Messages, OutgoingEmail, Resources, Uploads } from "./resources.ts";
 import { streamEvents } from "./stream.ts";
 
 /** The same functions as properties, because the compiler compares the arguments of methods less strictly. */
@@ -17,13 +17,13 @@ export function resources(request: Requester, caller: Caller): Strict<Resources>
   const { at, once, list } = functions(caller);
 
   const send = once("/v1/inboxes/{id}/send");
+  const keep = once("/v1/inboxes/{id}/drafts");
   const wait = at("GET", "/v1/inboxes/{id}/wait", "query");
   const upload = at("POST", "/v1/uploads", "query");
 
   const sendEmail: Messages["send"] = async (id, { attachments, ...email }, options) => {
     let replayed = false;
-    const ofUploads = { ...options, idempotencyKey: undefined, onResponse: undefined };
-    const files = attachments && (await attachmentsOf(attachments, uploadFile, ofUploads));
+    const files = await uploaded(attachments, options);
     const result = await send(
       id,
       { ...email, attachments: files },
@@ -37,6 +37,11 @@ export function resources(request: Requester, caller: Caller): Strict<Resources>
     );
     return { ...result, replayed };
   };
+
+  /** The attachments as the service takes them: those that are large are uploaded. */
+  const uploaded = async (attachments: OutgoingEmail["attachments"], options: CallOptions | undefined) =>
+    attachments &&
+    (await attachmentsOf(attachments, uploadFile, { ...options, idempotencyKey: undefined, onResponse: undefined }));
 
   const uploadFile: Uploads["create"] = (filename, body, options) =>
     // The service deletes an upload that no send uses, so one too many does no harm.
@@ -82,6 +87,7 @@ export function resources(request: Requester, caller: Caller): Strict<Resources>
         return wait(id, query, { ...options, serverWaitMs } as CallOptions);
       },
       get: at("GET", "/v1/messages/{id}"),
+      retry: at("POST", "/v1/messages/{id}/retry"),
       cancel: at("POST", "/v1/messages/{id}/cancel"),
       raw: at("GET", "/v1/messages/{id}/raw"),
       html: at("GET", "/v1/messages/{id}/html", "query"),
@@ -89,6 +95,16 @@ export function resources(request: Requester, caller: Caller): Strict<Resources>
       history: at("GET", "/v1/messages/{id}/history"),
       reports: at("GET", "/v1/messages/{id}/reports"),
       rawReport: at("GET", "/v1/messages/{id}/reports/{report_id}/raw"),
+    },
+    drafts: {
+      list: list("/v1/drafts", listByCursor),
+      async create(id, { attachments, ...draft } = {}, options) {
+        return keep(id, { ...draft, attachments: await uploaded(attachments, options) }, options);
+      },
+      get: at("GET", "/v1/drafts/{id}"),
+      change: at("PATCH", "/v1/drafts/{id}", "body"),
+      send: once("/v1/drafts/{id}/send"),
+      discard: at("DELETE", "/v1/drafts/{id}"),
     },
     threads: {
       list: list("/v1/inboxes/{id}/threads", listByCursor),

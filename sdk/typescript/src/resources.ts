@@ -59,6 +59,8 @@ export interface Messages {
     options?: CallOptions,
   ): Promise<Schemas["WaitAnswer"]>;
   get(id: string, options?: CallOptions): Promise<Schemas["Message"]>;
+  /** Sends a mail that has failed again, to the recipients that refused it or timed out. */
+  retry(id: string, options?: CallOptions): Promise<Schemas["SendResult"]>;
   /** Cancels a mail that was not sent yet. A key with access `send` cancels only its own, and gets the id and the status alone. */
   cancel(id: string, options?: CallOptions): Promise<Schemas["MessageOrCanceled"]>;
   /** The bytes of the mail. */
@@ -227,6 +229,21 @@ export interface Policies {
   deleteOfInbox(id: string, options?: CallOptions): Promise<void>;
 }
 
+/** Messages that are not sent yet: written for later, or scheduled. */
+export interface Drafts {
+  /** Newest first; without `state` the open ones. */
+  list(query?: QueryAt<"/v1/drafts">, options?: CallOptions): List<Schemas["Draft"], Schemas["DraftPage"]>;
+  /** Keeps a mail until somebody sends it. All attempts have the same idempotency key. */
+  create(inboxId: string, draft?: OutgoingEmail, options?: CallOptions): Promise<Schemas["Draft"]>;
+  get(id: string, options?: CallOptions): Promise<Schemas["Draft"]>;
+  /** Changes these fields. With `if-match` among the headers, only if the draft has that version. */
+  change(id: string, change: Body<"DraftChange">, options?: CallOptions): Promise<Schemas["Draft"]>;
+  /** Sends it now, or at `sendAt`. */
+  send(id: string, when?: Body<"DraftSend">, options?: CallOptions): Promise<Schemas["SendResult"]>;
+  /** Removes a draft, and cancels a scheduled one. */
+  discard(id: string, options?: CallOptions): Promise<void>;
+}
+
 /** Mail that rules and policies have blocked. */
 export interface Quarantine {
   /** Newest first. */
@@ -330,6 +347,7 @@ export interface Admin {
 export interface Resources {
   readonly inboxes: Inboxes;
   readonly messages: Messages;
+  readonly drafts: Drafts;
   readonly threads: Threads;
   readonly attachments: Attachments;
   readonly uploads: Uploads;

@@ -84,6 +84,8 @@ export interface AcceptedSend extends Accepted {
 /** The rows to write for one accepted draft. Its thread is undefined unless the read flag may have changed. */
 export interface AcceptedDraft extends Accepted {
   draft: Draft;
+  /** Whether it had other attachments before. */
+  replacesFiles: boolean;
 }
 
 export interface DispatchedDraft {
@@ -108,6 +110,8 @@ export interface AcceptedSends {
   files: readonly FiledFiles[];
   drafts: readonly Draft[];
   dispatched: readonly DispatchedDraft[];
+  /** The ids of the drafts whose attachments are replaced. */
+  refiled: readonly string[];
 }
 
 /** The decisions about a send, before its rows are made. */
@@ -184,7 +188,9 @@ export function acceptedDraft(
   send: Send,
   { draft, sender, thread, at }: Pick<AcceptedDraft, "draft" | "sender" | "thread"> & { at: Date },
 ): AcceptedDraft {
-  return { draft, sender, thread, keyUse: keyUseOf(send, at), files: filedFiles(send) };
+  const { step } = send.request;
+  const replacesFiles = step?.kind === "change" && step.replacesFiles;
+  return { draft, sender, thread, keyUse: keyUseOf(send, at), files: filedFiles(send), replacesFiles };
 }
 
 function keyUseOf({ key: { accountId, operation, key }, fingerprint, messageId, request }: Send, at: Date): SendKeyUse {
@@ -253,6 +259,7 @@ export function joinedRows(accepted: readonly (AcceptedSend | AcceptedDraft)[]):
     files: accepted.flatMap(({ files }) => files ?? []),
     drafts: [...new Map(drafts.map((draft) => [draft.id, draft])).values()],
     dispatched: sends.flatMap(({ dispatched }) => dispatched ?? []),
+    refiled: accepted.flatMap((each) => ("draft" in each && each.replacesFiles ? each.draft.id : [])),
   };
 }
 

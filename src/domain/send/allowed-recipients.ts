@@ -6,6 +6,15 @@ import type { Sender } from "./send-facts.ts";
 
 /** The policy for a send: the strictest of those of the account, the tenant, the inbox and the key. */
 export function policyOfSend({ account }: SendRequest, sender: Sender, book: RuleBook | undefined): SendPolicy {
+  return policyOfAccount(account, sender, book);
+}
+
+/** The same for a caller without a request to send. */
+export function policyOfAccount(
+  account: Pick<SendRequest["account"], "sendPolicy">,
+  sender: Sender,
+  book: RuleBook | undefined,
+): SendPolicy {
   const { accountSendPolicy = "open", sendPolicy = "open", externalId = null } = sender;
   const ofTenant = book === undefined ? "open" : sendPolicyOfTenant(book, externalId);
   return strictest(accountSendPolicy, ofTenant, sendPolicy, account.sendPolicy ?? "open");

@@ -25,7 +25,21 @@ export type AskedTogether = Readonly<
 
 /** The faults of fields that are valid by themselves but not together. A field with its default value counts as absent. */
 export function faultsOfCombination(asked: AskedTogether): Fault[] {
-  return rules.filter(({ isBroken }) => isBroken(asked)).map(({ pointer, detail }) => ({ pointer, detail }));
+  return [...missingFields(asked), ...broken(rules, asked)];
+}
+
+/** The faults of fields that a draft has not got, and a mail needs. */
+export function missingFields(asked: AskedTogether): Fault[] {
+  return broken(needs, asked);
+}
+
+/** The faults of the fields of a draft, which may lack what it needs to be sent. */
+export function faultsOfDraft(asked: AskedTogether): Fault[] {
+  return broken(rules, asked);
+}
+
+function broken(of: readonly Rule[], asked: AskedTogether): Fault[] {
+  return of.filter(({ isBroken }) => isBroken(asked)).map(({ pointer, detail }) => ({ pointer, detail }));
 }
 
 interface Rule {
@@ -39,7 +53,7 @@ const isReply = ({ threadId, replyToMessageId }: AskedTogether) =>
 const isForward = ({ forwardOf }: AskedTogether) => forwardOf !== undefined;
 const answersAll = ({ replyAll }: AskedTogether) => replyAll === true;
 
-const rules: readonly Rule[] = [
+const needs: readonly Rule[] = [
   {
     pointer: "#/to",
     detail: "is required",
@@ -55,6 +69,9 @@ const rules: readonly Rule[] = [
     detail: "is required",
     isBroken: (asked) => asked.body === undefined && !isForward(asked),
   },
+];
+
+const rules: readonly Rule[] = [
   {
     pointer: "#/to",
     detail: 'cannot be combined with "replyAll", which determines the recipients',

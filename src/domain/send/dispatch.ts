@@ -46,7 +46,7 @@ export function dispatchVerdict(draft: Pick<Draft, "sendAt">, refusal: Refusal, 
   const { reason: why, delays } = consequences[reason] ?? { reason: "refused" as const };
   const last = new Date((draft.sendAt?.getTime() ?? 0) + longestDelayMs);
   if (delays === undefined || at >= last) return ended("failed", why, message);
-  const resetsAt = details.extra?.["resets_at"];
+  const resetsAt = details.extra?.resets_at;
   const waitMs = (details.retryAfterSeconds ?? 0) * 1000 || lookAgainMs;
   const until = typeof resetsAt === "string" ? new Date(resetsAt) : new Date(at.getTime() + waitMs);
   return { kind: "wait", until: until < last ? until : last, whose: delays };

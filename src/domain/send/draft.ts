@@ -1,4 +1,4 @@
-import { Refusal } from "../errors.ts";
+import { notFound, Refusal } from "../errors.ts";
 import type { StoredFailure } from "../outcome.ts";
 import type { RecipientOutcome } from "./recipients/recipient-outcome.ts";
 import type { AskedMail } from "./send-fingerprint.ts";
@@ -63,10 +63,17 @@ export interface DraftFact {
   messageStatus: string | null;
 }
 
-/** Refuses a step if the draft has changed since the step was prepared. */
-export function refuseChangedDraft(draft: Draft, now: DraftFact | undefined, doing: string): void {
-  if (now === undefined || now.state !== draft.state) throw draftNotOpen(doing, now ?? { state: "canceled" });
-  if (now.version !== draft.version) throw versionMismatch(doing, now.version);
+/** Refuses a step that the present state of the draft does not allow, or that was prepared with another version. */
+export function refuseChangedDraft(
+  { kind, draft }: Exclude<DraftStep, { kind: "create" }>,
+  now: DraftFact | undefined,
+): void {
+  const doing = `${kind} draft`;
+  // A draft is removed only before anybody has sent it.
+  if (now === undefined) throw notFound("draft");
+  const isAllowed = kind === "change" ? isOpen(now.state) : now.state === (kind === "send" ? "draft" : "scheduled");
+  if (!isAllowed) throw draftNotOpen(doing, now);
+  if (now.version !== draft.version || now.state !== draft.state) throw versionMismatch(doing, now.version);
 }
 
 export function draftNotOpen(

@@ -124,8 +124,8 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   const { request } = send;
   const { mailDomain, recipientsMax, at } = judging;
   const { sender } = standing;
-  const draft = draftOf(request.step);
-  if (draft !== undefined) refuseChangedDraft(draft, state.drafts.get(draft.id), doingOf(request));
+  if (request.step !== undefined && request.step.kind !== "create")
+    refuseChangedDraft(request.step, state.drafts.get(request.step.draft.id));
   const becomes = stateAfter(request, at);
   const given = request.fromAddr === undefined ? undefined : requestedFrom(request.fromAddr, sender, mailDomain);
   const fromName = request.fromName === undefined ? sender.displayName : request.fromName;
@@ -228,11 +228,6 @@ function stateAfter({ step, sendAt }: SendRequest, at: Date): "draft" | "schedul
   return "scheduled";
 }
 
-/** What a refusal of a request about a draft says could not be done. */
-function doingOf({ step }: SendRequest): string {
-  return `${step?.kind ?? "send"} draft`;
-}
-
 /** Accepts a mail as a draft. Limits are judged when it is dispatched. */
 function keep(
   state: SendingState,
@@ -299,7 +294,7 @@ function peopleOf(from: MessageFacts["people"][number], recipients: readonly Rec
  * Refuses mail from a domain that is not verified, and from an address that another inbox has taken while the domain was another account's.
  * A failing domain sends, until it has failed.
  */
-function refuseUnproven({ domain }: Sender, username = ""): void {
+export function refuseUnproven({ domain }: Sender, username = ""): void {
   if (domain == null) return;
   if (!isProven(domain.status)) throw domainNotVerified("Cannot send", domain);
   if (domain.addresses.includes(username)) return;

@@ -34,6 +34,11 @@ export async function wholeDrafts<Row extends Draft>(
   );
 }
 
+export async function wholeDraft(db: Db, draft: Draft): Promise<WholeDraft> {
+  const [whole] = await wholeDrafts(db, [draft]);
+  return whole ?? { draft, files: [], forward: undefined };
+}
+
 async function forwardOf(db: Db, { accountId, content }: Draft): Promise<Forward | undefined> {
   if (content?.forwardOf === undefined) return undefined;
   const isInline = content.forwardAs !== "attachment";

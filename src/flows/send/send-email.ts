@@ -1,5 +1,5 @@
 import { DatabaseUnavailable, type Db, isLockTimeout, transaction } from "../../database/db.ts";
-import { Refusal } from "../../domain/errors.ts";
+import { notFound, Refusal } from "../../domain/errors.ts";
 import { expiryOfKeys, fingerprintOf, type KeyUse } from "../../domain/idempotency.ts";
 import type { Source } from "../../domain/receive/filed-mails.ts";
 import { resolveBodies } from "../../domain/send/body-format.ts";
@@ -14,6 +14,8 @@ import { withForwardedHtml, withHtmlQuote } from "../../mail/html/quote-html.ts"
 import { within } from "../../primitives/within.ts";
 import { splitAddress } from "../../standards/address.ts";
 import { shortDigest } from "../../standards/digest.ts";
+import { releaseShares } from "../../store/mail/shares.ts";
+import { removeFilesOfDrafts } from "../../store/send/drafts.ts";
 import { meetsUsedKey, removeExpiredKeyUses } from "../../store/send/idempotency.ts";
 import { insertSends, lockSenders } from "../../store/send/sending.ts";
 import type { Deps } from "../deps.ts";
@@ -26,6 +28,7 @@ import type { AddUnsubscribeFields } from "./unsubscribe-fields.ts";
  * was written.
  */
 type Outrun = { kind: "outrun" };
+const outrun: Outrun = { kind: "outrun" };
 
 /** A send that waits for its inbox, at most until `endMs`. */
 interface PatientSend {
@@ -91,7 +94,8 @@ export function emailSender(
   };
 
   async function accept(patient: PatientSend): Promise<SendResult> {
-    let result = await first(patient.send).catch(outrunByAnother);
+    // Files are replaced by several statements, so behind the lock.
+    let result = replacesFiles(patient.send) ? outrun : await first(patient.send).catch(outrunByAnother);
     while (result.kind === "outrun") {
       result = await again(patient.send.request.inboxId, patient).catch(outrunByAnother);
       if (result.kind === "outrun" && performance.now() >= patient.endMs) throw undecided();
@@ -209,7 +213,17 @@ async function write(db: Db, facts: readonly SendFact[], judgement: Judgement, a
   const expiredBefore = expiryOfKeys(at);
   const expired = facts.flatMap(({ use }) => (use !== undefined && use.createdAt <= expiredBefore ? [use] : []));
   await removeExpiredKeyUses(db, expired, expiredBefore);
-  return insertSends(db, judgement);
+  if (judgement.refiled.length === 0) return insertSends(db, judgement);
+  const released = await removeFilesOfDrafts(db, judgement.refiled);
+  const written = await insertSends(db, judgement);
+  // The inboxes are locked, so only a file that is gone can be the reason. The refusal undoes the removal.
+  if (judgement.senders.some(({ id }) => !written.has(id))) throw notFound("attachment");
+  await releaseShares(db, released);
+  return written;
+}
+
+function replacesFiles({ request: { step } }: AskedSend): boolean {
+  return step?.kind === "change" && step.replacesFiles;
 }
 
 /** A send with the ids of its rows. The Message-ID ends in the domain of the inbox, so that no other domain shows in its mail. */

@@ -3,7 +3,7 @@ import { Refusal } from "../../domain/errors.ts";
 import type { Source } from "../../domain/receive/filed-mails.ts";
 import type { AskedAttachment } from "../../domain/send/attachment-words.ts";
 import { withStoredNames } from "../../domain/send/attachments.ts";
-import type { FilesOfSend, SentAttachment } from "../../domain/send/files-of-send.ts";
+import type { FilesOfSend, Forward, SentAttachment } from "../../domain/send/files-of-send.ts";
 import { typeOfForwardedMail } from "../../domain/send/forward.ts";
 import type { SendRequest, SendResult } from "../../domain/send/send.ts";
 import { sevenBitCheck } from "../../mail/write/seven-bit.ts";
@@ -19,7 +19,8 @@ export interface SendingWithFiles extends UploadDeps {
 
 /**
  * Sends a request with attachments, with files of a form, or with a forwarded message. At the end, the files of the form and those that
- * were written for the send are released, even if the mail is accepted: it has its own share of them.
+ * were written for the send are released, even if the mail is accepted: it has its own share of them. With `knownForward` the files of the
+ * forwarded message are among `asked`.
  */
 export async function sendWithFiles(
   deps: SendingWithFiles,
@@ -27,11 +28,15 @@ export async function sendWithFiles(
   request: SendRequest,
   asked: readonly AskedAttachment[],
   form: FormFiles | undefined,
+  knownForward?: Forward,
 ): Promise<SendResult> {
   let forwarded: ResolvedForward | undefined;
   try {
     const own = await resolveAttachments(deps, caller, asked, form?.attachments);
-    forwarded = await resolveForward(deps, caller.reach, request, own.attachments);
+    forwarded =
+      knownForward === undefined
+        ? await resolveForward(deps, caller.reach, request, own.attachments)
+        : { forward: knownForward, attachments: [], release: async () => undefined };
     return await deps.sendEmail(await withFiles(deps, request, own, forwarded));
   } catch (error) {
     if (error instanceof Refusal) return { kind: "refused", refusal: error, usage: undefined };

@@ -24,6 +24,7 @@ export const examples = {
   question: "Where is it?",
   receivedAt: "2026-03-21T10:05:00.000Z",
   answer: "It is on its way.",
+  draftId: "msg_01km7xshd0efrsmm0nxk81y60b",
   answerId: "msg_01km7xshd0efrsmm0nxk81y60b",
   providerMessageId: "4F5xQ21zT9",
   cursor: "MS45NTEuOWYyYzAxYTRlN2I4ZDM2MA",

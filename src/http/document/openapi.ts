@@ -53,6 +53,7 @@ const about = `Inboxes that send and receive real email over JSON.
 const tags = [
   { name: "Inboxes", description: "Real email addresses, which you create and delete" },
   { name: "Sending", description: "New mail and replies, each sent exactly once" },
+  { name: "Drafts", description: "Messages that are not sent yet: written for later, or scheduled" },
   { name: "Messages", description: "Mail of an inbox, by page or by search" },
   { name: "Threads", description: "Conversations, and their read flags" },
   { name: "Attachments", description: "Files of messages, by signed URLs that need no key" },

@@ -56,8 +56,8 @@ function onceEach(faults: readonly Fault[], further: readonly Fault[]): readonly
 }
 
 /**
- * Makes a function that validates a query string. Each parameter must be known and may be given once. It is converted
- * to the type of its schema.
+ * Makes a function that validates a query string. Each parameter must be known, and may be given once unless it is a
+ * list. It is converted to the type of its schema.
  */
 export function queryJudge<Schema extends TObject>(schema: Schema, doing: string): (query: string) => Static<Schema> {
   const check = TypeCompiler.Compile(schema);
@@ -67,7 +67,9 @@ export function queryJudge<Schema extends TObject>(schema: Schema, doing: string
     const given: Record<string, unknown> = Object.create(null);
     const doubles = new Set<string>();
     for (const [name, text] of new URLSearchParams(query)) {
-      if (name in given) doubles.add(name);
+      const isList = schema.properties[name]?.type === "array";
+      if (isList) given[name] = [...((given[name] as string[] | undefined) ?? []), ...text.split(",")];
+      else if (name in given) doubles.add(name);
       else given[name] = text;
     }
     const { value, misplaced, spelt } = knownFields(schema, given);

@@ -129,6 +129,6 @@ export function alsoNamed<Schema extends TSchema>(alias: string, schema: Schema)
   return { ...schema, description, [aliasKey]: alias };
 }
 
-function aliasOf(schema: TSchema): string | undefined {
+export function aliasOf(schema: TSchema): string | undefined {
   return schema[aliasKey as unknown as string] as string | undefined;
 }

@@ -90,7 +90,18 @@ export function pageQuery(defaultLimit = 50) {
 
 /** A path parameter that is an id, for the document only. A malformed id is an unknown id, so it is not validated. */
 export function idPath(
-  what: "inbox" | "thread" | "message" | "event" | "webhook" | "suppression" | "rule" | "domain" | "key" | "grant",
+  what:
+    | "inbox"
+    | "thread"
+    | "message"
+    | "draft"
+    | "event"
+    | "webhook"
+    | "suppression"
+    | "rule"
+    | "domain"
+    | "key"
+    | "grant",
 ) {
   return { id: { description: `Id of the ${what}`, example: examples[`${what}Id`] } };
 }

@@ -223,7 +223,7 @@ export interface MailsWriting {
 
 const { direction, status, bodyText, bodyHtml, ...others } = getTableColumns(messages);
 const { providerMessageId, failure, autoSubmitted, ...rest } = others;
-const { metadata, headers, forwardOf, delivery, ...ofInbound } = rest;
+const { metadata, headers, forwardOf, delivery, retries, ...ofInbound } = rest;
 const inboundFields = Object.keys(ofInbound) as (keyof typeof ofInbound)[];
 const inboundMessages = recordsWith({
   ...ofInbound,

@@ -104,6 +104,36 @@ export async function findDraft(db: Db, { sentBy, ...reach }: SentReach, id: str
   return draft;
 }
 
+export interface DraftPage {
+  reach: Reach;
+  states: readonly DraftState[];
+  inboxId: string | undefined;
+  threadId: string | undefined;
+  /** Only drafts with a lower id. */
+  before: string | undefined;
+  limit: number;
+}
+
+/** Lists drafts within a reach, newest first. */
+export function listDraftsOfPage(
+  db: Db,
+  { reach, states, inboxId, threadId, before, limit }: DraftPage,
+): Promise<(Draft & { username: string })[]> {
+  const conditions = [
+    sql`d.account_id = ${reach.accountId}`,
+    isReached(reach),
+    sql`d.state = any(${arrayOf("text", states)})`,
+  ];
+  if (inboxId !== undefined) conditions.push(sql`d.inbox_id = ${inboxId}`);
+  if (threadId !== undefined) conditions.push(sql`d.thread_id = ${threadId}`);
+  if (before !== undefined) conditions.push(sql`d.id < ${before}`);
+  return query(
+    db,
+    sql`select ${shownFields}, i.username from drafts d join inboxes i on i.id = d.inbox_id
+        where ${sql.join(conditions, sql` and `)} order by d.id desc limit ${limit}`,
+  );
+}
+
 /** Finds a draft with the username of its inbox, if that is within the reach. */
 export async function findDraftOfInbox(
   db: Db,
@@ -116,6 +146,17 @@ export async function findDraftOfInbox(
         where d.id = ${id} and ${isReached(reach)}`,
   );
   return draft;
+}
+
+/** Removes the rows of the attachments of drafts, which get others. Returns the sources, once for each share, to release afterwards. */
+export async function removeFilesOfDrafts(tx: Db, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const shares = await query<{ sourceId: string }>(
+    tx,
+    sql`with attached as (delete from attachments where message_id = any(${arrayOf("text", ids)}) returning source_id, message_id)
+        select distinct source_id as "sourceId", message_id from attached`,
+  );
+  return shares.map(({ sourceId }) => sourceId);
 }
 
 /** Removes drafts, with the attachments of those that have no message. Returns how many. */

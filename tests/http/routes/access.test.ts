@@ -16,6 +16,7 @@ type Thing =
   | "thread"
   | "message"
   | "mail to cancel"
+  | "draft"
   | "event"
   | "upload"
   | "suppression"
@@ -40,6 +41,13 @@ const operations: Record<string, [Who, Thing?]> = {
   sendEmail: ["send", "inbox"],
   convertMarkdown: ["send"],
   cancelMessage: ["send", "mail to cancel"],
+  retryMessage: ["send", "mail to cancel"],
+  createDraft: ["agent", "inbox"],
+  listDrafts: ["read"],
+  getDraft: ["read", "draft"],
+  changeDraft: ["agent", "draft"],
+  discardDraft: ["agent", "draft"],
+  sendDraft: ["agent", "draft"],
   listMessages: ["read", "inbox"],
   waitForMail: ["read", "inbox"],
   searchMessages: ["read"],
@@ -165,7 +173,13 @@ async function post(path: string, body: unknown) {
   return answer.body;
 }
 
-/** An inbox of a tenant with a mail, a quarantined mail, an item in the outbox and a suppression. */
+async function draftIn(inboxId: string): Promise<string> {
+  const headers = { "idempotency-key": inboxId };
+  const body = { to: "jane@example.com", subject: "Hello", body: "Hello" };
+  return (await world.api(`/v1/inboxes/${inboxId}/drafts`, { method: "POST", body, headers })).body.id;
+}
+
+/** An inbox of a tenant with a mail, a draft, a quarantined mail, an item in the outbox and a suppression. */
 async function filledInbox(username: string, externalId: string) {
   const inbox = await post("/v1/inboxes", { username, externalId });
   expect(await world.deliver(mail(inbox.address), inbox.address)).toStartWith("250");
@@ -186,6 +200,7 @@ async function filledInbox(username: string, externalId: string) {
     thread: message.threadId,
     message: message.id,
     "mail to cancel": message.id,
+    draft: await draftIn(inbox.id),
     event: event.event_id,
     item: message.id,
     suppression: suppression.id,
@@ -274,7 +289,9 @@ test("each operation answers each access and reach as the table says", async () 
   const wrong: unknown[] = [];
   for (const { operationId, method, path } of all) {
     const entry = operations[operationId] ?? ["any"];
-    const headers = operationId === "sendEmail" ? { "idempotency-key": "tried" } : {};
+    const headers = ["sendEmail", "createDraft", "sendDraft"].includes(operationId)
+      ? { "idempotency-key": "tried" }
+      : {};
     await Promise.all(
       keys.map(async (key) => {
         const asked = `${pathOf(path, entry[1])}?forever=1`;

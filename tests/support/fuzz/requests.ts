@@ -119,7 +119,9 @@ function agreeingWait(query: [string, string][], known: Known): [string, string]
 
 /** Rules between two fields are in no schema. */
 function agreeing(json: unknown, { operationId }: ShownOperation): unknown {
-  if (operationId === "sendEmail") return agreeingMail(json);
+  if (operationId === "sendEmail" || operationId === "createDraft") return agreeingMail(json);
+  if (operationId === "changeDraft") return { subject: "Changed" };
+  if (operationId === "sendDraft") return {};
   if (/^(?:create|change)\w*Key$/.test(operationId) && typeof json === "object" && json !== null)
     return agreeingKey({ ...json });
   if (operationId === "createToken" && typeof json === "object" && json !== null && "inboxId" in json)
@@ -176,7 +178,9 @@ function agreeingMail(json: unknown): unknown {
   // Only the inbox knows its own addresses, `replyAll` needs an inbound mail, and `unsubscribe` an https address of the service.
   // A forward is no reply, its options need it, and a file has one of three sources. `ifUnanswered` needs `readUpToMessageId`.
   const { forwardOf, forwardAs, includeAttachments, attachments, ...plain } = json as Record<string, unknown>;
-  const { readUpToMessageId, ifUnanswered, fromAddr, replyAll, bodyFormat, unsubscribe, labels, ...asked } = plain;
+  const { readUpToMessageId, ifUnanswered, fromAddr, replyAll, bodyFormat, unsubscribe, labels, ...others } = plain;
+  // `sendAt` is a time with an offset, and `unlessReplied` is for replies.
+  const { sendAt, unlessReplied, ...asked } = others;
   const fields: Record<string, unknown> = {
     to: "jane@example.com",
     body: "Hello",

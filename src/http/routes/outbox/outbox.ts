@@ -5,6 +5,7 @@ import { itemKindsOf, listedKinds } from "../../../domain/outbox-item.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { cancelMail, refuseForeignMail } from "../../../flows/send/cancel-mail.ts";
 import { giveUpItem, ownedItem, pageItems, retryItem } from "../../../flows/send/outbox-items.ts";
+import { type RetryDeps, retryMessage } from "../../../flows/send/retry-message.ts";
 import type { ListedItem } from "../../../store/outbox/listed-items.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
@@ -16,6 +17,7 @@ import { operation } from "../../shell/operation.ts";
 import { cursorParameter, cursorRow } from "../../shell/parameters.ts";
 import { Message, toMessage } from "../mail/message-shape.ts";
 import { messageOrDraft, ownedTotals, type ReadingDeps } from "../mail/messages.ts";
+import { limitHeaders, limitsIn, Sent, toSent } from "../send/send.ts";
 
 const states = ["ready", "running", "waiting"] as const;
 
@@ -188,6 +190,39 @@ export function cancel(deps: ReadingDeps) {
         ),
       },
       refuses: ["send_in_progress", "not_cancelable"],
+    }),
+  );
+}
+
+/** Sends a message again that has failed. */
+export function retry(deps: RetryDeps) {
+  const limits = limitsIn(deps);
+  return api("/v1/messages", "Sending").post(
+    "/:id/retry",
+    async ({ account, actor, params, set }) => {
+      const { message, usage } = await retryMessage(deps, account, { ...sentReachOf(account), actor }, params.id);
+      limits.add(set, account, usage);
+      return toSent(message);
+    },
+    operation({
+      summary: "Retry message",
+      access: "send",
+      sends: true,
+      description:
+        "Sends a message again to the recipients that have failed with the reason `refused` or `timed_out`, with the same bytes: for mail that failed by a fault of the relay or of this service. At most 5 times, and within 30 days. Each recipient counts for the limit of the day. A suppressed recipient is left out: remove it from the suppressions first.",
+      path: idPath("message"),
+      whenRefused: whetherThere((_, id, account) => refuseForeignMail(deps, sentReachOf(account), id)),
+      answers: { 200: Sent },
+      answerHeaders: { 200: limitHeaders },
+      refuses: [
+        "not_retryable",
+        "sending_disabled",
+        "recipient_not_allowed",
+        "domain_not_verified",
+        "address_taken",
+        "recipient_suppressed",
+        "daily_limit_exceeded",
+      ],
     }),
   );
 }

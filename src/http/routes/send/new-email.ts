@@ -6,7 +6,7 @@ import { faultsOfMetadata } from "../../../domain/metadata.ts";
 import type { ReadHeaders } from "../../../domain/read-headers.ts";
 import type { AskedAttachment } from "../../../domain/send/attachment-words.ts";
 import { bodyFormats } from "../../../domain/send/body-format.ts";
-import { faultsOfCombination } from "../../../domain/send/combinations.ts";
+import { type AskedTogether, faultsOfCombination } from "../../../domain/send/combinations.ts";
 import { readCustomHeaders } from "../../../domain/send/custom-headers.ts";
 import { displayNameRule, isDisplayName } from "../../../domain/send/recipients/display-name.ts";
 import { type ReadRecipients, type RecipientRules, readRecipients } from "../../../domain/send/recipients/entries.ts";
@@ -60,15 +60,17 @@ export const newEmail = (mailDomain: string) =>
     ),
   );
 
+export const sendAtField = Type.Optional(
+  text({
+    description:
+      "When to send it, at most 366 days ahead, with an offset; a time that has passed means at once. Until then it is a scheduled draft: `POST /v1/messages/{id}/cancel` cancels it, `PATCH /v1/drafts/{id}` changes it. Limits count when it is sent; a mail that they delay for a day fails",
+    examples: ["2027-01-15T09:00:00+01:00"],
+  }),
+);
+
 /** The fields of sending later. */
 const timeFields = {
-  sendAt: Type.Optional(
-    text({
-      description:
-        "When to send it, at most 366 days ahead, with an offset; a time that has passed means at once. Until then it is a scheduled draft: `POST /v1/messages/{id}/cancel` cancels it, `PATCH /v1/drafts/{id}` changes it. Limits count when it is sent; a mail that they delay for a day fails",
-      examples: ["2027-01-15T09:00:00+01:00"],
-    }),
-  ),
+  sendAt: sendAtField,
   unlessReplied: Type.Optional(
     Type.Boolean({
       default: false,
@@ -231,7 +233,11 @@ export interface ReadEmail {
  * Reads an email, and finds the faults that a schema cannot: between fields, and in addresses, headers, attachments,
  * metadata and the name.
  */
-export function readEmail(fields: Readonly<Record<string, unknown>>, rules: EmailRules): FieldsRead<ReadEmail> {
+export function readEmail(
+  fields: Readonly<Record<string, unknown>>,
+  rules: EmailRules,
+  faultsTogether: (asked: AskedTogether) => Fault[] = faultsOfCombination,
+): FieldsRead<ReadEmail> {
   // The schema reports fields of the wrong type.
   const asked = fields as NewEmail;
   const { to, cc, bcc, attachments, metadata, fromName, labels } = asked;
@@ -243,7 +249,7 @@ export function readEmail(fields: Readonly<Record<string, unknown>>, rules: Emai
     unsubscribe: asked.unsubscribe,
   });
   const faults = [
-    ...faultsOfCombination(asked),
+    ...faultsTogether(asked),
     ...ofRecipients,
     ...ofHeaders,
     ...faultsOfAttachments(attachments),

@@ -33,7 +33,7 @@ export interface SendDeps extends SendingWithFiles {
   sendWaitMs: number;
 }
 
-const Sent = named(
+export const Sent = named(
   "SendResult",
   Type.Object(
     {
@@ -77,12 +77,7 @@ export function send(deps: SendDeps) {
   const owners = inboxOwners(deps);
   const rules = { mailDomain: deps.mailDomain, max: deps.recipientsMax, now: deps.now };
 
-  /** Adds the headers with the remaining limits of the inbox to an answer (contract §5.3). */
-  function addLimits(set: Answering, account: Limited, usage: SendUsage): void {
-    for (const [name, value] of Object.entries(rateLimitFields(usage, limitsOf(deps.limits, account), deps.now()))) {
-      set.headers[name.toLowerCase()] = value;
-    }
-  }
+  const { add: addLimits } = limitsIn(deps);
 
   /**
    * Adds the limits to the answer of a refused send. Reads the usage if it is not `known`. Returns `not_found` if the
@@ -144,34 +139,48 @@ export function send(deps: SendDeps) {
           },
           429: limitHeaders,
         },
-        refuses: [
-          "label_limit",
-          "feature_requires_paid_plan",
-          "idempotency_in_progress",
-          "idempotency_key_reused",
-          "inbox_disabled",
-          "sending_disabled",
-          "recipient_not_allowed",
-          "recipient_suppressed",
-          "unsubscribe_unavailable",
-          "rate_limit_exceeded",
-          "daily_limit_exceeded",
-          "cold_outreach_limit",
-          "answered_meanwhile",
-          "domain_not_verified",
-          "address_taken",
-          "loop_detected",
-          "open_drafts_limit",
-          "quota_exceeded",
-          "no_recipient",
-          "invalid_form",
-          "upload_limit",
-        ],
+        refuses: refusalsOfSend,
       }),
     );
 }
 
-const limitHeaders = { RateLimit: "What remains of each limit", "RateLimit-Policy": "The limits of the inbox" };
+/** The refusals of a send, beyond those of every operation. */
+export const refusalsOfSend = [
+  "label_limit",
+  "inbox_disabled",
+  "feature_requires_paid_plan",
+  "idempotency_in_progress",
+  "idempotency_key_reused",
+  "sending_disabled",
+  "recipient_not_allowed",
+  "recipient_suppressed",
+  "unsubscribe_unavailable",
+  "rate_limit_exceeded",
+  "daily_limit_exceeded",
+  "cold_outreach_limit",
+  "answered_meanwhile",
+  "domain_not_verified",
+  "address_taken",
+  "loop_detected",
+  "open_drafts_limit",
+  "quota_exceeded",
+  "no_recipient",
+  "invalid_form",
+  "upload_limit",
+] as const;
+
+/** Returns a function that adds the headers with the remaining limits of the inbox to an answer (contract §5.3). */
+export function limitsIn({ limits, now }: Pick<Deps, "limits" | "now">) {
+  return {
+    add(set: Answering, account: Limited, usage: SendUsage): void {
+      for (const [name, value] of Object.entries(rateLimitFields(usage, limitsOf(limits, account), now()))) {
+        set.headers[name.toLowerCase()] = value;
+      }
+    },
+  };
+}
+
+export const limitHeaders = { RateLimit: "What remains of each limit", "RateLimit-Policy": "The limits of the inbox" };
 
 /** The answer to an accepted send, after its first attempts unless it is sent later. */
 export async function sentAnswer(deps: SendDeps, request: Request, result: SendResult) {

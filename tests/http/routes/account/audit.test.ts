@@ -12,6 +12,10 @@ import { oneWorldOn } from "../../../support/world-on.ts";
 /** Operations that change something and leave no entry. */
 const unaudited: Readonly<Record<string, string>> = {
   sendEmail: "sending mail leaves none",
+  createDraft: "sending mail leaves none",
+  changeDraft: "sending mail leaves none",
+  sendDraft: "sending mail leaves none",
+  retryMessage: "tests/sending/retry.test.ts has its entry",
   takeMail: "received mail leaves none",
   uploadFile: "an upload is part of a send",
   deleteUpload: "an upload is part of a send",
@@ -57,6 +61,7 @@ describe("the audit", () => {
     await world().deliver(mailOf({ subject: "Again" }), inbox.address);
     const [event] = (await ask("GET", "/v1/events?order=desc")).body.data;
     const { body: mail } = await send(world(), inbox.id);
+    const { body: scheduled } = await send(world(), inbox.id, { sendAt: "2026-12-01T00:00:00Z" });
     const { body: upload } = await ask("POST", "/v1/uploads?filename=a.txt", "words");
     const { body: suppression } = await ask("POST", "/v1/suppressions", { address: "eve@example.net" });
     const quarantined = await quarantinedMail(world(), inbox);
@@ -125,6 +130,12 @@ describe("the audit", () => {
         ["outbox.canceled"],
         mail.messageId,
         () => ask("POST", `/v1/messages/${mail.messageId}/cancel`),
+      ],
+      [
+        "discardDraft",
+        ["outbox.canceled"],
+        scheduled.messageId,
+        () => ask("DELETE", `/v1/drafts/${scheduled.messageId}`),
       ],
       [
         "addSuppressions",
