@@ -9,6 +9,7 @@ import { demoCommand } from "./commands/demo.ts";
 import { dnsCommand } from "./commands/dns.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { domainCommands } from "./commands/domains.ts";
+import { draftCommands } from "./commands/drafts.ts";
 import { addExamples } from "./commands/examples.ts";
 import { isWrongRequest, messageOf, UsageError } from "./commands/failure.ts";
 import { healthcheckCommand } from "./commands/healthcheck.ts";
@@ -55,6 +56,7 @@ const groups: readonly [heading: string, commands: readonly Register[]][] = [
     [
       inboxCommands,
       sendCommand,
+      draftCommands,
       ingestCommand,
       messageCommands,
       waitCommand,

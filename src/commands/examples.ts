@@ -126,6 +126,14 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "inboxd tail --inbox ada --include extracted --after evt_01jpw7z1x2e9a8r5k3m0t6vqhd",
   ],
 
+  drafts: ["inboxd drafts list"],
+  "drafts list": ["inboxd drafts list", "inboxd drafts list --inbox ada --state scheduled"],
+  "drafts show": ["inboxd drafts show msg_01jpw7z1x2e9a8r5k3m0t6vqhb"],
+  "drafts send": [
+    "inboxd drafts send msg_01jpw7z1x2e9a8r5k3m0t6vqhc",
+    "inboxd drafts send msg_01jpw7z1x2e9a8r5k3m0t6vqhb --at 2027-01-15T09:00:00+01:00",
+  ],
+  "drafts discard": ["inboxd drafts discard msg_01jpw7z1x2e9a8r5k3m0t6vqhf"],
   quarantine: ["inboxd quarantine list"],
   "quarantine list": ["inboxd quarantine list", "inboxd quarantine list --inbox ada --reason unlisted"],
   "quarantine show": [

@@ -51,7 +51,7 @@ export function outboxCommands(program: Command): void {
   );
   reporting(
     ofServer(outbox.command("cancel <id>")).description(
-      "cancel a mail for all recipients that it was not sent to, or the delivery of an event to an endpoint",
+      "cancel a scheduled mail, a mail for all recipients that it was not sent to, or the delivery of an event to an endpoint",
     ),
     cancel,
     ({ id, status, failure, mayHaveBeenSent }) => ({

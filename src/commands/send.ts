@@ -38,6 +38,8 @@ interface SendOptions extends ServerOptions {
   readUpTo?: string;
   ifUnanswered?: boolean;
   unsubscribe?: boolean;
+  at?: string;
+  unlessReplied?: boolean;
 }
 
 /** The result of the API, with the idempotency key for a retry. */
@@ -80,6 +82,8 @@ export function sendCommand(program: Command): void {
         new Option("--auto-submitted <kind>", "mark the mail as written by a program").choices(autoSubmittedValues),
       )
       .option("--ignore-loop", "with --thread: send even if a robot has answered each mail")
+      .option("--at <time>", "send it at this time, such as 2027-01-15T09:00:00+01:00")
+      .option("--unless-replied", "with --at and --thread: only if no mail comes into the thread until then")
       .option("--unsubscribe", "let the recipient unsubscribe from the inbox with one click")
       .option("--key <key>", "idempotency key: a mail with the same key is sent once (default: a random key)")
       .option("--async", "do not wait for the first delivery attempt"),
@@ -140,6 +144,8 @@ function fieldsOf(options: SendOptions): Omit<OrUndefined<NewEmail>, "body"> {
     autoSubmitted: options.autoSubmitted,
     ignoreLoop: options.ignoreLoop,
     unsubscribe: options.unsubscribe,
+    sendAt: options.at,
+    unlessReplied: options.unlessReplied,
     bodyFormat: options.markdown ? "markdown" : undefined,
   };
 }

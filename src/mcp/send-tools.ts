@@ -2,7 +2,16 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { OrUndefined, Schemas } from "../../sdk/typescript/src/inboxd.ts";
 import { type BodyFormat, bodyFormats } from "../domain/send/body-format.ts";
 import { derivedKey } from "./idempotency.ts";
-import { argumentsOf, inboxArgument, messageArgument, oneOf, threadArgument } from "./schemas.ts";
+import { short } from "./marks.ts";
+import {
+  argumentsOf,
+  inboxArgument,
+  limitArgument,
+  messageArgument,
+  nullable,
+  oneOf,
+  threadArgument,
+} from "./schemas.ts";
 import { fileOf, inboxId, messageOf, newestOfThread } from "./scope.ts";
 import { sentBefore } from "./texts.ts";
 import { type Context, ToolFailure, tool } from "./tool.ts";
@@ -18,6 +27,12 @@ const howToSend = {
   automatic: Type.Optional(
     Type.Boolean({
       description: "true if no person reads the mail before it is sent: it is then marked as written by a program",
+    }),
+  ),
+  send_at: Type.Optional(
+    Type.String({
+      description:
+        "To send it later: a time with an offset, such as 2027-01-15T09:00:00+01:00. Until then cancel_message takes it back",
     }),
   ),
   idempotency_key: Type.Optional(
@@ -37,6 +52,7 @@ const SentMail = {
   messageId: Type.String(),
   threadId: Type.String(),
   status: Type.String(),
+  sendAt: Type.Optional(Type.String()),
   replayed: Type.Boolean(),
   hint: Type.Optional(Type.String()),
 };
@@ -160,10 +176,11 @@ interface Further {
   cc?: string | string[];
   bcc?: string | string[];
   body_format?: BodyFormat;
+  send_at?: string;
 }
 
-function furtherFields({ cc, bcc, body_format: bodyFormat }: Further) {
-  return { cc: listed(cc), bcc: listed(bcc), bodyFormat };
+function furtherFields({ cc, bcc, body_format: bodyFormat, send_at: sendAt }: Further) {
+  return { cc: listed(cc), bcc: listed(bcc), bodyFormat, sendAt };
 }
 
 function listed(addresses: string | string[] | undefined): string[] | undefined {
@@ -186,8 +203,67 @@ async function sent({ api }: Context, inbox: string, email: OrUndefined<Schemas[
     messageId,
     threadId,
     status,
+    sendAt,
     replayed,
     isRead = true,
   } = await api.messages.send(inbox, email, { idempotencyKey });
-  return { result: { messageId, threadId, status, replayed, ...(replayed && { hint: sentBefore }) }, isRead };
+  const result = { messageId, threadId, status, ...(sendAt !== undefined && { sendAt }), replayed };
+  return { result: { ...result, ...(replayed && { hint: sentBefore }) }, isRead };
 }
+
+export const listDrafts = tool({
+  name: "list_drafts",
+  title: "List drafts",
+  description:
+    "Mail of an inbox that is written or scheduled and not sent yet, newest first. cancel_message takes back a scheduled one.",
+  input: argumentsOf({ inbox: inboxArgument, limit: limitArgument(20, 50) }),
+  output: Type.Object({
+    drafts: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        threadId: Type.String(),
+        state: Type.String(),
+        sendAt: nullable(Type.String()),
+        to: Type.Array(Type.String()),
+        subject: nullable(Type.String()),
+        text: Type.String(),
+      }),
+    ),
+  }),
+  hints: { readOnly: true, idempotent: true },
+  async work({ inbox, limit }, context) {
+    const id = await inboxId(context, inbox);
+    const { data } = await context.api.drafts.list({ inbox_id: id, limit: limit ?? 20 }).page();
+    return {
+      drafts: data.map((draft) => ({
+        id: draft.id,
+        threadId: draft.threadId,
+        state: draft.state,
+        sendAt: draft.sendAt,
+        to: draft.to.slice(0, 10).map(({ address }) => address),
+        subject: draft.subject === null ? null : short(draft.subject),
+        text: short(draft.body ?? draft.bodyHtml ?? ""),
+      })),
+    };
+  },
+});
+
+export const cancelMessage = tool({
+  name: "cancel_message",
+  title: "Cancel message",
+  description:
+    "Takes back a mail that is scheduled or still in the outbox. Fails if it is being sent, was sent, or has failed.",
+  input: argumentsOf({ message_id: messageArgument }),
+  output: Type.Object({
+    messageId: Type.String(),
+    status: Type.String(),
+    mayHaveBeenSent: Type.Optional(Type.Boolean()),
+  }),
+  hints: { destructive: true, idempotent: true },
+  async work({ message_id: given }, context) {
+    const { id } = await messageOf(context, given);
+    const { status, ...more } = await context.api.messages.cancel(id);
+    const isUnsure = "mayHaveBeenSent" in more && more.mayHaveBeenSent === true;
+    return { messageId: id, status, ...(isUnsure && { mayHaveBeenSent: true }) };
+  },
+});

@@ -2,7 +2,7 @@ import { readAttachment } from "./attachment-tool.ts";
 import { searchDocs } from "./docs-tool.ts";
 import { createInbox, listInboxes } from "./inbox-tools.ts";
 import { readMessage, searchMessages, waitForMessage } from "./message-tools.ts";
-import { replyToThread, sendEmail } from "./send-tools.ts";
+import { cancelMessage, listDrafts, replyToThread, sendEmail } from "./send-tools.ts";
 import { listThreads, markThread, markThreads, readThread } from "./thread-tools.ts";
 import type { Tool } from "./tool.ts";
 
@@ -18,6 +18,8 @@ export const tools: readonly Tool[] = [
   waitForMessage,
   sendEmail,
   replyToThread,
+  listDrafts,
+  cancelMessage,
   markThread,
   markThreads,
   searchDocs,

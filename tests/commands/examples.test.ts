@@ -101,7 +101,7 @@ beforeAll(async () => {
   expect(await client.ask("From: eve@blocked.example\r\n\r\nBuy\r\n.")).toStartWith("250");
   const [blocked] = ((await (await inboxd.request("GET", "/v1/quarantine")).json()) as { data: { id: string }[] }).data;
   await client.ask("QUIT");
-  const { event_id, thread_id, message } = JSON.parse((await receiver.request(1)).body);
+  const { event_id, thread_id, inbox_id, message } = JSON.parse((await receiver.request(1)).body);
   const key = JSON.parse((await runInboxd(["key", "create", "--json"], service())).stdout);
   const added = await inboxd.request("POST", "/v1/webhooks", { url: receiver.url });
   const endpoint = (await added.json()) as { id: string };
@@ -110,6 +110,7 @@ beforeAll(async () => {
     "evt_01jpw7z1x2e9a8r5k3m0t6vqhm.whk_01jpw7z1x2e9a8r5k3m0t6vqhn": waiting,
     evt_01jpw7z1x2e9a8r5k3m0t6vqhd: event_id,
     msg_01jpw7z1x2e9a8r5k3m0t6vqhd: message.id,
+    ...(await newDrafts(inbox_id)),
     thr_01jpw7z1x2e9a8r5k3m0t6vqhe: thread_id,
     qua_01jpw7z1x2e9a8r5k3m0t6vqhk: blocked?.id ?? "",
     key_01jpw7z1x2e9a8r5k3m0t6vqhd: key.id,
@@ -140,6 +141,25 @@ function service() {
     INBOXD_SMTP: `${inboxd.smtpPort}`,
   };
   return { cwd: directory, env: { ...env, ...scripts } };
+}
+
+/** Three drafts, by the ids of the examples. */
+async function newDrafts(inboxId: string): Promise<Record<string, string>> {
+  const made: [string, string][] = [];
+  for (const end of ["b", "c", "f"]) {
+    const body = { to: "jane@example.com", subject: "Hello", body: "Hello Jane" };
+    const answer = await fetch(new URL(`/v1/inboxes/${inboxId}/drafts`, inboxd.api), {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${inboxd.apiKey}`,
+        "content-type": "application/json",
+        "idempotency-key": `draft-${end}`,
+      },
+      body: JSON.stringify(body),
+    });
+    made.push([`msg_01jpw7z1x2e9a8r5k3m0t6vqh${end}`, ((await answer.json()) as { id: string }).id]);
+  }
+  return Object.fromEntries(made);
 }
 
 /** Of an event for an endpoint where nobody listens any more: its id in the outbox. */

@@ -51,9 +51,9 @@ describe.each(ways)("By %s, in %s, the official client", (_, era, open) => {
     await world?.[Symbol.asyncDispose]();
   });
 
-  test("lists thirteen tools with their inputs and outputs, each time in the same words", async () => {
+  test("lists fifteen tools with their inputs and outputs, each time in the same words", async () => {
     const [{ tools }, again] = [await model.client.listTools(), await model.client.listTools()];
-    expect(tools).toHaveLength(13);
+    expect(tools).toHaveLength(15);
     expect(JSON.stringify(again.tools)).toBe(JSON.stringify(tools));
     for (const { title, description, inputSchema, outputSchema, annotations } of tools) {
       expect([title, description]).toEqual([expect.any(String), expect.any(String)]);

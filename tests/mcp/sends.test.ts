@@ -257,3 +257,35 @@ test("the link of one click is refused where it would be dead, and is part of th
   expect(await model.failure("send_email", { ...mail, unsubscribe: true })).toContain("unsubscribe_unavailable");
   expect(await model.call("send_email", mail)).toMatchObject({ replayed: false });
 });
+
+test("a mail that is sent later is listed, taken back by its id, and seen by no model of another inbox", async () => {
+  const later = await world.inbox("later");
+  const mail = {
+    inbox: "later",
+    to: "bob@example.com",
+    subject: "Later",
+    body: "Hello",
+    send_at: "2026-12-01T09:00:00Z",
+  };
+  const sent = await model.call("send_email", mail);
+  expect(sent).toMatchObject({ status: "pending", sendAt: "2026-12-01T09:00:00.000Z", replayed: false });
+  expect(await model.call("send_email", mail)).toMatchObject({ messageId: sent.messageId, replayed: true });
+  expect(await model.call("list_drafts", { inbox: "later" })).toEqual({
+    drafts: [
+      {
+        id: sent.messageId,
+        threadId: sent.threadId,
+        state: "scheduled",
+        sendAt: "2026-12-01T09:00:00.000Z",
+        to: ["bob@example.com"],
+        subject: "Later",
+        text: "Hello",
+      },
+    ],
+  });
+  await using fenced = await overHttp(world, { query: "?inbox=ada" });
+  expect(await fenced.failure("cancel_message", { message_id: sent.messageId })).toStartWith("not_found:");
+  expect(await model.call("cancel_message", { message_id: sent.messageId })).toMatchObject({ status: "failed" });
+  expect(await model.failure("cancel_message", { message_id: sent.messageId })).toStartWith("not_cancelable:");
+  expect((await model.call("list_drafts", { inbox: later.address })).drafts).toEqual([]);
+});

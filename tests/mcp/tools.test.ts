@@ -10,7 +10,7 @@ const namesOf = (words?: string, inbox?: string) => {
   return typeof offered === "string" ? offered : offered.tools.map(({ name }) => name);
 };
 
-test("there are thirteen tools, of which eight change nothing", () => {
+test("there are fifteen tools, of which nine change nothing", () => {
   expect(namesOf()).toEqual([
     "list_inboxes",
     "create_inbox",
@@ -22,6 +22,8 @@ test("there are thirteen tools, of which eight change nothing", () => {
     "wait_for_message",
     "send_email",
     "reply_to_thread",
+    "list_drafts",
+    "cancel_message",
     "mark_thread",
     "mark_threads",
     "search_docs",
@@ -34,13 +36,14 @@ test("there are thirteen tools, of which eight change nothing", () => {
     "read_message",
     "read_attachment",
     "wait_for_message",
+    "list_drafts",
     "search_docs",
   ]);
 });
 
 test("a list of names selects tools in their own order, and a limit to one inbox removes the tools for the account", () => {
   expect(namesOf("send_email, list_inboxes")).toEqual(["list_inboxes", "send_email"]);
-  expect(namesOf(undefined, "ada")).toHaveLength(11);
+  expect(namesOf(undefined, "ada")).toHaveLength(13);
   expect(namesOf("list_inboxes,create_inbox,send_email", "ada")).toEqual(["send_email"]);
   for (const words of ["delete_inbox", "", "read,send_email", "constructor"]) {
     expect(namesOf(words)).toStartWith("must be read, or some of list_inboxes,");

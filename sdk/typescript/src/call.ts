@@ -46,7 +46,7 @@ export function caller(options: InboxdOptions, { random, pause }: Machine): Call
   const send: Fetch = options.fetch ?? ((url, init) => fetch(url, init));
 
   const addressOf: Caller["addressOf"] = ({ path, parameters = {}, query = {} }) => {
-    const encoded = encodedQuery(query);
+    const encoded = String(new URLSearchParams(given(query)));
     return baseUrl + filled(path, parameters) + (encoded && `?${encoded}`);
   };
 
@@ -142,15 +142,9 @@ function filled(path: string, parameters: object): string {
   });
 }
 
-/** The fields that have a value. */
+/** The fields that have a value. `URLSearchParams` joins a list with commas. */
 function given(fields: object): Record<string, string> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
-}
-
-/** Repeats a field for each value of a list. */
-function encodedQuery(query: object): string {
-  const values = Object.entries(given(query)).flatMap(([name, value]) => [value].flat().map((each) => [name, each]));
-  return String(new URLSearchParams(values));
 }
 
 function isRaw(body: unknown): boolean {

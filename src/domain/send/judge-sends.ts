@@ -260,7 +260,12 @@ function keep(
 /** Marks the thread of a reply as read when its sending is accepted, and as unread again if that is taken back. */
 function markedThread(
   { thread, seenSeq }: Replying,
-  { isAccepted, wasMarked, becomes, at }: { isAccepted: boolean; wasMarked: boolean; becomes: Kept["becomes"]; at: Date },
+  {
+    isAccepted,
+    wasMarked,
+    becomes,
+    at,
+  }: { isAccepted: boolean; wasMarked: boolean; becomes: Kept["becomes"]; at: Date },
 ): FiledThread {
   const isTakenBack = becomes === "draft" && wasMarked;
   if (!isAccepted && !isTakenBack) return { thread, reason: undefined };

@@ -4,7 +4,12 @@ import type { Actor } from "../../domain/access/actor.ts";
 import { notFound } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import { limitsOf, refuseOverLimit, type SendUsage } from "../../domain/limits.ts";
-import { policyOfAccount, refuseClosed, refuseDisabled, refuseNotAllowed } from "../../domain/send/allowed-recipients.ts";
+import {
+  policyOfAccount,
+  refuseClosed,
+  refuseDisabled,
+  refuseNotAllowed,
+} from "../../domain/send/allowed-recipients.ts";
 import { refuseUnproven } from "../../domain/send/judge-sends.ts";
 import { destinationsOf, subjectOfDestination } from "../../domain/send/recipients/destinations.ts";
 import { recipientsToRetry } from "../../domain/send/retrying.ts";

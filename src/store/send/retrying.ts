@@ -8,7 +8,15 @@ import { recordSet } from "../rows.ts";
 import { messages, outbox, recipients } from "../schema.ts";
 import { recipientsOf } from "./recipients.ts";
 
-const fields = selected(messages, "m", ["inboxId", "threadId", "fromAddr", "direction", "status", "createdAt", "retries"]);
+const fields = selected(messages, "m", [
+  "inboxId",
+  "threadId",
+  "fromAddr",
+  "direction",
+  "status",
+  "createdAt",
+  "retries",
+]);
 const ofRecipient = asJson(recipients, "r", ["position", "address", "destination", "status", "failure"]);
 
 /** Finds a message within the reach, with its recipients. */

@@ -148,7 +148,11 @@ export function threads(deps: ReadingDeps) {
         const threads = [{ id, upToMessageId }];
         const [filed] = await fileThreads(deps, { accountId: account.id, actor, inboxId, threads, change });
         if (filed === undefined) throw notFound("thread");
-        return { ok: true, ...toThread({ ...filed.thread, draftCount: thread.draftCount }), ...(filed.reason && { reason: filed.reason }) };
+        return {
+          ok: true,
+          ...toThread({ ...filed.thread, draftCount: thread.draftCount }),
+          ...(filed.reason && { reason: filed.reason }),
+        };
       },
       operation({
         summary: "Change thread",
