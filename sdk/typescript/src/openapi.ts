@@ -4337,6 +4337,8 @@ export interface components {
             metadata: {
                 [key: string]: string;
             };
+            /** @description Labels that its thread gets when it is sent */
+            labels: string[];
             /**
              * @description The message that it forwards
              * @example null
@@ -11455,6 +11457,9 @@ export interface operations {
                      *           "autoSubmitted": null,
                      *           "headers": {},
                      *           "metadata": {},
+                     *           "labels": [
+                     *             "orders"
+                     *           ],
                      *           "forwardOf": null,
                      *           "forwardAs": null,
                      *           "attachments": [],
@@ -11629,6 +11634,9 @@ export interface operations {
                      *       "autoSubmitted": null,
                      *       "headers": {},
                      *       "metadata": {},
+                     *       "labels": [
+                     *         "orders"
+                     *       ],
                      *       "forwardOf": null,
                      *       "forwardAs": null,
                      *       "attachments": [],
@@ -11971,6 +11979,9 @@ export interface operations {
                      *       "autoSubmitted": null,
                      *       "headers": {},
                      *       "metadata": {},
+                     *       "labels": [
+                     *         "orders"
+                     *       ],
                      *       "forwardOf": null,
                      *       "forwardAs": null,
                      *       "attachments": [],
@@ -12438,6 +12449,9 @@ export interface operations {
                      *       "autoSubmitted": null,
                      *       "headers": {},
                      *       "metadata": {},
+                     *       "labels": [
+                     *         "orders"
+                     *       ],
                      *       "forwardOf": null,
                      *       "forwardAs": null,
                      *       "attachments": [],

@@ -26,6 +26,7 @@ const consequences: Partial<Record<Refusal["reason"], Consequence>> = {
   cold_outreach_limit: { reason: "limit", delays: "draft" },
   loop_detected: { reason: "limit", delays: "draft" },
   quota_exceeded: { reason: "limit", delays: "inbox" },
+  inbox_disabled: { reason: "disabled", delays: "inbox" },
   sending_disabled: { reason: "disabled", delays: "inbox" },
   domain_not_verified: { reason: "disabled", delays: "inbox" },
   address_taken: { reason: "disabled", delays: "inbox" },

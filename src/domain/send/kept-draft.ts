@@ -78,6 +78,7 @@ const contentFields = [
   "fromAddr",
   "headers",
   "metadata",
+  "labels",
   "forwardOf",
   "forwardAs",
   "includeAttachments",

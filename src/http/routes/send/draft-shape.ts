@@ -79,6 +79,9 @@ export const Draft = named(
       autoSubmitted: nullable(oneOf(autoSubmittedValues), { description: "As in `send`", examples: [null] }),
       headers: Type.Record(Type.String(), Type.String(), { description: "Further header fields", examples: [{}] }),
       metadata: Type.Record(Type.String(), Type.String(), { description: "Your own data", examples: [{}] }),
+      labels: Type.Array(Type.String({ examples: ["orders"] }), {
+        description: "Labels that its thread gets when it is sent",
+      }),
       forwardOf: nullable(Type.String({ examples: [examples.messageId] }), {
         description: "The message that it forwards",
         examples: [null],
@@ -156,6 +159,7 @@ function shown({ content, answeredId, id, inboxId, threadId, state, version }: D
     autoSubmitted: content?.autoSubmitted ?? null,
     headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])),
     metadata: { ...content?.metadata },
+    labels: [...(content?.labels ?? [])],
     forwardOf,
     forwardAs: forwardOf === null ? null : (content?.forwardAs ?? ("inline" as const)),
   };
