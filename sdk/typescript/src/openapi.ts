@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * List inboxes
-         * @description Newest first.
+         * @description Newest first. `cursor` continues after a page and neither skips nor repeats an inbox while others are made or deleted.
          */
         get: operations["listInboxes"];
         put?: never;
@@ -5572,6 +5572,11 @@ export interface components {
              * @example 1
              */
             total: number;
+            /**
+             * @description `cursor` of the next page; null at the end
+             * @example null
+             */
+            nextCursor: string | null;
         };
         /**
          * @description The new policy, which replaces the earlier one
@@ -9418,6 +9423,8 @@ export interface operations {
                 address?: string;
                 /** @description Only inboxes with addresses at this domain */
                 domain?: string;
+                /** @description `nextCursor` of the previous page: continues after it, also if items arrived meanwhile */
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -9453,7 +9460,8 @@ export interface operations {
                      *           "updatedAt": "2026-03-20T09:00:00.000Z"
                      *         }
                      *       ],
-                     *       "total": 1
+                     *       "total": 1,
+                     *       "nextCursor": null
                      *     }
                      */
                     "application/json": components["schemas"]["InboxPage"];

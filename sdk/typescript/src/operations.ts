@@ -65,7 +65,7 @@ export function resources(request: Requester, caller: Caller): Strict<Resources>
 
   return {
     inboxes: {
-      list: list("/v1/inboxes", listByOffset),
+      list: list("/v1/inboxes", listByCursor),
       create: once("/v1/inboxes"),
       get: at("GET", "/v1/inboxes/{id}"),
       change: at("PATCH", "/v1/inboxes/{id}", "body"),

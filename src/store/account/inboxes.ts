@@ -115,14 +115,17 @@ export interface InboxPage {
   username: string | undefined;
   /** Lists only inboxes with addresses at this host; null for MAIL_DOMAIN, undefined for all. */
   host: string | null | undefined;
+  /** Lists only inboxes that were created before the one with this id; undefined for all. */
+  before?: string | undefined;
   limit: number;
   offset: number;
 }
 
 export function listInboxes(db: Db, page: InboxPage): Promise<Inbox[]> {
+  const earlier = page.before === undefined ? sql`` : sql`and i.id < ${page.before}`;
   return query(
     db,
-    sql`select ${inboxFields} from inboxes i where ${livingOf(page)} order by i.id desc
+    sql`select ${inboxFields} from inboxes i where ${livingOf(page)} ${earlier} order by i.id desc
         limit ${page.limit} offset ${page.offset}`,
   );
 }

@@ -11,7 +11,8 @@ import type { Inbox } from "../../../store/account/inboxes.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import { alsoNamed } from "../../judging/known-fields.ts";
-import { instant, nullable, pageQuery, text, totalCount } from "../../shell/models.ts";
+import { instant, nextCursor, nullable, pageQuery, text, totalCount } from "../../shell/models.ts";
+import { cursorParameter } from "../../shell/parameters.ts";
 import { isTextsPatch, texts, textsPatch } from "../../shell/texts.ts";
 import { sendPolicyMeanings, sendPolicyShown } from "./send-policy.ts";
 
@@ -227,6 +228,7 @@ export const InboxPage = named(
     {
       data: Type.Array(InboxShape, { description: "Inboxes, newest first" }),
       total: totalCount("How many inboxes there are in all"),
+      nextCursor: nextCursor(),
     },
     { description: "A page of inboxes, and how many there are in all" },
   ),
@@ -250,6 +252,7 @@ export const InboxQuery = Type.Object({
   domain: Type.Optional(
     text({ min: 1, max: 255, description: "Only inboxes with addresses at this domain", examples: [examples.domain] }),
   ),
+  cursor: Type.Optional(cursorParameter()),
 });
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -6,7 +6,8 @@ import {
   refuseToGiveAway,
   refuseWithout,
 } from "../../../domain/access/access.ts";
-import { notFound } from "../../../domain/errors.ts";
+import { cursorAtRow } from "../../../domain/cursor.ts";
+import { notFound, Refusal } from "../../../domain/errors.ts";
 import { isId } from "../../../domain/ids.ts";
 import { changeInbox } from "../../../flows/account/change-inbox.ts";
 import { createInbox } from "../../../flows/account/create-inbox.ts";
@@ -20,6 +21,7 @@ import { api } from "../../shell/app.ts";
 import { whetherThere } from "../../shell/described-operation.ts";
 import { idPath, nothing } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
+import { cursorRow, wrongParameter } from "../../shell/parameters.ts";
 import { idempotencyKeyOf } from "../../shell/request-headers.ts";
 import { faultsOfInbox, InboxChange, InboxPage, InboxQuery, InboxShape, NewInbox, toInbox } from "./inbox-shapes.ts";
 
@@ -103,17 +105,30 @@ export function inboxes(deps: Deps) {
     .get(
       "",
       async ({ account, query }) => {
-        const { externalId, limit, offset } = query;
+        const { externalId, limit, offset, cursor } = query;
+        const question = ["inboxes", externalId, query.address, query.domain];
+        const last = cursor === undefined ? undefined : cursorRow(cursor, question, "none", "list inboxes");
+        if (last instanceof Refusal) throw last;
+        if (last !== undefined && offset > 0)
+          throw wrongParameter("offset", "must be left out with `cursor`", "list inboxes");
         const username = query.address === undefined ? undefined : usernameNamed(query.address, mailDomain);
         const host = query.domain === undefined ? undefined : hostNamed(query.domain, mailDomain);
-        const page = { reach: account.reach, externalId, username, host, limit, offset };
-        const [data, total] = await Promise.all([listInboxes(deps.db.api, page), countInboxes(deps.db.api, page)]);
-        return { data: data.map((inbox) => toInbox(inbox, mailDomain)), total };
+        // One more, to see whether there is a next page.
+        const page = { reach: account.reach, externalId, username, host, before: last?.id, limit: limit + 1, offset };
+        const [found, total] = await Promise.all([listInboxes(deps.db.api, page), countInboxes(deps.db.api, page)]);
+        const data = found.slice(0, limit);
+        const next = found.length > limit ? data.at(-1) : undefined;
+        return {
+          data: data.map((inbox) => toInbox(inbox, mailDomain)),
+          total,
+          nextCursor: next === undefined ? null : cursorAtRow({ number: "0", id: next.id }, question),
+        };
       },
       operation({
         summary: "List inboxes",
         access: "read or send",
-        description: "Newest first.",
+        description:
+          "Newest first. `cursor` continues after a page and neither skips nor repeats an inbox while others are made or deleted.",
         query: InboxQuery,
         answers: { 200: InboxPage },
       }),
