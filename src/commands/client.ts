@@ -59,6 +59,6 @@ export async function inboxIdOf(client: Inboxd, name: string): Promise<string> {
 }
 
 /** Passes on a number or a word as the text that the user wrote. The service checks it, and its error message names the fault. */
-export function unchecked<Value = number>(text: string | undefined): Value {
+export function unchecked<Value = number>(text: string | null | undefined): Value {
   return text as never;
 }

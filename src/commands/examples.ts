@@ -79,7 +79,14 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   token: ["inboxd token --inbox ada --ttl 3600"],
 
   inbox: ["inboxd inbox create grace", "inboxd inbox list"],
-  "inbox create": ["inboxd inbox create bob --external-id user-7", "inboxd inbox create --json"],
+  "inbox create": ["inboxd inbox create bob --external-id user-7", "inboxd inbox create --ttl-seconds 3600 --json"],
+  "inbox set": [
+    "inboxd inbox set ada --display-name 'Ada Lovelace' --metadata plan=gold",
+    "inboxd inbox set ada --display-name ''",
+  ],
+  "inbox alias": ["inboxd inbox alias add ada lovelace", "inboxd inbox alias remove ada lovelace"],
+  "inbox alias add": ["inboxd inbox alias add ada lovelace"],
+  "inbox alias remove": ["inboxd inbox alias remove ada lovelace"],
   "inbox list": ["inboxd inbox list", "inboxd inbox list --limit 100 --offset 100"],
   "inbox get": ["inboxd inbox get ada"],
   "inbox export": ["inboxd inbox export ada", "inboxd inbox export ada ada.mbox --format mbox"],

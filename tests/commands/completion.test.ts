@@ -34,7 +34,7 @@ beforeAll(() => writeFileSync(join(directory, "everything.jsonl"), ""));
 
 const lines: readonly [behind: string, words: string[], offers: string[]][] = [
   ["nothing but the beginning of a command", ["thr"], ["thread", "threads"]],
-  ["a command that has others", ["inbox", ""], ["create", "delete", "export", "get", "help", "list"]],
+  ["a command that has others", ["inbox", ""], ["alias", "create", "delete", "export", "get", "help", "list", "set"]],
   [
     "the beginning of an option",
     ["inbox", "list", "--"],

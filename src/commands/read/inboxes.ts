@@ -1,6 +1,7 @@
 import { open, unlink } from "node:fs/promises";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { Schemas } from "../../../sdk/typescript/src/inboxd.ts";
+import { type SendPolicy, sendPolicies } from "../../domain/policy.ts";
 import { printExported, printMoreByOffset, reporting } from "../cli.ts";
 import { clientOf, inboxIdOf, ofServer, type ServerOptions, unchecked } from "../client.ts";
 import { type Calendar, fullTime, shortTime } from "../short-time.ts";
@@ -12,12 +13,47 @@ export function inboxCommands(program: Command): void {
     ofServer(inbox.command("create [username]"))
       .description("create an inbox; without a username, a random one is chosen")
       .option("--domain <domain>", "the domain of its address, instead of MAIL_DOMAIN")
-      .option("--external-id <id>", "your own id of its owner, which events repeat"),
-    (
-      username: string | undefined,
-      { externalId, domain, ...server }: ServerOptions & { externalId?: string; domain?: string },
-    ) => clientOf(server).inboxes.create({ username, domain, externalId }),
+      .option("--external-id <id>", "your own id of its owner, which events repeat")
+      .option("--display-name <name>", "the name beside the address in its mail")
+      .option("--ttl-seconds <seconds>", "delete it after this time: 60 to 31536000"),
+    (username: string | undefined, { ttlSeconds, ...options }: CreateOptions) => {
+      const { domain, externalId, displayName, ...server } = options;
+      const inbox = { username, domain, externalId, displayName, ttlSeconds: numberOrNull(ttlSeconds) ?? undefined };
+      return clientOf(server).inboxes.create(inbox);
+    },
     whole,
+  );
+  reporting(
+    ofServer(inbox.command("set <inbox>"))
+      .description("change these fields of an inbox, and keep the others; '' clears one")
+      .option("--display-name <name>", "the name beside the address in its mail")
+      .option("--external-id <id>", "your own id of its owner")
+      .option("--metadata <key=value...>", "strings of yours; a key without = is removed")
+      .option("--retention-days <days>", "how long its mail is kept: 1 to 3650 days")
+      .option("--expires-at <instant>", "when it is deleted, such as 2026-12-31T12:00:00Z")
+      .addOption(new Option("--send-policy <word>", "who may be written to").choices(sendPolicies))
+      .addOption(new Option("--disable", "refuse its mail and its sends").conflicts("enable"))
+      .option("--enable", "take and send mail again"),
+    change,
+    whole,
+  );
+  const alias = inbox.command("alias").description("give an inbox other addresses");
+  reporting(
+    ofServer(alias.command("add <inbox> <alias>")).description("add an address at the domain of the inbox"),
+    async (asked: string, name: string, server: ServerOptions) => {
+      const client = clientOf(server);
+      return client.inboxes.addAlias(await inboxIdOf(client, asked), name);
+    },
+    whole,
+  );
+  reporting(
+    ofServer(alias.command("remove <inbox> <alias>")).description("remove an alias, and refuse its mail"),
+    async (asked: string, name: string, server: ServerOptions) => {
+      const client = clientOf(server);
+      const id = await inboxIdOf(client, asked);
+      await client.inboxes.removeAlias(id, name);
+      return { id, alias: name, removed: true };
+    },
   );
   reporting(
     ofServer(inbox.command("list"))
@@ -49,6 +85,54 @@ export function inboxCommands(program: Command): void {
     ofServer(inbox.command("delete <inbox>")).description("delete an inbox with its messages, and refuse its mail"),
     remove,
   );
+}
+
+interface CreateOptions extends ServerOptions {
+  domain?: string;
+  externalId?: string;
+  displayName?: string;
+  ttlSeconds?: string;
+}
+
+interface SetOptions extends ServerOptions {
+  displayName?: string;
+  externalId?: string;
+  metadata?: string[];
+  retentionDays?: string;
+  expiresAt?: string;
+  sendPolicy?: SendPolicy;
+  disable?: true;
+  enable?: true;
+}
+
+async function change(asked: string, { metadata, retentionDays, disable, enable, ...options }: SetOptions) {
+  const { displayName, externalId, expiresAt, sendPolicy, ...server } = options;
+  const client = clientOf(server);
+  return client.inboxes.change(await inboxIdOf(client, asked), {
+    displayName: orNull(displayName),
+    externalId: orNull(externalId),
+    metadata: metadata && Object.fromEntries(metadata.map(entryOf)),
+    retentionDays: numberOrNull(retentionDays),
+    expiresAt: orNull(expiresAt),
+    sendPolicy,
+    disabled: disable ?? (enable && false),
+  });
+}
+
+/** Null for an empty text, which clears a field. */
+function orNull(text: string | undefined): string | null | undefined {
+  return text === "" ? null : text;
+}
+
+/** A number, or null for an empty text. Other texts stay, so that the service names the fault. */
+function numberOrNull(text: string | undefined): number | null | undefined {
+  return text !== undefined && /^\d+$/.test(text) ? Number(text) : unchecked(orNull(text));
+}
+
+/** The key and the value of `key=value`; null, which removes the key, without a value. */
+function entryOf(text: string): [key: string, value: string | null] {
+  const at = text.indexOf("=");
+  return at < 0 ? [text, null] : [text.slice(0, at), text.slice(at + 1)];
 }
 
 async function find(inbox: string, server: ServerOptions): Promise<Schemas["Inbox"]> {
@@ -89,10 +173,14 @@ async function remove(inbox: string, server: ServerOptions): Promise<object> {
   return { id, address, deleted: true };
 }
 
-function whole({ createdAt, lastMessageAt, ...inbox }: Schemas["Inbox"], calendar: Calendar): object {
+function whole(inbox: Schemas["Inbox"], calendar: Calendar): object {
+  const { createdAt, lastMessageAt, updatedAt, expiresAt, metadata } = inbox;
   return {
     ...inbox,
     createdAt: fullTime(createdAt, calendar),
     lastMessageAt: lastMessageAt === null ? null : fullTime(lastMessageAt, calendar),
+    metadata: Object.entries(metadata).map(([key, value]) => `${key}=${value}`),
+    expiresAt: expiresAt === null ? null : fullTime(expiresAt, calendar),
+    updatedAt: fullTime(updatedAt, calendar),
   };
 }
