@@ -65,6 +65,12 @@ describe("The export of one account", () => {
     expect(domainId).toStartWith("dom_");
     const post = (path: string, body: object, apiKey = ada.key) => from.api(path, { method: "POST", apiKey, body });
     await post("/v1/inboxes", { username: "own", domain: "ada.example" });
+    const settings = { displayName: "Ada", metadata: { plan: "gold" }, expiresAt: "2030-01-01T00:00:00.000Z" };
+    const change = { method: "PATCH", apiKey: ada.key, body: settings };
+    expect((await from.api(`/v1/inboxes/${ada.inboxId}`, change)).body).toMatchObject(settings);
+    for (const name of ["lovelace", "byron"])
+      await from.api(`/v1/inboxes/${ada.inboxId}/aliases/${name}`, { method: "PUT", apiKey: ada.key });
+    await from.api(`/v1/inboxes/${ada.inboxId}/aliases/byron`, { method: "DELETE", apiKey: ada.key });
     await post("/v1/keys", { name: "reader", access: "read", inboxId: ada.inboxId });
     for (const { key } of [ada, bob]) {
       await post("/v1/suppressions", { address: "gone@example.com" }, key);
@@ -182,7 +188,9 @@ describe("The export of one account", () => {
     expect((await shownBy(to, other)).mail[0].messages).toHaveLength(1);
 
     const last = before.events.at(-1).event_id;
-    await to.deliver(mailOf({ messageId: "later@x.example", subject: "Later" }), "ada@inbox.localhost");
+    await to.deliver(mailOf({ messageId: "later@x.example", subject: "Later" }), "lovelace@inbox.localhost");
+    const taken = { method: "POST", apiKey: other.key, body: { username: "byron" } };
+    expect((await to.api("/v1/inboxes", taken)).body.code).toBe("address_taken");
     const { body } = await to.api(`/v1/events?types=*&after=${last}`, { apiKey: ada.key });
     expect(body.data.map(({ event }: { event: string }) => event)).toEqual(["message.received"]);
     const found = await to.api(`/v1/inboxes/${ada.inboxId}/messages?q=file`, { apiKey: ada.key });
