@@ -71,3 +71,8 @@ export function formatSize(bytes: number): string {
 export function formatLatency(ms: number): string {
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
 }
+
+/** A time as a field of the type `datetime-local` has it: in the browser's zone, to the minute. */
+export function localTime(at: Date): string {
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}

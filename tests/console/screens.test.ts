@@ -59,6 +59,7 @@ describeInBrowser("Each screen of the console", () => {
       ["", ".last-mail a"],
       ["inboxes", ".inbox-rows .row"],
       [`inboxes/${ada.id}`, "[data-thread]"],
+      [`inboxes/${ada.id}/settings`, ".inbox-settings"],
       [`inboxes/${ada.id}?view=search&q=subject`, ".is-found"],
       [`inboxes/${ada.id}?view=search&q=none`, ".empty"],
       [`threads/${thread}`, ".paper iframe"],

@@ -6,6 +6,7 @@ import { allScreens, mayOpen } from "./screens.ts";
 
 const overview = lazy(async () => (await import("../overview/overview.tsx")).Overview);
 const inboxList = lazy(async () => (await import("../inboxes/inbox-list.tsx")).InboxList);
+const inboxSettings = lazy(async () => (await import("../inboxes/inbox-settings.tsx")).InboxSettings);
 const mail = lazy(async () => (await import("../mail/mail.tsx")).Mail);
 const messagePage = lazy(async () => (await import("../message/message-page.tsx")).MessagePage);
 const compose = lazy(async () => (await import("../compose/compose.tsx")).Compose);
@@ -25,13 +26,14 @@ const auditList = lazy(async () => (await import("../audit/audit-list.tsx")).Aud
 
 /** The screen at an address, and the thing that it is about: for another one the screen begins anew. */
 function screenAt({ path, query }: Route): readonly [screen: LazyScreen, about?: string | null] | undefined {
-  const [kind, id] = path.split("/");
+  const [kind, id, part] = path.split("/");
   switch (kind) {
     case "":
     // After signing in, the address of the form shows the first screen.
     case "login":
       return may("send") && !may("read") ? [inboxList] : [overview];
     case "inboxes":
+      if (part === "settings") return [inboxSettings, id];
       return id === undefined ? [inboxList, query.get("domain")] : [mail];
     case "threads":
       return [mail];
@@ -77,6 +79,7 @@ export function Screen() {
   const entry = allScreens.find(({ path }) => path === route.value.path.split("/")[0]);
   const isForSender = screen === inboxList || screen === compose;
   if (!isForSender && (!may("read") || (entry !== undefined && !mayOpen(entry)))) return <NotForThisKey />;
+  if (screen === inboxSettings && !may("manage")) return <NotForThisKey />;
   if (screen !== undefined) return <screen.Screen key={about} />;
   return (
     <div class="page">

@@ -71,6 +71,7 @@ export function InboxList() {
                 <span class="quiet-text">
                   created <Time at={inbox.createdAt} />
                   {inbox.externalId !== null && <> · {inbox.externalId}</>}
+                  {inbox.disabled && <> · disabled</>}
                 </span>
               </a>
               {may("read") && (

@@ -32,6 +32,16 @@ export function ListHead({ inbox, view, searchText, searchesAll, searchField }: 
       <div class="list-title">
         <h1 title={inbox.address}>{inbox.address}</h1>
         <CopyButton text={inbox.address} what="Copy the address" />
+        {may("manage") && (
+          <a
+            class="button quiet small"
+            href={href(`inboxes/${inbox.id}/settings`)}
+            aria-label={`Settings of ${inbox.address}`}
+            title="Settings"
+          >
+            <Icon name="settings" />
+          </a>
+        )}
         {may("send") && (
           <a
             class="button list-write"

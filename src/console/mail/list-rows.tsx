@@ -17,14 +17,14 @@ interface RowProps {
 interface ThreadRowProps extends RowProps {
   thread: AsOf<Schemas["Thread"]>;
   /** The address of the inbox, which is not shown among the participants. */
-  own: string;
+  own: readonly string[];
   isSelected: boolean;
   onSelect(): void;
 }
 
 export function ThreadRow({ thread, own, isOpen, isCurrent, isSelected, onSelect, onFocus }: ThreadRowProps) {
   const isRead = isReadNow(thread);
-  const others = thread.people.filter(({ address }) => address !== own);
+  const others = thread.people.filter(({ address }) => !own.includes(address));
   const people = others.length === 0 ? thread.people : others;
   const classes = ["thread", isRead ? "" : "is-unread", isOpen ? "is-open" : "", isSelected ? "is-selected" : ""];
   return (

@@ -145,7 +145,7 @@ export function ThreadList({ inbox, openId, onScope }: ThreadListProps) {
     return (
       <ThreadRow
         thread={thread}
-        own={inbox.address}
+        own={[inbox.address, ...inbox.aliases]}
         isOpen={thread.id === openId}
         isCurrent={isCurrent}
         isSelected={selected.has(thread.id)}

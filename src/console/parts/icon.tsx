@@ -28,6 +28,7 @@ const drawings = {
   copy: "M9 9h11v11H9zM5 15H4V4h11v1",
   done: "M5 12.5l4.5 4.5L19 7",
   again: "M19 8a8 8 0 1 0 1 6M20 4v4.5h-4.5",
+  settings: "M4 7h9M17 7h3M13 4.5v5M4 17h3M11 17h9M7 14.5v5",
   remove: "M5 7h14M10 7V4.5h4V7M7 7l1 13h8l1-13",
   in: "M12 4v13M6 11l6 6 6-6",
   out: "M12 20V7M6 13l6-6 6 6",

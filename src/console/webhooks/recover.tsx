@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { errorText, InboxdError, inboxd, type Schemas } from "../api.ts";
-import { formatCount } from "../format.ts";
+import { formatCount, localTime } from "../format.ts";
 import { notify } from "../frame/notice.tsx";
 import { now } from "../machine.ts";
 import { useBusy } from "../parts/busy.ts";
@@ -54,11 +54,6 @@ export function Recover({ endpoint: { id, failingSince }, onQueued }: RecoverPro
 }
 
 const dayMs = 86_400_000;
-
-/** A time as a field of the type `datetime-local` has it: in the browser's zone, to the minute. */
-function localTime(at: Date): string {
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
 
 /**
  * The position in the log right before the first event since `at` whose delivery failed; undefined if there is none. The
