@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { query } from "../../src/database/db.ts";
 import { enginesHere } from "../support/engines.ts";
 import { mailOf } from "../support/mail.ts";
 import { inData, type RawSmtp } from "../support/raw-smtp.ts";
@@ -56,6 +58,19 @@ describe.each(enginesHere())("A disabled inbox (%s)", (engine) => {
     await change(id, { disabled: null });
     expect(await world.deliver(mailOf({ messageId: "3@x.example" }), address)).toStartWith("250");
     expect(await idsIn(id)).toEqual(["1@x.example", "3@x.example"]);
+  });
+
+  test("takes mail again at once, although no signal said so", async () => {
+    const { id, address } = await world.inbox();
+    const set = (disabled: boolean) =>
+      query(
+        world.service.deps.db.api,
+        sql`update inboxes set disabled = ${disabled}, revision = revision + 1 where id = ${id}`,
+      );
+    await set(true);
+    expect(await world.deliver(mailOf({ messageId: "1@x.example" }), address)).toBe(refused);
+    await set(false);
+    expect(await world.deliver(mailOf({ messageId: "2@x.example" }), address)).toStartWith("250");
   });
 
   test.each([

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { query } from "../../src/database/db.ts";
+import { service } from "../../src/domain/access/actor.ts";
+import type { Refusal } from "../../src/domain/errors.ts";
+import { deleteInbox } from "../../src/flows/account/delete-inbox.ts";
 import { enginesHere } from "../support/engines.ts";
 import { untilLogShowsAll } from "../support/log-horizon.ts";
 import { mailOf } from "../support/mail.ts";
@@ -63,6 +66,15 @@ describe.each(enginesHere())("An inbox with an end (%s)", (engine) => {
     world().clock.pass(2 * minute);
     await untilSo(async () => (await later.status()) === 404);
     expect(await kept.status()).toBe(200);
+  });
+
+  test("is not deleted by a worker that read it before it got a later end", async () => {
+    const { apiKey, inbox, status } = await begin({ ttlSeconds: 3600 });
+    const { deps } = world().service;
+    const { id: accountId } = (await world().api("/v1/account", { apiKey })).body;
+    const deleted = deleteInbox(deps, { accountId, actor: service }, inbox.id, { expiredBy: deps.now() });
+    expect(await deleted.catch((error: Refusal) => error.reason)).toBe("not_found");
+    expect(await status()).toBe(200);
   });
 
   test.each([
