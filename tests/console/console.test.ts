@@ -264,6 +264,9 @@ function madeUpThread(inboxId: string, index: number) {
     createdAt: at,
     participants: ["jane@example.com"],
     preview: "Hello",
+    folder: "inbox",
+    labels: [],
+    metadata: {},
     hasAttachments: false,
     people: [{ address: "jane@example.com", name: null }],
   };

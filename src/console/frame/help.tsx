@@ -12,6 +12,7 @@ const shortcuts: readonly (readonly [keys: string, what: string])[] = [
   ["r", "Reply"],
   ["c", "Write"],
   ["m", "Mark as read or unread"],
+  ["e", "Archive"],
   ["x", "Select"],
   ["/", "Search"],
   [isMac ? "⌘ K" : "Ctrl K", "Go to an inbox, a mail or anything with an id"],

@@ -11,6 +11,8 @@ import { LoadState } from "../parts/load-state.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { useTitle } from "../parts/page.tsx";
 import { may } from "../session.ts";
+import { file, filings, label } from "./filing.ts";
+import { FilingButtons } from "./filing-buttons.tsx";
 import { type AsOf, isReadNow, mark, nextStep } from "./marking.ts";
 import { MessageView } from "./message-view.tsx";
 import { QuickReply } from "./quick-reply.tsx";
@@ -49,10 +51,18 @@ export function Conversation({ threadId, onFound }: ConversationProps) {
   const toggleRead = () => {
     if (thread.value !== undefined && may("mark")) void mark(threadId, !isRead, last?.id);
   };
+  useEffect(() => {
+    if (filings.value > 0) thread.reload();
+  }, [filings.value]);
+  const shown = thread.value?.thread;
+  const archive = () => {
+    if (shown && may("mark")) void file(shown.inboxId, [shown], "archive");
+  };
   const back = href(last === undefined ? "inboxes" : `inboxes/${last.inboxId}`);
   useKeys({
     u: () => go(back),
     m: toggleRead,
+    e: archive,
     r: () => document.querySelector<HTMLElement>("#reply")?.focus(),
   });
 
@@ -81,6 +91,22 @@ export function Conversation({ threadId, onFound }: ConversationProps) {
           <p class="quiet-text">
             {formatCount(total, "message")}
             {isRead ? "" : " · unread"}
+            {shown && shown.folder !== "inbox" && ` · ${shown.folder}`}
+            {shown?.labels.map((name) => (
+              <span key={name} class="thread-label">
+                {name}
+                {may("mark") && (
+                  <button
+                    type="button"
+                    class="link"
+                    aria-label={`Remove the label ${name}`}
+                    onClick={() => void label(shown.inboxId, [shown], { remove_labels: [name] })}
+                  >
+                    ×
+                  </button>
+                )}
+              </span>
+            ))}
           </p>
         </div>
         {may("mark") && (
@@ -88,6 +114,7 @@ export function Conversation({ threadId, onFound }: ConversationProps) {
             {isRead ? "Mark unread" : "Mark read"}
           </button>
         )}
+        {may("mark") && shown && <FilingButtons inboxId={shown.inboxId} threads={[shown]} />}
       </header>
       <LoadState of={thread} />
       {total > messages.length && (
@@ -164,14 +191,20 @@ function useKeptAtTop(list: RefObject<HTMLOListElement | null>, isLoaded: boolea
 
 const acts = ["wheel", "pointerdown", "keydown"] as const;
 
-/** The last `max` messages of a thread. */
-async function lastMessages(threadId: string, max: number): Promise<AsOf<Schemas["ThreadMessages"]>> {
+type LoadedThread = AsOf<Schemas["ThreadMessages"]> & { thread: AsOf<Schemas["Thread"]> };
+
+/** A thread with its last `max` messages. */
+async function lastMessages(threadId: string, max: number): Promise<LoadedThread> {
   const asOf = nextStep();
-  const begun = await inboxd.threads.messages(threadId, { limit: perPage, include }).page();
-  if (begun.total <= perPage) return { ...begun, asOf };
+  const [begun, found] = await Promise.all([
+    inboxd.threads.messages(threadId, { limit: perPage, include }).page(),
+    inboxd.threads.get(threadId),
+  ]);
+  const thread = { ...found, asOf };
+  if (begun.total <= perPage) return { ...begun, thread, asOf };
   const first = Math.max(0, begun.total - max);
   const data: Schemas["ListedMessage"][] = [];
   const rest = inboxd.threads.messages(threadId, { limit: perPage, offset: first, include });
   for await (const message of rest) data.push(message);
-  return { ...begun, data, asOf };
+  return { ...begun, data, thread, asOf };
 }

@@ -1,31 +1,43 @@
 import type { RefObject } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { go, href } from "../address.ts";
-import type { Schemas } from "../api.ts";
+import { inboxd, type Schemas } from "../api.ts";
 import { CopyButton } from "../parts/command.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { useLoaded } from "../parts/loaded.ts";
 import { may } from "../session.ts";
+import { filings } from "./filing.ts";
 
-export type View = "all" | "unread" | "search";
+/** The tabs of a list, without that of a label or a search. */
+const tabs = { inbox: "Inbox", unread: "Unread", archive: "Archive", trash: "Trash" } as const;
+
+export type View = keyof typeof tabs | "label" | "search";
+
+export function isTab(view: string | null): view is keyof typeof tabs {
+  return view !== null && Object.hasOwn(tabs, view);
+}
 
 interface ListHeadProps {
   inbox: Schemas["Inbox"];
   view: View;
+  /** The label of the view; empty for another view. */
+  label: string;
   searchText: string;
   searchesAll: boolean;
   searchField: RefObject<HTMLInputElement | null>;
 }
 
 /** The head of a list: the address of its inbox, the search and the views. */
-export function ListHead({ inbox, view, searchText, searchesAll, searchField }: ListHeadProps) {
-  const viewHref = (shown: View) => href(`inboxes/${inbox.id}`, shown === "all" ? {} : { view: shown });
+export function ListHead({ inbox, view, label, searchText, searchesAll, searchField }: ListHeadProps) {
+  const viewHref = (shown: View) => href(`inboxes/${inbox.id}`, shown === "inbox" ? {} : { view: shown });
+  const labels = useLoaded(() => inboxd.threads.labels(inbox.id), [inbox.id, filings.value]).value?.data ?? [];
   const [isEverywhere, setEverywhere] = useState(searchesAll);
   useEffect(() => setEverywhere(searchesAll), [searchesAll]);
   const resultsHref = (text: string, isAll: boolean) =>
     href(`inboxes/${inbox.id}`, { view: "search", q: text, ...(isAll && { in: "all" }) });
   function find(isAll: boolean) {
     const text = searchField.current?.value.trim() ?? "";
-    go(text === "" ? viewHref("all") : resultsHref(text, isAll));
+    go(text === "" ? viewHref("inbox") : resultsHref(text, isAll));
   }
   return (
     <header class="list-head">
@@ -90,12 +102,33 @@ export function ListHead({ inbox, view, searchText, searchesAll, searchField }: 
         </form>
       </search>
       <nav class="tabs" aria-label="View">
-        <a href={viewHref("all")} aria-current={view === "all" ? "page" : undefined}>
-          All
-        </a>
-        <a href={viewHref("unread")} aria-current={view === "unread" ? "page" : undefined}>
-          Unread
-        </a>
+        {Object.entries(tabs).map(([tab, name]) => (
+          <a key={tab} href={viewHref(tab as View)} aria-current={view === tab ? "page" : undefined}>
+            {name}
+          </a>
+        ))}
+        {(labels.length > 0 || label !== "") && (
+          <select
+            aria-label="Label"
+            aria-current={label === "" ? undefined : "page"}
+            value={label}
+            onChange={(event) => go(href(`inboxes/${inbox.id}`, { label: event.currentTarget.value }))}
+          >
+            <option value="">Label</option>
+            {labels.map(({ label: name, unreadCount }) => (
+              <option key={name} value={name}>
+                {name}
+                {unreadCount > 0 && ` (${unreadCount})`}
+              </option>
+            ))}
+            {label !== "" && labels.every((each) => each.label !== label) && <option value={label}>{label}</option>}
+          </select>
+        )}
+        <datalist id="labels">
+          {labels.map(({ label: name }) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
         {view === "search" && (
           <a href={resultsHref(searchText, searchesAll)} aria-current="page">
             Results

@@ -5,6 +5,7 @@ import type { Schemas } from "../api.ts";
 import { useKeys } from "../frame/keyboard.ts";
 import type { Rows } from "../parts/rows.ts";
 import { may } from "../session.ts";
+import { file, type Shown } from "./filing.ts";
 import type { View } from "./list-head.tsx";
 import { type AsOf, isReadNow, mark } from "./marking.ts";
 
@@ -59,7 +60,12 @@ export function useListKeys(list: ListKeys): void {
     void mark(thread.id, !isReadNow(thread), thread.lastMessageId);
   }
 
-  const withoutOpenThread = { Enter: open, x: select, m: toggleRead, u: () => go(href("inboxes")) };
+  function archive() {
+    const thread = threads.at(chosen);
+    if (view !== "search" && thread !== undefined && may("mark")) void file(thread.inboxId, [thread], "archive");
+  }
+
+  const withoutOpenThread = { e: archive, Enter: open, x: select, m: toggleRead, u: () => go(href("inboxes")) };
   useKeys({
     j: () => moveTo(current + 1),
     k: () => moveTo(current - 1),
@@ -69,15 +75,12 @@ export function useListKeys(list: ListKeys): void {
   });
 }
 
-/**
- * The ids of the selected threads, each with its last message when it was selected, because the user has not seen later
- * ones.
- */
-export type Selected = ReadonlyMap<string, string>;
+/** The selected threads by id, as they were when they were selected, because the user has not seen later messages. */
+export type Selected = ReadonlyMap<string, Shown>;
 
-export function toggled(selected: Selected, { id, lastMessageId }: Schemas["Thread"]): Selected {
+export function toggled(selected: Selected, thread: Shown): Selected {
   const next = new Map(selected);
-  if (!next.delete(id)) next.set(id, lastMessageId);
+  if (!next.delete(thread.id)) next.set(thread.id, thread);
   return next;
 }
 

@@ -68,6 +68,11 @@ export function ThreadRow({ thread, own, isOpen, isCurrent, isSelected, onSelect
         </span>
         <span class="thread-what">
           <span class="thread-subject">{thread.subject || "(no subject)"}</span>
+          {thread.labels.map((label) => (
+            <span key={label} class="thread-label">
+              {label}
+            </span>
+          ))}
           <span class="thread-preview">{thread.preview}</span>
         </span>
       </a>

@@ -11,8 +11,10 @@ import { type Rows, useRows } from "../parts/rows.ts";
 import { SelectionBar } from "../parts/selection.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
 import { may } from "../session.ts";
+import { filings } from "./filing.ts";
+import { FilingButtons } from "./filing-buttons.tsx";
 import { byOffset, hitsOf } from "./found.tsx";
-import { ListHead, type View } from "./list-head.tsx";
+import { isTab, ListHead, type View } from "./list-head.tsx";
 import { type Selected, toggled, useListKeys } from "./list-keys.ts";
 import { FoundRow, ThreadRow } from "./list-rows.tsx";
 import { type AsOf, isReadNow, mark, nextStep } from "./marking.ts";
@@ -41,8 +43,8 @@ export function ThreadList({ inbox, openId, onScope }: ThreadListProps) {
     // The address of an open thread does not name a view, so the list keeps its own.
     if (openId === undefined) setAsked(currentView());
   }, [route.value]);
-  const { view, search: searchText, isAll } = asked;
-  const name = `${inbox.id} ${view} ${isAll ? "all" : "one"} ${searchText}`;
+  const { view, label, search: searchText, isAll } = asked;
+  const name = `${inbox.id} ${view} ${isAll ? "all" : "one"} ${searchText}${label}`;
   const hits = useMemo(() => hitsOf(searchText), [searchText]);
   const searchAll = useMemo(
     () => byOffset((page) => inboxd.messages.search({ ...page, q: searchText }).page()),
@@ -52,9 +54,7 @@ export function ThreadList({ inbox, openId, onScope }: ThreadListProps) {
   const threads = useRows<AsOf<Schemas["Thread"]>>({
     name,
     load: (range) =>
-      view === "search"
-        ? nothing
-        : asOfNow(inboxd.threads.list(inbox.id, { ...range, ...(view === "unread" && { is_read: false }) }).page()),
+      view === "search" ? nothing : asOfNow(inboxd.threads.list(inbox.id, { ...range, ...listOf(view, label) }).page()),
     hasLeft: (thread) => view === "unread" && isReadNow(thread),
   });
   const found = useRows<Schemas["ListedMessage"]>({
@@ -73,6 +73,9 @@ export function ThreadList({ inbox, openId, onScope }: ThreadListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const searchField = useRef<HTMLInputElement>(null);
   useTitle(inbox.address);
+  useEffect(() => {
+    if (filings.value > 0) rows.reload();
+  }, [filings.value]);
   useEffect(() => {
     setCurrent(-1);
     setSelected(new Map());
@@ -96,13 +99,14 @@ export function ThreadList({ inbox, openId, onScope }: ThreadListProps) {
     const element = scroller.current;
     const isInUse = element !== null && (element.scrollTop > 0 || element.matches(":hover"));
     // In the unread view, threads that were just read stay until the view is opened again.
-    if (isInUse || view !== "all") return setNewCount(arrived.current);
+    if (isInUse || view === "unread" || view === "search") return setNewCount(arrived.current);
     showsArrived();
     rows.reload();
   }
 
   useEvents(({ event, inbox_id }) => {
-    if (inbox_id === inbox.id && view !== "search" && event === "message.received") arrived.current += 1;
+    if (inbox_id === inbox.id && (view === "inbox" || view === "unread") && event === "message.received")
+      arrived.current += 1;
   });
   useReloadOn((type, { inbox_id }) => inbox_id === inbox.id && type.startsWith("message."), loadUnlessInUse, {
     waitMs: newMailMs,
@@ -158,9 +162,16 @@ export function ThreadList({ inbox, openId, onScope }: ThreadListProps) {
   const { total } = rows;
   return (
     <section class="threads" aria-label="Threads">
-      <ListHead inbox={inbox} view={view} searchText={searchText} searchesAll={isAll} searchField={searchField} />
+      <ListHead
+        inbox={inbox}
+        view={view}
+        label={label}
+        searchText={searchText}
+        searchesAll={isAll}
+        searchField={searchField}
+      />
       {selected.size > 0 ? (
-        <SelectedThreads selected={selected} onClear={() => setSelected(new Map())} />
+        <SelectedThreads inboxId={inbox.id} selected={selected} onClear={() => setSelected(new Map())} />
       ) : (
         <NewMailButton count={newCount} onPress={refresh} />
       )}
@@ -199,17 +210,32 @@ async function asOfNow(loading: Promise<{ data: Schemas["Thread"][]; total: numb
   return { data: data.map((thread) => ({ ...thread, asOf })), total };
 }
 
-function currentView(): { view: View; search: string; isAll: boolean } {
+function currentView(): { view: View; label: string; search: string; isAll: boolean } {
   const { query } = route.value;
   const view = query.get("view");
+  const label = query.get("label") ?? "";
   const search = query.get("q") ?? "";
   const isAll = view === "search" && query.get("in") === "all";
-  return { view: view === "unread" || view === "search" ? view : "all", search, isAll };
+  return { view: label ? "label" : view === "search" || isTab(view) ? view : "inbox", label, search, isAll };
 }
 
-function SelectedThreads({ selected, onClear }: { selected: Selected; onClear: () => void }) {
+/** The parameters of the API for a view. */
+function listOf(view: View, label: string) {
+  if (view === "unread") return { is_read: false };
+  if (view === "label") return { label };
+  return view === "archive" || view === "trash" ? { folder: view } : {};
+}
+
+interface SelectedThreadsProps {
+  inboxId: string;
+  selected: Selected;
+  onClear(): void;
+}
+
+function SelectedThreads({ inboxId, selected, onClear }: SelectedThreadsProps) {
+  const threads = [...selected.values()];
   const markAll = (isRead: boolean) => {
-    void mapAtMost([...selected], ([id, lastSeen]) => mark(id, isRead, lastSeen), 4).then(onClear);
+    void mapAtMost(threads, ({ id, lastMessageId }) => mark(id, isRead, lastMessageId), 4).then(onClear);
   };
   return (
     <SelectionBar label="Selected threads" count={selected.size} onClear={onClear}>
@@ -221,6 +247,7 @@ function SelectedThreads({ selected, onClear }: { selected: Selected; onClear: (
           <button type="button" class="small" onClick={() => markAll(false)}>
             Mark unread
           </button>
+          <FilingButtons inboxId={inboxId} threads={threads} onFiled={onClear} />
         </>
       )}
     </SelectionBar>
@@ -266,6 +293,7 @@ function EmptyList({ inbox, view, searchText, searchesAll }: EmptyListProps) {
       </Empty>
     );
   }
+  if (view !== "inbox") return <Empty icon="done" title="No threads here" />;
   const mail = `{"to": "${inbox.address}", "subject": "Hello", "body": "Is anybody there?"}`;
   const line = curl("POST", `v1/inboxes/${inbox.id}/send`, mail).replace(
     '-H "Content-Type',
