@@ -51,11 +51,17 @@ export async function seedInbox(
         select ${idOf("msg", "seq")}, 'file.pdf', ${idOf("att", "seq")}, 0, 'application/pdf', 1000, false, ${idOf("src", "seq")}, 1, ''
         from seed where seq % 20 = 0;
       insert into threads (id, inbox_id, subject, is_read, message_count, created_at, last_message_at, last_message_id,
-          last_seq, last_inbound_seq, people, preview, has_attachments)
+          last_seq, last_inbound_seq, people, preview, has_attachments, folder, labels)
         select ${idOf("thr", "thread")}, ${idOf("inb", "0")}, 'Order ' || thread, thread % 4 <> 0, count(*), min(at), max(at),
           ${idOf("msg", "max(seq)")}, max(seq), coalesce(max(seq) filter (where direction = 'inbound'), 0),
-          '[{"address": "sender@example.com", "name": "Sender"}, {"address": "ada@inbox.localhost", "name": null}]', 'Hello w1 w2 w3', bool_or(seq % 20 = 0)
+          '[{"address": "sender@example.com", "name": "Sender"}, {"address": "ada@inbox.localhost", "name": null}]', 'Hello w1 w2 w3', bool_or(seq % 20 = 0),
+          case when thread % 4 = 1 then 'archive' else 'inbox' end, case when thread % 2 = 0 then '{orders}'::text[] else '{}' end
         from (select *, ${threadOf("seq")} as thread from seed) placed group by thread;
+      insert into thread_labels (thread_id, label, inbox_id, is_read, last_seq)
+        select id, 'orders', inbox_id, is_read, last_seq from threads where inbox_id = ${idOf("inb", "0")} and labels <> '{}';
+      insert into label_counts (inbox_id, label, thread_count, unread_count)
+        select inbox_id, label, count(*), count(*) filter (where not is_read) from thread_labels
+        where inbox_id = ${idOf("inb", "0")} group by inbox_id, label;
       insert into message_search (inbox_id, seq, message_id, thread_id, at_ms, words)
         select ${idOf("inb", "0")}, seq, ${idOf("msg", "seq")}, ${idOf("thr", threadOf("seq"))}, (extract(epoch from at) * 1000)::int8, setweight(to_tsvector('simple', 'order ' || ${threadOf("seq")}), 'A')
           || setweight(to_tsvector('simple', 'sender' || seq % 5000 || ' example com sender ' || seq % 5000), 'B')
@@ -68,15 +74,16 @@ export async function seedInbox(
           (select left(encode(sha256(${idOf("inb", "0")}::bytea), 'hex'), 12) as mark,
             left(encode(sha256('${accountId}'::bytea), 'hex'), 12) as account) marks order by seq;
       create index message_search_words on message_search using gin (words);
-      insert into inboxes (id, account_id, username, created_at, message_count, inbound_count, thread_count, unread_count,
+      insert into inboxes (id, account_id, username, created_at, message_count, inbound_count, thread_count, unread_count, archive_count,
           storage_bytes, last_message_at, last_message_id)
         select ${idOf("inb", "0")}, '${accountId}', 'seed${number}', '2025-01-01', ${messages},
-          (select count(*) from seed where direction = 'inbound'), t.threads, t.unread,
+          (select count(*) from seed where direction = 'inbound'), t.threads, t.unread, t.archived,
           ${500 * messages}, (select max(at) from seed), ${idOf("msg", String(messages))}
-        from (select count(*) as threads, count(*) filter (where not is_read) as unread from threads where inbox_id = ${idOf("inb", "0")}) t;
+        from (select count(*) as threads, count(*) filter (where not is_read) as unread,
+          count(*) filter (where folder = 'archive') as archived from threads where inbox_id = ${idOf("inb", "0")}) t;
       insert into addresses (username, inbox_id) values ('seed${number}', ${idOf("inb", "0")});
       drop table seed`);
-  await run("vacuum (analyze) messages, threads, message_search, attachments, inboxes");
+  await run("vacuum (analyze) messages, threads, thread_labels, message_search, attachments, inboxes");
   const thread = Math.floor((messages / 2 - 1) / 1000) * 200 + ((messages / 2 - 1) % 200);
   return { id: textOf("inb", number, 0), messages, threadId: textOf("thr", number, thread) };
 }

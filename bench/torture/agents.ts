@@ -14,17 +14,32 @@ interface Message {
   direction: string;
 }
 
-/** An agent that lists unread threads, works on them and marks them; mail that came in meanwhile must still be found. */
+/** An agent that lists unread threads, works on them and marks, files or labels them; mail that came in meanwhile must still be found. */
 export function agent(world: World, chance: Chance): Driver {
   return async function workOnce() {
     const inbox = chance.pick([...world.ledger.inboxes.values()]);
     if (chance.is(0.1)) return peek(world, chance, inbox);
-    await workOn(world, inbox, chance.whole(1, 10)).catch(() => undefined);
+    const done = () => chance.pick([{ is_read: true }, { folder: "archive" }, { folder: "trash" }, labelling(chance)]);
+    await workOn(world, inbox, chance.whole(1, 10), done).catch(() => undefined);
   };
 }
 
+function labelling(chance: Chance): object {
+  const [added, removed] = chance.pick([
+    ["orders", "vip"],
+    ["vip", "orders"],
+    ["vip", "invoices"],
+  ]);
+  return { is_read: true, add_labels: [added], remove_labels: [removed] };
+}
+
 /** Returns the number of unread threads, or undefined if it is not known. */
-export async function workOn(world: World, inbox: LedgerInbox, limit: number): Promise<number | undefined> {
+export async function workOn(
+  world: World,
+  inbox: LedgerInbox,
+  limit: number,
+  done: () => object = () => ({ is_read: true }),
+): Promise<number | undefined> {
   const { ledger } = world;
   const listed = await ask(world, inbox.account, "GET", `/inboxes/${inbox.id}/threads?is_read=false&limit=${limit}`);
   if (listed.status !== 200) return undefined;
@@ -35,7 +50,7 @@ export async function workOn(world: World, inbox: LedgerInbox, limit: number): P
     const messages = await readThread(world, inbox, thread.id);
     const last = messages.findLast(({ direction }) => direction === "inbound");
     if (last === undefined) continue;
-    const body = { is_read: true, up_to_message_id: last.id };
+    const body = { ...done(), up_to_message_id: last.id };
     const marked = await ask(world, inbox.account, "PATCH", `/threads/${thread.id}`, { body });
     if (marked.status === 200)
       ledger.count(marked.body.reason === "newer_inbound" ? "agent: newer mail came" : "agent: marked");

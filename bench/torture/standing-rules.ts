@@ -30,8 +30,32 @@ export function standingRules(where = ""): readonly StandingRule[] {
     {
       what: "an inbox miscounts its threads",
       statement: `select i.id, i.thread_count, i.unread_count, count(t.id) from ${inboxes} i left join threads t on t.inbox_id = i.id
-       group by i.id, i.thread_count, i.unread_count
-       having count(t.id) <> i.thread_count or count(*) filter (where not t.is_read) <> i.unread_count`,
+       group by i.id, i.thread_count, i.unread_count, i.archive_count, i.trash_count
+       having count(t.id) <> i.thread_count or count(*) filter (where not t.is_read) <> i.unread_count
+         or count(*) filter (where t.folder = 'archive') <> i.archive_count
+         or count(*) filter (where t.folder = 'trash') <> i.trash_count`,
+    },
+    {
+      what: "an unread thread is hidden",
+      statement: `select t.id, t.folder from ${inboxes} i join threads t on t.inbox_id = i.id where not t.is_read and t.folder <> 'inbox'`,
+    },
+    {
+      what: "a label does not find its threads",
+      statement: `select coalesce(w.id, l.thread_id) as id from (
+         select i.id as inbox_id, t.id, label, t.is_read, t.last_seq from ${inboxes} i join threads t on t.inbox_id = i.id
+         cross join unnest(t.labels) as each (label) where t.folder <> 'trash'
+       ) w full join (select l.* from ${inboxes} i join thread_labels l on l.inbox_id = i.id) l
+         on l.thread_id = w.id and l.label = w.label and l.is_read = w.is_read and l.last_seq = w.last_seq and l.inbox_id = w.inbox_id
+       where w.id is null or l.thread_id is null`,
+    },
+    {
+      what: "an inbox miscounts a label",
+      statement: `select coalesce(w.label, c.label) as label from (
+         select l.inbox_id, l.label, count(*) as threads, count(*) filter (where not l.is_read) as unread
+         from ${inboxes} i join thread_labels l on l.inbox_id = i.id group by l.inbox_id, l.label
+       ) w full join (select c.* from ${inboxes} i join label_counts c on c.inbox_id = i.id) c
+         on c.inbox_id = w.inbox_id and c.label = w.label and c.thread_count = w.threads and c.unread_count = w.unread
+       where w.label is null or c.label is null`,
     },
     {
       what: "an inbox has other bytes than its messages and its quarantine",

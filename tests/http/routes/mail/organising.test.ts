@@ -299,6 +299,36 @@ for (const engine of enginesHere()) {
       expect(both.map(({ status, body }) => body.code ?? status).toSorted()).toEqual([200, "label_limit"]);
     });
 
+    test.skipIf(engine === "embedded")("archiving races with mail that another process takes in", async () => {
+      const subjects = Array.from({ length: 40 }, (_, index) => `race${index}`);
+      const { inbox, thread, now } = await inboxWith(...subjects);
+      await changeAll(inbox.id, { ids: subjects.map((name) => thread(name).id), add_labels: ["race"] });
+      await using other = await world().another();
+      const outcomes = await Promise.all(
+        subjects.map(async (subject, index) => {
+          const reply = mailOf({ subject: `Re: ${subject}`, inReplyTo: `${subject}-${inbox.id}@example.com` });
+          const { id, lastMessageId } = thread(subject);
+          const seen = index % 2 === 0 ? { up_to_message_id: lastMessageId } : {};
+          const [answer, said] = await Promise.all([
+            change(id, { folder: index % 3 === 0 ? "trash" : "archive", ...seen }),
+            other.deliver(reply, inbox.address),
+          ]);
+          expect([answer.status, said.slice(0, 3)]).toEqual([200, "250"]);
+          return { subject, isSeenNamed: index % 2 === 0, answer: answer.body };
+        }),
+      );
+      for (const { subject, isSeenNamed, answer } of outcomes) {
+        const shown = await now(subject);
+        // Filed before the mail came, it is back; with the last message seen it is never hidden.
+        if (isSeenNamed || answer.messageCount === 1) expect(shown).toMatchObject({ isRead: false, folder: "inbox" });
+        else expect([shown.isRead, shown.folder]).toEqual([true, answer.folder]);
+      }
+      for (const asked of ["folder=inbox", "folder=archive", "folder=trash", "is_read=false", "label=race"]) {
+        const { data, total } = await list(inbox.id, `?limit=100&${asked}`);
+        expect([asked, total]).toEqual([asked, data.length]);
+      }
+    });
+
     test("threads of another account are not found", async () => {
       const { inbox, thread } = await inboxWith("a");
       const apiKey = await newAccount(world());
