@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { go, href, route } from "../address.ts";
-import { inboxd, type Schemas } from "../api.ts";
+import { errorText, inboxd, type Schemas } from "../api.ts";
 import { notify } from "../frame/notice.tsx";
 import { newInboxCommand } from "../inboxes/inbox-list.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -80,13 +80,14 @@ function ComposeForm({ name, purpose }: { name: string; purpose: Purpose }) {
   const [body, setBody] = useDraft(draft("body"));
   const [isMarkdown, setIsMarkdown] = useState(false);
   const [unsubscribe, setUnsubscribe] = useState(false);
+  const [sendAt, setSendAt] = useState("");
   const [isPreview, setIsPreview] = useState(false);
   const [files, setFiles] = useState<readonly File[]>([]);
   const [fileFault, setFileFault] = useState<string | undefined>(undefined);
   const [isDropping, setIsDropping] = useState(false);
   const sending = useSending(`compose ${name}`);
   const { isBusy, problem } = sending;
-  const mail = { from, to, cc, bcc, subject, body, isMarkdown, files, answered, forwarded, toAll, unsubscribe };
+  const mail = { from, to, cc, bcc, subject, body, isMarkdown, files, answered, forwarded, toAll, unsubscribe, sendAt };
   // A fault is shown until its field changes.
   const left = Object.entries(problem?.faults ?? {}).filter(([field]) =>
     isSame(field as Field, mail, problem?.written),
@@ -101,8 +102,12 @@ function ComposeForm({ name, purpose }: { name: string; purpose: Purpose }) {
       (key) => sendMail(mail, key),
       (outcome) => {
         if (outcome.kind !== "sent") return;
-        const { status, threadId } = outcome.sent;
+        const { status, threadId, messageId, state } = outcome.sent;
         clearDraft(...fields.map(draft));
+        if (state === "scheduled") {
+          notifyScheduled(messageId);
+          return go(may("read") ? href("drafts") : href("inboxes"), true);
+        }
         notify(status === "failed" ? "The mail was refused" : "Sent", status === "failed" ? "bad" : "good");
         go(may("read") ? href(`threads/${threadId}`) : href("inboxes"), true);
       },
@@ -229,6 +234,19 @@ function ComposeForm({ name, purpose }: { name: string; purpose: Purpose }) {
           />
           The recipient can unsubscribe with one click
         </label>
+        <div class="line">
+          <label for="send-at">Send at</label>
+          <input
+            id="send-at"
+            type="datetime-local"
+            value={sendAt}
+            disabled={isBusy}
+            aria-invalid={faults.sendAt !== undefined}
+            aria-describedby="send-at-fault"
+            onInput={(event) => setSendAt(event.currentTarget.value)}
+          />
+        </div>
+        <FieldFault id="send-at" text={faults.sendAt} />
       </details>
       <SendProblem sending={sending} besideFields="Not sent: see the marked fields" onSend={send} />
       <div class="compose-foot">
@@ -246,6 +264,19 @@ function ComposeForm({ name, purpose }: { name: string; purpose: Purpose }) {
       </div>
     </form>
   );
+}
+
+/** Tells that a mail is scheduled, and offers to take it back. */
+function notifyScheduled(messageId: string): void {
+  notify("Scheduled", "good", {
+    verb: "Undo",
+    run() {
+      inboxd.messages.cancel(messageId).then(
+        () => notify("It is not sent"),
+        (error: unknown) => notify(errorText(error), "bad"),
+      );
+    },
+  });
 }
 
 function isSame(field: Field, mail: Written, refused: Written | undefined): boolean {

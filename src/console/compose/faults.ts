@@ -10,6 +10,7 @@ export interface Written {
   subject?: string;
   body: string;
   files?: readonly File[];
+  sendAt?: string;
 }
 
 export type Field = keyof Written;
@@ -35,11 +36,12 @@ export function faultsIn(error: unknown, written: Written): Faults | undefined {
 function fieldOf(name: string): Field | undefined {
   return name === "attachments"
     ? "files"
-    : (["to", "cc", "bcc", "subject", "body"] as const).find((one) => one === name);
+    : (["to", "cc", "bcc", "subject", "body", "sendAt"] as const).find((one) => one === name);
 }
 
 function inWords(field: Field, index: number, detail: string, written: Written): string {
   if (field === "subject") return written.subject?.trim() ? `The subject ${detail}` : "Enter a subject";
+  if (field === "sendAt") return "Choose a time within a year";
   if (field === "files") return `${written.files?.[index]?.name ?? "The files"} ${detail}`;
   if (field === "body") {
     return written.body.trim() === ""

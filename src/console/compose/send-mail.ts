@@ -15,6 +15,8 @@ interface Mail {
   toAll: boolean;
   /** Whether the recipient can unsubscribe with one click. */
   unsubscribe: boolean;
+  /** When to send it, as the field of the browser has it; empty for now. */
+  sendAt: string;
 }
 
 /** Sends the mail as JSON, or as a form if it has files. */
@@ -28,7 +30,7 @@ export function sendMail(mail: Mail, idempotencyKey: string): Promise<Schemas["S
 }
 
 function emailOf(mail: Mail): Schemas["NewEmail"] {
-  const { subject, body, isMarkdown, answered, forwarded, toAll, unsubscribe } = mail;
+  const { subject, body, isMarkdown, answered, forwarded, toAll, unsubscribe, sendAt } = mail;
   const [to, cc, bcc] = [addressesIn(mail.to), addressesIn(mail.cc), addressesIn(mail.bcc)];
   return {
     ...(!toAll && { to: to.length > 1 ? to : (to[0] ?? "") }),
@@ -41,6 +43,7 @@ function emailOf(mail: Mail): Schemas["NewEmail"] {
     ...(answered && toAll && { replyToMessageId: answered.id, replyAll: true }),
     ...(forwarded && { forwardOf: forwarded.id }),
     ...(unsubscribe && { unsubscribe }),
+    ...(sendAt !== "" && { sendAt: new Date(sendAt).toISOString() }),
   };
 }
 

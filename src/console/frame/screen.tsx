@@ -10,6 +10,7 @@ const inboxSettings = lazy(async () => (await import("../inboxes/inbox-settings.
 const mail = lazy(async () => (await import("../mail/mail.tsx")).Mail);
 const messagePage = lazy(async () => (await import("../message/message-page.tsx")).MessagePage);
 const compose = lazy(async () => (await import("../compose/compose.tsx")).Compose);
+const draftList = lazy(async () => (await import("../drafts/draft-list.tsx")).DraftList);
 const outboxList = lazy(async () => (await import("../outbox/outbox-list.tsx")).OutboxList);
 const eventList = lazy(async () => (await import("../events/event-list.tsx")).EventList);
 const eventPage = lazy(async () => (await import("../events/event-page.tsx")).EventPage);
@@ -41,6 +42,8 @@ function screenAt({ path, query }: Route): readonly [screen: LazyScreen, about?:
       return id === undefined ? undefined : [messagePage, id];
     case "compose":
       return [compose];
+    case "drafts":
+      return [draftList];
     case "outbox":
       return [outboxList];
     case "events":

@@ -22,6 +22,7 @@ const screenGroups: readonly (readonly ScreenEntry[])[] = [
     { path: "inboxes", name: "Inboxes", icon: "inboxes", shortcut: "i", also: ["threads", "messages"] },
   ],
   [
+    { path: "drafts", name: "Drafts", icon: "compose", right: "read" },
     { path: "outbox", name: "Outbox", icon: "outbox", right: "read", shortcut: "o" },
     { path: "events", name: "Events", icon: "events", right: "read", shortcut: "e" },
     { path: "webhooks", name: "Webhooks", icon: "webhooks", right: "account", shortcut: "w" },

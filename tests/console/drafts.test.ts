@@ -1,0 +1,42 @@
+import { expect, test } from "bun:test";
+import { untilSo } from "../support/until.ts";
+import { describeInBrowser, setUpConsole, signedIn } from "./support.ts";
+
+describeInBrowser("Mail that is sent later, in the console", () => {
+  const setup = setUpConsole({ env: { SENDS_PER_MINUTE: "0" } });
+
+  const drafts = async (state: string) => (await setup.world.api(`/v1/drafts?state=${state}`)).body.data;
+
+  test("is written with a time, taken back at once, or listed, canceled and sent early", async () => {
+    const ada = await setup.world.inbox("later");
+    const { page } = await signedIn(setup, `compose?inbox=${ada.id}`);
+    const write = async (to: string) => {
+      await page.fill("#to", to);
+      await page.fill("#subject", `For ${to}`);
+      await page.fill(".compose-body", "Hello");
+      await page.getByText("More options").click();
+      await page.fill("#send-at", "2026-06-01T09:00");
+      await page.press(".compose-body", "Control+Enter");
+      await page.getByText("Scheduled", { exact: true }).first().waitFor();
+    };
+    await write("first@example.com");
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByText("It is not sent").waitFor();
+    expect((await drafts("canceled")).map(({ subject }: { subject: string }) => subject)).toEqual([
+      "For first@example.com",
+    ]);
+
+    for (const to of ["second@example.com", "third@example.com"]) {
+      await page.goto(new URL(`/console/compose?inbox=${ada.id}`, setup.world.service.apiUrl).href);
+      await write(to);
+    }
+    await page.getByRole("heading", { name: "Drafts" }).waitFor();
+    await page.getByLabel("Discard the mail to second@example.com").click();
+    await page.getByRole("button", { name: "Cancel mail" }).click();
+    await page.getByText("It is not sent").waitFor();
+    await page.getByLabel("Send to third@example.com now").click();
+    await untilSo(async () => (await drafts("sent")).length === 1);
+    expect((await drafts("canceled")).length).toBe(2);
+    await page.context().close();
+  });
+});
