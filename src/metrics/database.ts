@@ -1,11 +1,13 @@
 import type { Database } from "../database/db.ts";
 import { domainStatuses } from "../domain/domains/readiness.ts";
+import { openStates } from "../domain/send/draft.ts";
 import { remembered } from "../flows/remembered.ts";
 import { countDomainsByStatus } from "../store/account/domains.ts";
 import { findUsageLagSeconds } from "../store/account/usage.ts";
 import { findLogLagSeconds } from "../store/events/feeds.ts";
 import { outboxKinds } from "../store/outbox/items.ts";
 import { listOutboxDepths, type OutboxDepth } from "../store/outbox/outbox-rows.ts";
+import { countOpenDraftsByState } from "../store/send/drafts.ts";
 import type { Registry, Samples } from "./registry.ts";
 
 /** The shortest time between two counts of the outbox. Metrics that are read more often show the last count. */
@@ -48,6 +50,14 @@ export function watchDatabase(metrics: Registry, db: Database, now: () => Date):
     return domainStatuses.map((status) => ({
       labels: { status },
       value: counted.find((each) => each.status === status)?.count ?? 0,
+    }));
+  });
+  const drafts = remembered(() => countOpenDraftsByState(db.api), countedEveryMs);
+  metrics.gauge("inboxd_drafts", "Mail that is not sent yet, by state: draft, scheduled", async () => {
+    const counted = await drafts();
+    return openStates.map((state) => ({
+      labels: { state },
+      value: counted.find((each) => each.state === state)?.count ?? 0,
     }));
   });
   metrics.gauge(

@@ -52,6 +52,8 @@ export interface Watch {
   /** Counts and times questions to the judge. */
   askJudge(ask: AskJudge): AskJudge;
   send(send: SendEmail): SendEmail;
+  /** Measures how late scheduled mail is sent. Undefined if metrics are off. */
+  dispatched: ((lagMs: number) => void) | undefined;
   relay(relay: Relay): Relay;
   /** Counts and times the documents that are read. */
   documents(reader: ReadsDocuments): ReadsDocuments;
@@ -105,6 +107,7 @@ export const unwatched: Watch = {
   authenticate: (check) => check,
   askJudge: (ask) => ask,
   send: (send) => send,
+  dispatched: undefined,
   relay: (relay) => relay,
   documents: (reader) => reader,
   webhooks: (client) => client,
@@ -131,6 +134,7 @@ export function watch(metrics: Registry): Watch {
     authenticate: watchedAuthenticate(metrics),
     askJudge: watchedJudge(metrics),
     send: watchedSend(metrics, suppressed),
+    dispatched: dispatchObserver(metrics),
     relay: watchedRelay(metrics),
     documents: watchedDocuments(metrics),
     webhooks: watchedWebhooks(metrics),
@@ -258,6 +262,16 @@ function watchedSend(metrics: Registry, suppressed: SuppressedSends): Watch["sen
       observeSince(took, startedMs);
     }
   };
+}
+
+function dispatchObserver(metrics: Registry): Watch["dispatched"] {
+  const lag = metrics.histogram(
+    "inboxd_dispatch_lag_seconds",
+    "Seconds from the time at which a scheduled mail was due until it was in the outbox",
+    quickBounds,
+    [],
+  )({});
+  return (lagMs) => lag.observe(Math.max(0, lagMs) / 1000);
 }
 
 function watchedRelay(metrics: Registry): Watch["relay"] {

@@ -65,7 +65,7 @@ export async function openWorkers(
     trashDays: config.trashDays,
     observe: simulator?.observing(watch.workers) ?? watch.workers,
   });
-  const dispatch = startDispatch({ ...deps, sendEmail: sender });
+  const dispatch = startDispatch({ ...deps, sendEmail: sender, dispatched: watch.dispatched });
   opened.push(() => workers.stop(0));
   opened.push(dispatch.stop);
   // Mail of an account that is open again goes out at once.

@@ -34,7 +34,7 @@ function screenAt({ path, query }: Route): readonly [screen: LazyScreen, about?:
     case "login":
       return may("send") && !may("read") ? [inboxList] : [overview];
     case "inboxes":
-      if (part === "settings") return [inboxSettings, id];
+      if (part === "settings") return [inboxSettings, id ?? null];
       return id === undefined ? [inboxList, query.get("domain")] : [mail];
     case "threads":
       return [mail];

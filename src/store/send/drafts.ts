@@ -84,6 +84,10 @@ export async function countOpenDrafts(db: Db, inboxIds: readonly string[]): Prom
   return new Map(counts.map(({ inboxId, count }) => [inboxId, count]));
 }
 
+export function countOpenDraftsByState(db: Db): Promise<{ state: DraftState; count: number }[]> {
+  return query(db, sql`select d.state, count(*) as count from drafts d where ${isOpen} group by d.state`);
+}
+
 /** Lists the scheduled drafts in these threads. */
 export async function listScheduledIn(db: Db, threadIds: readonly string[]): Promise<Pick<Draft, "id" | "threadId">[]> {
   if (threadIds.length === 0) return [];
