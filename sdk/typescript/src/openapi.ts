@@ -4736,6 +4736,13 @@ export interface components {
              */
             tag?: string | null;
             /**
+             * @description With `recipients`: the metadata of its thread
+             * @example {}
+             */
+            thread_metadata?: {
+                [key: string]: string;
+            };
+            /**
              * @description With `authentication`: who really sent it; null if that was not checked
              * @example null
              */
@@ -7788,6 +7795,13 @@ export interface components {
              */
             tag?: string | null;
             /**
+             * @description With `recipients`: the metadata of its thread
+             * @example {}
+             */
+            thread_metadata?: {
+                [key: string]: string;
+            };
+            /**
              * @description With `authentication`: who really sent it; null if that was not checked
              * @example null
              */
@@ -8210,6 +8224,13 @@ export interface components {
              * @example null
              */
             tag?: string | null;
+            /**
+             * @description With `recipients`: the metadata of its thread
+             * @example {}
+             */
+            thread_metadata?: {
+                [key: string]: string;
+            };
             /**
              * @description With `authentication`: who really sent it; null if that was not checked
              * @example null
@@ -18611,7 +18632,7 @@ export interface operations {
                 external_id?: string;
                 /** @description For inbound mail: `false` leaves out automated mail, `true` leaves out all other mail */
                 automated?: "true" | "false";
-                /** @description Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag), `authentication`, `spam` */
+                /** @description Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag, thread_metadata), `authentication`, `spam` */
                 include?: string;
                 /** @description `desc`: newest first. Without it: oldest first */
                 order?: "asc" | "desc";
@@ -18691,6 +18712,7 @@ export interface operations {
                      *               "ada@inbox.localhost"
                      *             ],
                      *             "tag": null,
+                     *             "thread_metadata": {},
                      *             "authentication": null,
                      *             "spam": null
                      *           }
@@ -18816,7 +18838,7 @@ export interface operations {
                 external_id?: string;
                 /** @description For inbound mail: `false` leaves out automated mail, `true` leaves out all other mail */
                 automated?: "true" | "false";
-                /** @description Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag), `authentication`, `spam` */
+                /** @description Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag, thread_metadata), `authentication`, `spam` */
                 include?: string;
                 /** @description Id of the last event that you have, or `start`. Without it: new events only */
                 after?: string;
@@ -18972,7 +18994,7 @@ export interface operations {
     getEvent: {
         parameters: {
             query?: {
-                /** @description Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag), `authentication`, `spam` */
+                /** @description Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag, thread_metadata), `authentication`, `spam` */
                 include?: string;
             };
             header?: never;
@@ -19052,6 +19074,7 @@ export interface operations {
                      *           "ada@inbox.localhost"
                      *         ],
                      *         "tag": null,
+                     *         "thread_metadata": {},
                      *         "authentication": null,
                      *         "spam": null
                      *       }
@@ -29384,6 +29407,7 @@ export interface operations {
                  *           "ada@inbox.localhost"
                  *         ],
                  *         "tag": null,
+                 *         "thread_metadata": {},
                  *         "authentication": null,
                  *         "spam": null
                  *       }
@@ -29518,6 +29542,7 @@ export interface operations {
                  *           "ada@inbox.localhost"
                  *         ],
                  *         "tag": null,
+                 *         "thread_metadata": {},
                  *         "authentication": null,
                  *         "spam": null,
                  *         "recipients": [
@@ -29669,6 +29694,7 @@ export interface operations {
                  *           "ada@inbox.localhost"
                  *         ],
                  *         "tag": null,
+                 *         "thread_metadata": {},
                  *         "authentication": null,
                  *         "spam": null,
                  *         "recipients": [

@@ -1,6 +1,7 @@
 import type { Automated } from "../../domain/automated.ts";
 import type { EventData, EventType } from "../../domain/events/event-types.ts";
 import type { IncludeWord } from "../../domain/events/subscription.ts";
+import type { Metadata } from "../../domain/metadata.ts";
 import type { StoredFailure } from "../../domain/outcome.ts";
 import { type Authentication, inContractOrder, type Spam } from "../../domain/receive/authentication.ts";
 import type { RecipientOutcome } from "../../domain/send/recipients/recipient-outcome.ts";
@@ -283,6 +284,7 @@ interface IncludedFields {
   automated?: Automated | null;
   to_list?: string[];
   tag?: string | null;
+  thread_metadata?: Metadata;
   authentication?: ReturnType<typeof authenticationFields> | null;
   spam?: ReturnType<typeof spamFields> | null;
 }
@@ -302,6 +304,7 @@ async function includedFields(
     ...(include.includes("recipients") && {
       to_list: row.toAddrs,
       tag: row.direction === "inbound" ? tagOf(to) : null,
+      thread_metadata: row.threadMetadata ?? {},
     }),
     ...(include.includes("authentication") && {
       authentication: row.authentication && authenticationFields(row.authentication),

@@ -129,6 +129,12 @@ const includedFields = {
       examples: [null],
     }),
   ),
+  thread_metadata: Type.Optional(
+    Type.Record(Type.String(), Type.String(), {
+      description: "With `recipients`: the metadata of its thread",
+      examples: [{}],
+    }),
+  ),
   authentication: Type.Optional(
     nullable(AuthenticationOfEvent, {
       description: "With `authentication`: who really sent it; null if that was not checked",

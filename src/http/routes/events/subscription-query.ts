@@ -57,7 +57,7 @@ export const subscriptionQuery = {
     parameter((list) => wordsOf(list).every((word) => includeWords.some((known) => known === word)), {
       error: `must be a comma list of ${includeWords.join(", ")}`,
       description:
-        "Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag), `authentication`, `spam`",
+        "Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag, thread_metadata), `authentication`, `spam`",
       examples: ["extracted"],
     }),
   ),

@@ -184,6 +184,8 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
     expect(await subjects("&automated=true&types=*")).toEqual([undefined, "A robot"]);
 
     const [plain] = (await asked(`?inbox_id=${dan.id}&automated=true`)).data;
+    const metadata = { ticket: "7" };
+    await world().api(`/v1/threads/${plain.thread_id}`, { method: "PATCH", body: { metadata }, apiKey });
     const [more] = (await asked(`?inbox_id=${dan.id}&automated=true&include=recipients,automated,html,extracted`)).data;
     const {
       body_html,
@@ -196,11 +198,12 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
       automated,
       to_list,
       tag,
+      thread_metadata,
       ...rest
     } = more.message;
     expect(rest).toEqual(plain.message);
     expect(automated).toMatchObject({ kind: "auto_reply" });
-    expect([to_list, tag]).toEqual([["ada@inbox.localhost"], null]);
+    expect([to_list, tag, thread_metadata]).toEqual([["ada@inbox.localhost"], null, metadata]);
     expect({ body_html, reply_to, extracted_html, codes, links }).toEqual({
       body_html: null,
       reply_to: null,
@@ -209,8 +212,8 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
       links: [],
     });
     expect([typeof from_name, extracted_text]).toEqual([typeof from_name, plain.message.body_text]);
-    expect(Object.keys(more.message).slice(-10).join()).toBe(
-      "body_html,from_name,reply_to,extracted_text,extracted_html,codes,links,automated,to_list,tag",
+    expect(Object.keys(more.message).slice(-11).join()).toBe(
+      "body_html,from_name,reply_to,extracted_text,extracted_html,codes,links,automated,to_list,tag,thread_metadata",
     );
   });
 
@@ -227,8 +230,8 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
       JSON.stringify({ ...others, client_address: clientAddress, tls }),
     );
     expect([proven.spam, unchecked.authentication, unchecked.spam]).toEqual([null, null, null]);
-    expect(Object.keys(proven).slice(-4)).toEqual(["to_list", "tag", "authentication", "spam"]);
-    const { authentication, spam, to_list, tag, ...rest } = proven;
+    expect(Object.keys(proven).slice(-5)).toEqual(["to_list", "tag", "thread_metadata", "authentication", "spam"]);
+    const { authentication, spam, to_list, tag, thread_metadata, ...rest } = proven;
     expect(rest).toEqual(plain[0]);
   });
 
