@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { query } from "../../src/database/db.ts";
 import { enginesHere } from "../support/engines.ts";
 import { newInbox, send } from "../support/sends.ts";
 import { untilSo } from "../support/until.ts";
@@ -163,6 +165,26 @@ describe.each(enginesHere())("Mail that is sent later (%s)", (engine) => {
     world.clock.pass(minuteMs + 1000);
     await untilSo(async () => (await messages()).total === 25);
     expect((await messages()).data.map(({ id }: { id: string }) => id)).toEqual(ids);
+  });
+
+  test("is indexed for searches in the background, although newer ids were looked at before", async () => {
+    const inboxId = await newInbox(world);
+    const { messageId } = (await schedule(inboxId)).body;
+    const newer = (await send(world, await newInbox(world))).body.messageId;
+    const { api: db } = world.service.deps.db;
+    world.clock.pass(minuteMs);
+    await untilSo(async () => {
+      const parts = await query<{ isPast: boolean }>(
+        db,
+        sql`select seen_id >= ${newer} as "isPast" from search_indexing`,
+      );
+      return parts.length > 0 && parts.every(({ isPast }) => isPast);
+    });
+    world.clock.pass(hourMs);
+    await untilSo(
+      async () => (await query(db, sql`select from message_search where message_id = ${messageId}`)).length === 1,
+      20_000,
+    );
   });
 
   test("fails if a limit delays it for a day", async () => {

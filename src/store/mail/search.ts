@@ -410,7 +410,9 @@ export async function findRecentMessages(
         select looked.*, behind.*
         from (select count(*) as looked, max(id) as "lastId", max(id) filter (where created_at < ${settledBefore}) as "settledId" from recent) looked
         left join (select i.id as "inboxId", i.message_count as "messageCount"
-          from (select distinct inbox_id from recent
+          from (select distinct inbox_id from (select inbox_id from recent
+              union all select inbox_id from drafts
+              where content is not null and updated_at > ${settledBefore}::timestamptz - interval '5 minutes' and state = 'sent') seen
             where (hashtextextended(inbox_id, 0) & ${indexingParts - 1}) = any(${arrayOf("int4", parts)})) r
           join inboxes i on i.id = r.inbox_id and i.deleted_at is null
           where i.removed_count < i.message_count and i.message_count > (select coalesce(max(seq), 0) from message_search s where s.inbox_id = i.id)) behind on true`,
