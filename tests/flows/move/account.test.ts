@@ -88,8 +88,12 @@ describe("The export of one account", () => {
       const inbox = { id: inboxId, address: both[number] ?? "" };
       await quarantinedMail(from, inbox, { apiKey: key });
     }
-    for (const { inboxId, key } of [ada, bob])
+    for (const { inboxId, key } of [ada, bob]) {
       await send(from, inboxId, { body: "From us" }, { apiKey: key, waits: true });
+      const attachments = [{ filename: "later.txt", content: Buffer.from(`later ${inboxId}`).toString("base64") }];
+      const later = await send(from, inboxId, { sendAt: "2026-12-01T00:00:00Z", attachments }, { apiKey: key });
+      expect(later.body.state).toBe("scheduled");
+    }
     lines = await exported(from, ada.id);
   });
   afterAll(() => from[Symbol.asyncDispose]());
@@ -138,6 +142,12 @@ describe("The export of one account", () => {
       const raw = await world.fetch(`/v1/quarantine/${mail.id}/raw`, { apiKey: key });
       return { ...mail, raw: await raw.text() };
     };
+    const withFiles = async (draft: { id: string; attachments: { filename: string }[] }) => {
+      const texts = draft.attachments.map(async ({ filename }) =>
+        (await world.fetch(`/v1/attachments/${draft.id}/${filename}`, { apiKey: key })).text(),
+      );
+      return { ...draft, attachments: await Promise.all(texts) };
+    };
     const { data: events } = await ask("/v1/events?types=*&after=start&limit=100");
     const { data: entries } = await ask("/v1/audit?limit=100");
     return {
@@ -151,6 +161,7 @@ describe("The export of one account", () => {
       suppressions: (await ask("/v1/suppressions")).data,
       rules: (await ask("/v1/rules")).data,
       policy: await ask("/v1/policy?external_id=user-7"),
+      drafts: await Promise.all((await ask("/v1/drafts")).data.map(withFiles)),
       quarantine: await Promise.all((await ask("/v1/quarantine")).data.map(withRaw)),
       audit: entries.filter(({ action }: { action: string }) => action !== "account.imported"),
     };
@@ -205,7 +216,7 @@ describe("The export of one account", () => {
       to.service.deps.db.api,
       sql`select shares from source_chunks where shares is not null`,
     );
-    expect(shares.map((each) => each.shares)).toEqual([1, 1, 1, 1, 1, 1]);
+    expect(shares.map((each) => each.shares)).toEqual([1, 1, 1, 1, 1, 1, 1, 1]);
     expect((await shownBy(to, bob)).mail).toHaveLength(1);
   });
 
