@@ -105,8 +105,8 @@ export function recordMessage<Inbox extends InboxState>(
   const inboundCount = inbox.inboundCount + (inbound ? 1 : 0);
   const createdAt = instantAfter(inbox, message);
   const isRead = !message.leavesUnread;
-  // Inbound mail brings a thread back into the inbox, from any folder. An unread thread is always there.
-  const staysFiled = thread !== undefined && isRead && !inbound;
+  // An unread thread is always in the inbox, so inbound mail brings it back from any folder.
+  const staysFiled = thread !== undefined && isRead;
   const next: ThreadState = {
     id: thread?.id ?? newThreadId,
     inboxId: inbox.id,

@@ -89,10 +89,13 @@ describe("The export of one account", () => {
       await quarantinedMail(from, inbox, { apiKey: key });
     }
     for (const { inboxId, key } of [ada, bob]) {
-      await send(from, inboxId, { body: "From us" }, { apiKey: key, waits: true });
+      await send(from, inboxId, { body: "From us", labels: ["sent"] }, { apiKey: key, waits: true });
       const attachments = [{ filename: "later.txt", content: Buffer.from(`later ${inboxId}`).toString("base64") }];
       const later = await send(from, inboxId, { sendAt: "2026-12-01T00:00:00Z", attachments }, { apiKey: key });
       expect(later.body.state).toBe("scheduled");
+      const [thread] = (await from.api(`/v1/inboxes/${inboxId}/threads`, { apiKey: key })).body.data;
+      const filed = { folder: "archive", add_labels: ["moved"], metadata: { order: "4711" } };
+      await from.api(`/v1/threads/${thread.id}`, { method: "PATCH", body: filed, apiKey: key });
     }
     lines = await exported(from, ada.id);
   });
@@ -126,7 +129,8 @@ describe("The export of one account", () => {
     const { data: inboxes } = await ask("/v1/inboxes");
     const mail = inboxes.map(async ({ id }: { id: string }) => {
       const { data: messages } = await ask(`/v1/inboxes/${id}/messages?limit=100`);
-      const threads = await ask(`/v1/inboxes/${id}/threads`);
+      const threads = await ask(`/v1/inboxes/${id}/threads?folder=all`);
+      const labels = await ask(`/v1/inboxes/${id}/labels`);
       const whole = messages.map(async (message: { id: string; attachments: { filename: string; url: string }[] }) => {
         const raw = await (await world.fetch(`/v1/messages/${message.id}/raw`, { apiKey: key })).bytes();
         const files = message.attachments.map(async ({ filename, url }) => {
@@ -136,7 +140,7 @@ describe("The export of one account", () => {
         });
         return { ...message, attachments: await Promise.all(files), raw: Buffer.from(raw).toString("latin1") };
       });
-      return { threads, messages: await Promise.all(whole) };
+      return { threads, labels, messages: await Promise.all(whole) };
     });
     const withRaw = async (mail: { id: string }) => {
       const raw = await world.fetch(`/v1/quarantine/${mail.id}/raw`, { apiKey: key });
@@ -184,7 +188,10 @@ describe("The export of one account", () => {
   });
 
   test("is imported beside other accounts, and the API shows the same as before", async () => {
-    await untilAnswered(async () => (await usageOf(from, ada)).totals.received === 2 || undefined);
+    await untilAnswered(async () => {
+      const { received, sent } = (await usageOf(from, ada)).totals;
+      return (received === 2 && sent === 1) || undefined;
+    });
     const before = await shownBy(from, ada);
     const latest = await exported(from, ada.id, "latest");
     await using to = await startTarget();
