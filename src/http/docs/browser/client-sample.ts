@@ -205,9 +205,12 @@ function optionsOf({ headers }: Draft): string[] {
 }
 
 function fieldsOf(query: Draft["query"]): string {
-  return braced(
-    query.map(({ name, value, kind }) => `${nameOf(name)}: ${isBare(value, kind) ? value : JSON.stringify(value)}`),
-  );
+  return braced(query.map(({ name, value, kind }) => `${nameOf(name)}: ${literalOf(value, kind)}`));
+}
+
+function literalOf(value: string, kind: string): string {
+  if (kind === "array") return JSON.stringify(value.split(","));
+  return isBare(value, kind) ? value : JSON.stringify(value);
 }
 
 function isBare(value: string, kind: string): boolean {
