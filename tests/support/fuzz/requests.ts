@@ -127,14 +127,20 @@ function agreeing(json: unknown, { operationId }: ShownOperation): unknown {
   if (operationId === "createToken" && typeof json === "object" && json !== null && "inboxId" in json)
     return { ...json, externalId: undefined };
   // The account has no domain of its own that is verified.
-  if (operationId === "createInbox" && typeof json === "object" && json !== null && "domain" in json)
-    return { ...json, domain: "inbox.localhost" };
+  if (operationId === "createInbox" && typeof json === "object" && json !== null)
+    return wholeInbox(json as Record<string, unknown>);
   if (operationId === "addSuppressions") return agreeingSuppression(json as Record<string, unknown>);
   if (operationId === "changeThread" || operationId === "changeThreads") return agreeingChange(json);
   if (operationId === "addRule") return agreeingRule(json as Record<string, unknown>);
   // Only the policy of a tenant has one.
   if (operationId === "changePolicy") return { ...(json as object), sendPolicy: undefined, send_policy: undefined };
   return json;
+}
+
+/** A new inbox is at the domain of the service, and has one end. */
+function wholeInbox({ domain, ttlSeconds, ttl_seconds, ...inbox }: Record<string, unknown>): object {
+  const end = inbox.expiresAt === undefined && inbox.expires_at === undefined ? { ttlSeconds, ttl_seconds } : {};
+  return { ...inbox, ...end, ...(domain !== undefined && { domain: "inbox.localhost" }) };
 }
 
 /** A change of threads changes something, leaves no unread thread in another folder, and has labels that may be stored. */
