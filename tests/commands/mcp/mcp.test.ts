@@ -31,7 +31,7 @@ test("with --embedded a model has addresses of its own in an empty directory, an
     expect((await model.call("read_thread", { thread_id: threadId })).messages).toHaveLength(1);
   }
   await using again = await overStdio(["--embedded", "--inbox", "bob", "--read-only"], env, "the handshake of before");
-  expect((await again.client.listTools()).tools).toHaveLength(7);
+  expect((await again.client.listTools()).tools).toHaveLength(8);
   expect((await again.call("list_threads")).threads).toHaveLength(1);
 }, 60_000);
 
