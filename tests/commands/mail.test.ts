@@ -24,7 +24,7 @@ test("an inbox is made, listed, and refused the second time with code and detail
   ]);
   expect([again.code, again.stdout]).toEqual([1, ""]);
   expect(again.stderr).toBe('address_taken: Cannot create inbox: the address "ada" is taken\n');
-  expect(JSON.parse(list.stdout)).toEqual({ data: [inbox], total: 1 });
+  expect(JSON.parse(list.stdout)).toEqual({ data: [inbox], total: 1, nextCursor: null });
   expect(table.stdout).toMatch(
     /^created +address +unread +last +externalId +id\n\S+.* ada@inbox\.localhost +0 +- +user-7 +inb_\w+$/m,
   );

@@ -189,7 +189,7 @@ const openai = new OpenAI({
   baseURL: "http://model.invalid/v1",
   async fetch(_, { body }) {
     const { messages, tools } = JSON.parse(body);
-    if (tools.length !== 11 || tools[0].function.parameters.type !== "object") throw new Error("The tools are not there");
+    if (tools.length !== 13 || tools[0].function.parameters.type !== "object") throw new Error("The tools are not there");
     const said = next(messages);
     const message = typeof said === "string"
       ? { role: "assistant", content: said }

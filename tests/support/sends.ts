@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Plan } from "../../src/domain/limits.ts";
 import { createAccount } from "../../src/flows/account/manage-accounts.ts";
 import type { Answer, World } from "./world.ts";
@@ -50,4 +51,10 @@ export function tally(answers: readonly Answer[]): Record<string, number> {
     counts[name] = (counts[name] ?? 0) + 1;
   }
   return counts;
+}
+
+/** Writes a draft in an inbox. Returns its id. */
+export async function newDraft(world: World, inboxId: string): Promise<string> {
+  const headers = { "idempotency-key": randomUUID() };
+  return (await world.api(`/v1/inboxes/${inboxId}/drafts`, { method: "POST", headers, body: {} })).body.id;
 }

@@ -4,6 +4,7 @@ import { enginesHere } from "../../support/engines.ts";
 import { mailOf } from "../../support/mail.ts";
 import { answer, startReceiver } from "../../support/receiver.ts";
 import { quarantinedMail } from "../../support/ruled.ts";
+import { newDraft } from "../../support/sends.ts";
 import type { World } from "../../support/world.ts";
 import { worldsOn } from "../../support/world-on.ts";
 
@@ -22,9 +23,11 @@ test("A cursor with another number goes on there, or is refused, in every list",
   const { inboxId, eventId, threadId, webhookId } = await fill(world, receiver.url);
   const lists: readonly List[] = [
     ["/v1/audit", ["limit=1"], 0n],
+    ["/v1/drafts", ["limit=1"], 0n],
     // The first at the default endpoint, the third at another.
     [`/v1/events/${eventId}/deliveries`, ["limit=1", "limit=3"], integer],
     ["/v1/grants", ["limit=1"], 0n],
+    ["/v1/inboxes", ["limit=1"], 0n],
     [
       `/v1/inboxes/${inboxId}/messages`,
       ["", "direction=inbound", "since=2020-01-01", "q=order", `thread_id=${threadId}`].map(
@@ -65,6 +68,8 @@ async function fill(world: World, url: string) {
   for (const address of ["eve@example.net", "joe@example.net"]) {
     await world.api("/v1/suppressions", { method: "POST", body: { address } });
   }
+  await world.inbox("bob");
+  for (const _ of [1, 2]) await newDraft(world, inbox.id);
   for (const _ of [1, 2]) await newGrant(world);
   for (const _ of [1, 2]) await quarantinedMail(world, inbox);
   await world.deliver(mailOf({ subject: "Your order", messageId: "first@example.com" }), inbox.address);

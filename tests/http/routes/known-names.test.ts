@@ -5,7 +5,7 @@ import { newGrant } from "../../support/connecting.ts";
 import { enginesHere } from "../../support/engines.ts";
 import { mailOf } from "../../support/mail.ts";
 import { quarantinedMail } from "../../support/ruled.ts";
-import { send } from "../../support/sends.ts";
+import { newDraft, send } from "../../support/sends.ts";
 import { oneWorldOn } from "../../support/world-on.ts";
 
 for (const engine of enginesHere()) {
@@ -23,6 +23,7 @@ for (const engine of enginesHere()) {
     let rule: { id: string };
     let operatorKey: string;
     let accountId: string;
+    let draftId: string;
     let keyId: string;
     let grantId: string;
     let domain: { id: string };
@@ -42,6 +43,7 @@ for (const engine of enginesHere()) {
       await world().deliver(mailOf({ subject: "Hello", headers }), inbox.address);
       [thread] = (await world().api(`/v1/inboxes/${inbox.id}/threads`)).body.data;
       [event] = (await world().api("/v1/events")).body.data;
+      draftId = await newDraft(world(), inbox.id);
       accountId = (await world().api("/v1/account")).body.id;
       keyId = (await world().api(`/v1/inboxes/${inbox.id}/api-keys`, { method: "POST", body: {} })).body.id;
       grantId = await newGrant(world());
@@ -63,6 +65,7 @@ for (const engine of enginesHere()) {
           ["/v1/attachments", thread.lastMessageId],
           ["/v1/threads", thread.id],
           ["/v1/uploads", upload.id],
+          ["/v1/drafts", draftId],
         ] as const),
         ...([
           ["/v1/events", event.event_id],
@@ -193,7 +196,7 @@ for (const engine of enginesHere()) {
     });
 
     test.each([
-      ["sendAt", "is not known here"],
+      ["template", "is not known here"],
       ["text", 'is not known here; did you mean "body"?'],
       ["html", 'is not known here; did you mean "bodyHtml"?'],
       ["Subject_", 'is not known here; did you mean "subject"?'],

@@ -8,7 +8,7 @@ import { dereferenced } from "../../support/openapi.ts";
 import { answer, startReceiver } from "../../support/receiver.ts";
 import { quarantinedMail } from "../../support/ruled.ts";
 import { type DocumentedSchema, mismatches } from "../../support/schema-check.ts";
-import { send } from "../../support/sends.ts";
+import { newDraft, send } from "../../support/sends.ts";
 import { worldsOn } from "../../support/world-on.ts";
 
 const [engine = "embedded"] = enginesHere();
@@ -38,6 +38,7 @@ test("Every list has what is documented of it, field by field, and nothing else"
   await send(world, inbox.id, { to: "jane@example.com" });
   await world.api("/v1/domains", { method: "POST", body: { domain: "shop.test" } });
   await world.api(`/v1/inboxes/${inbox.id}/api-keys`, { method: "POST", body: {} });
+  await newDraft(world, inbox.id);
   await newGrant(world);
   await quarantinedMail(world, inbox);
 
@@ -65,6 +66,7 @@ test("Every list has what is documented of it, field by field, and nothing else"
     "/v1/admin/domains",
     "/v1/audit",
     "/v1/domains",
+    "/v1/drafts",
     "/v1/events",
     "/v1/events/{id}/deliveries",
     "/v1/grants",

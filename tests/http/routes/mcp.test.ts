@@ -34,7 +34,7 @@ describe("/mcp", () => {
       "application/json",
       null,
     ]);
-    expect(body.result.tools).toHaveLength(13);
+    expect(body.result.tools).toHaveLength(15);
   });
 
   test.each(["GET", "DELETE", "PUT", "HEAD", "OPTIONS"])("knows no %s", async (method) => {
@@ -153,7 +153,7 @@ test("MCP=0 leaves it out", async () => {
 describe("A model that is given less", () => {
   test("can't see or call what changes anything with ?tools=read", async () => {
     await using model = await overHttp(world, { query: "?tools=read" });
-    expect((await model.client.listTools()).tools).toHaveLength(8);
+    expect((await model.client.listTools()).tools).toHaveLength(9);
     await model.call("list_threads", { inbox: "ada" });
     expect(model.client.callTool({ name: "send_email", arguments: {} })).rejects.toThrow("send_email");
   });

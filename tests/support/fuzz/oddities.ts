@@ -45,7 +45,7 @@ export const oddities: readonly Change[] = [
   }),
   odd("another method", (draft, chance) => {
     draft.method = chance.pick(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
-    if (draft.method === "GET" || draft.method === "HEAD") draft.json = undefined;
+    if (draft.method === "GET" || draft.method === "HEAD") draft.json = draft.body = undefined;
   }),
   odd("odd headers", (draft, chance) => {
     for (const name of oddHeaders) if (chance.is(0.3)) draft.headers[name] = chance.pick(oddHeaderValues);

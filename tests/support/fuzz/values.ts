@@ -30,6 +30,7 @@ export function goodValue(schema: ShownSchema, name: string, known: Known, chanc
   if (schema.oneOf !== undefined) return schema.examples?.[0];
   if (schema.anyOf !== undefined) return goodValue(chance.pick(schema.anyOf), name, known, chance);
   if (schema.enum !== undefined) return chance.pick(schema.enum);
+  if (Array.isArray(schema.type)) return goodValue({ ...schema, type: chance.pick(schema.type) }, name, known, chance);
   switch (schema.type) {
     case "object":
       return goodObject(schema, known, chance);
@@ -71,7 +72,7 @@ function goodText({ minLength, maxLength = 40, pattern, examples = [] }: ShownSc
 
 /** A value that does not fit the schema. */
 export function badValue(schema: ShownSchema, chance: Chance): unknown {
-  const types = (schema.anyOf ?? [schema]).map(({ type }) => type);
+  const types = (schema.anyOf ?? [schema]).flatMap(({ type }) => type);
   const wrongType = oddValues.filter((value) => !types.some((type) => isOfType(type, value)));
   const { minimum, maximum, minLength, maxLength } = schema;
   return chance.pick([

@@ -46,6 +46,7 @@ for (const engine of enginesHere()) {
           folder: "inbox",
           labels: [],
           metadata: {},
+          draftCount: 0,
         }),
       );
     });
