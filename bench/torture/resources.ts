@@ -51,10 +51,13 @@ function targetOf(link: string): string {
   }
 }
 
+/** More than the minute after which the service closes a connection that a client of this run keeps for its next request. */
+const longestMs = 80_000;
+
 async function checkClosed(world: World, atRest: number, relayConnections: () => number): Promise<void> {
   const { ledger } = world;
   const mostFiles = atRest + mostConnections + 10;
-  for (let waitedMs = 0; waitedMs < 20_000; waitedMs += 500) {
+  for (let waitedMs = 0; waitedMs < longestMs; waitedMs += 500) {
     if (relayConnections() === 0 && openFiles(world) <= mostFiles) break;
     await Bun.sleep(500);
   }
