@@ -4,6 +4,7 @@ import { service } from "../domain/access/actor.ts";
 import { countMail, type RemovalStep, removeOldest, removeTrashed } from "../flows/account/remove-messages.ts";
 import { audit } from "../flows/audit.ts";
 import type { Deps } from "../flows/deps.ts";
+import { lockCounting } from "../store/account/usage.ts";
 import {
   deleteEmptyInbox,
   findInboxToEmpty,
@@ -168,6 +169,8 @@ async function passingOver({ log }: RemovingDeps, inboxId: string, work: () => P
 /** Deletes the row of an inbox as its last one, and writes down what was erased. Returns false if other rows of it are left. */
 function eraseInbox(deps: ErasingDeps, id: string): Promise<boolean> {
   return transaction(deps.db.work, async (tx) => {
+    // A count that has read the inbox would write its row again.
+    await lockCounting(tx);
     const erased = await deleteEmptyInbox(tx, id);
     if (erased === undefined) return false;
     const { accountId, ...details } = erased;
