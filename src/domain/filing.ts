@@ -19,7 +19,7 @@ export interface FiledThread {
   reason: "newer_inbound" | undefined;
 }
 
-/** What a filing needs besides the thread and the change. */
+/** The circumstances of a filing: the last message that the caller has seen, and the time. */
 export interface Filing {
   /** The number of the last message that the caller has seen; undefined if it names none. */
   upToSeq: number | undefined;
@@ -61,7 +61,7 @@ export function shownLabels({ folder, labels }: Pick<ThreadState, "folder" | "la
   return folder === "trash" ? [] : labels;
 }
 
-/** What a filing has changed of a thread, for the audit. */
+/** The changes of a thread by a filing, for the audit. */
 export function filedChanges(before: ThreadState, after: ThreadState): Record<string, unknown> {
   const added = after.labels.filter((label) => !before.labels.includes(label));
   const removed = before.labels.filter((label) => !after.labels.includes(label));

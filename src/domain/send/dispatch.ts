@@ -2,7 +2,7 @@ import type { Refusal } from "../errors.ts";
 import type { FailureReason, StoredFailure } from "../outcome.ts";
 import { type Draft, longestDelayMs } from "./draft.ts";
 
-/** What follows for a scheduled draft if its dispatch is refused. */
+/** The consequence of a refused dispatch for its draft. */
 export type DispatchVerdict =
   /** It was changed, canceled or sent meanwhile, or is not due. */
   | { kind: "skip" }

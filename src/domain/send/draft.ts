@@ -41,7 +41,7 @@ export interface Draft {
 }
 
 /**
- * What a request does with a draft. `create`: keeps the mail until somebody sends it. `change`: writes new content. `send`: sends it, now or
+ * A step of a draft, by a request or by the clock. `create`: keeps the mail until somebody sends it. `change`: writes new content. `send`: sends it, now or
  * at its time. `dispatch`: the clock sends it.
  */
 export type DraftStep =

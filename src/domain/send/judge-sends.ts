@@ -218,7 +218,7 @@ function replyingIn(state: SendingState, request: SendRequest, thread: ThreadSta
   return { thread, seenSeq, hasNewerInbound: seenSeq !== undefined && thread.lastInboundSeq > seenSeq };
 }
 
-/** What a request makes of its mail. */
+/** The state of a mail after its request. */
 function stateAfter({ step, sendAt }: SendRequest, at: Date): "draft" | "scheduled" | "sent" {
   if (step?.kind === "create") return "draft";
   if (step?.kind === "change") return step.draft.state === "draft" || sendAt === undefined ? "draft" : "scheduled";

@@ -19,7 +19,7 @@ export interface SendRequest extends AskedMail {
    * The message to forward. Undefined if there is none, or if the message does not exist: the send is then refused unless it is a replay.
    */
   forward?: Forward | undefined;
-  /** What the request does with a draft. Undefined if it sends a mail, now or later. */
+  /** The step of a draft that the request takes. Undefined if it sends a mail, now or later. */
   step?: DraftStep | undefined;
 }
 

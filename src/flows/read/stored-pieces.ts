@@ -7,7 +7,7 @@ import { chunkBytes, findChunk } from "../../store/mail/sources.ts";
 export interface SourcePart {
   sourceId: string;
   part: number;
-  /** What a request finds missing without its bytes. By default a message or an attachment. */
+  /** The resource that is not found if its bytes are gone. By default a message or an attachment. */
   resource?: Resource;
 }
 
