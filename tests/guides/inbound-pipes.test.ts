@@ -157,19 +157,19 @@ for (const [name, isHere, start, words] of servers) {
       for (const address of ["nobody@inbox.localhost", large.address, refusing.address]) await is("bounced", address);
     });
 
-    const outages: readonly [what: string, begin: () => void][] = [
-      ["the service is away", () => putSettings(home, "http://127.0.0.1:1")],
-      ["the key is wrong", () => putSettings(home, world.service.apiUrl.origin, "a-wrong-key-of-some-length")],
-      ["the settings are missing", () => rmSync(join(home, "pipe.env"))],
-      ["the program is missing", () => rmSync(join(home, "inboxd"))],
+    const repairSettings = () => putSettings(home, world.service.apiUrl.origin);
+    const outages: readonly [what: string, begin: () => void, end: () => void][] = [
+      ["the service is away", () => putSettings(home, "http://127.0.0.1:1"), repairSettings],
+      ["the key is wrong", () => putSettings(home, world.service.apiUrl.origin, "a-wrong-key"), repairSettings],
+      ["the settings are missing", () => rmSync(join(home, "pipe.env")), repairSettings],
+      ["the program is missing", () => rmSync(join(home, "inboxd")), () => putProgram(home)],
     ];
-    test.each(outages)("keeps a mail while %s, and hands it in later", async (_what, begin) => {
+    test.each(outages)("keeps a mail while %s, and hands it in later", async (_what, begin, end) => {
       const { id, address } = await world.inbox();
       begin();
       await deliver(server.port, { to: address });
       await is("kept", address);
-      putProgram(home);
-      putSettings(home, world.service.apiUrl.origin);
+      end();
       await is("stored", address);
       expect((await world.api(`/v1/inboxes/${id}/messages`)).body.total).toBe(1);
     });
