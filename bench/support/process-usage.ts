@@ -41,19 +41,24 @@ function statusOf(pid: number): string {
 }
 
 function ticksOf(pid: number): number {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
-      .replace(/^.*\) /, "")
-      .split(" ");
-    return Number(fields[11]) + Number(fields[12]);
-  } catch {
-    return 0;
-  }
+  const fields = textOf(`/proc/${pid}/stat`)
+    .replace(/^.*\) /, "")
+    .split(" ");
+  return Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
 }
 
 function childrenOf(pid: number): number[] {
   return readdirSync(`/proc/${pid}/task`).flatMap((task) => {
-    const children = readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim();
+    const children = textOf(`/proc/${pid}/task/${task}/children`).trim();
     return children === "" ? [] : children.split(" ").map(Number);
   });
+}
+
+/** Nothing, once the process or its thread has ended. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
 }
