@@ -196,7 +196,9 @@ async function senders(): Promise<void> {
   let sent = 0;
   try {
     for (let round = 0; round <= rounds; round += 1) {
-      for (const [index, { at, make }] of turns.entries()) {
+      // Every other round goes backwards, so that none always comes behind the same one.
+      const order = [...turns.entries()];
+      for (const [index, { at, make }] of round % 2 === 0 ? order : order.reverse()) {
         const first = sent;
         // The first round warms up, and is not counted. Each service then has had as many mails, two of them in two turns.
         const count = round === 0 ? (at === auto ? 6 : 3) * mailsARun : mailsARun;
