@@ -1,11 +1,11 @@
 import { type ComponentChildren, Fragment } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { apiHref, go, href, route } from "../address.ts";
-import { errorText, inboxd, isNotFound } from "../api.ts";
+import { inboxd, isNotFound } from "../api.ts";
 import { formatCount } from "../format.ts";
-import { notify } from "../frame/notice.tsx";
 import { useReloadOn } from "../live.ts";
 import { useTick } from "../machine.ts";
+import { act } from "../parts/act.ts";
 import { useBusy } from "../parts/busy.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -33,29 +33,21 @@ export function DomainPage() {
     return () => clearInterval(timer);
   }, [isUnchecked]);
 
-  /** Runs an action, shows its result and loads the domain again. */
-  async function act(action: () => Promise<string>) {
-    try {
-      notify(await action());
-      found.reload();
-    } catch (error) {
-      notify(errorText(error), "bad");
-    }
-  }
-  const verify = () => act(async () => checkedText(await inboxd.domains.verify(id), domain));
+  const change = (action: () => Promise<string>) => act(action, found.reload);
+  const verify = () => change(async () => checkedText(await inboxd.domains.verify(id), domain));
   const remove = () =>
-    act(async () => {
+    change(async () => {
       await inboxd.domains.delete(id);
       go(href("domains"), true);
       return "Domain removed";
     });
   const rotate = () =>
-    act(async () => {
+    change(async () => {
       await inboxd.domains.rotateDkim(id, isLeaked ? { retireDays: 0 } : {});
       return "New key made. Publish its record beside the first one";
     });
   const allowSubdomains = (subdomains: boolean) =>
-    act(async () => {
+    change(async () => {
       await inboxd.domains.change(id, { subdomains });
       return subdomains ? "Inboxes may now have names below the domain" : "Inboxes have no names below the domain";
     });

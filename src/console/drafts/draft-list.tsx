@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import { href } from "../address.ts";
-import { errorText, inboxd, type Schemas } from "../api.ts";
+import { inboxd, type Schemas } from "../api.ts";
 import { formatFullTime } from "../format.ts";
-import { notify } from "../frame/notice.tsx";
 import { unhurried, useReloadOn } from "../live.ts";
+import { act } from "../parts/act.ts";
 import { curl } from "../parts/command.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -30,15 +30,11 @@ export function DraftList() {
   const [toDiscard, setToDiscard] = useState<Draft | undefined>(undefined);
   const listed = page.value?.data ?? [];
 
-  async function change(work: () => Promise<unknown>, done: string) {
-    try {
+  const change = (work: () => Promise<unknown>, done: string) =>
+    act(async () => {
       await work();
-      notify(done);
-    } catch (error) {
-      notify(errorText(error), "bad");
-    }
-    page.reload();
-  }
+      return done;
+    }, page.reload);
 
   /** Sends a draft now. A scheduled one gets a time that has passed, and the service sends it within a second. */
   const sendNow = ({ id, state }: Draft) =>

@@ -1,6 +1,6 @@
 import { href, route } from "../address.ts";
-import { errorText, type InboxdEvent, inboxd, isNotFound } from "../api.ts";
-import { notify } from "../frame/notice.tsx";
+import { type InboxdEvent, inboxd, isNotFound } from "../api.ts";
+import { act } from "../parts/act.ts";
 import { Command, curl, Scrolled } from "../parts/command.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { LoadState } from "../parts/load-state.tsx";
@@ -26,15 +26,14 @@ export function EventPage() {
     return { event, deliveries: deliveries.data, endpoints: endpoints.data };
   }, [id]);
 
-  async function redeliver(webhookId: string | null) {
-    try {
-      await inboxd.events.redeliver(id, webhookId === null ? {} : { webhookId });
-      notify("Queued for redelivery");
-      setTimeout(facts.reload, 1_500);
-    } catch (error) {
-      notify(errorText(error), "bad");
-    }
-  }
+  const redeliver = (webhookId: string | null) =>
+    act(
+      async () => {
+        await inboxd.events.redeliver(id, webhookId === null ? {} : { webhookId });
+        return "Queued for redelivery";
+      },
+      () => setTimeout(facts.reload, 1_500),
+    );
 
   if (isNotFound(facts.error)) {
     return (

@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import { href, route } from "../address.ts";
-import { errorText, inboxd, type Schemas } from "../api.ts";
+import { inboxd, type Schemas } from "../api.ts";
 import { formatCount, formatNumber } from "../format.ts";
-import { notify } from "../frame/notice.tsx";
 import { useReloadOn } from "../live.ts";
+import { act } from "../parts/act.ts";
 import { CopyButton, curl } from "../parts/command.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -27,15 +27,11 @@ export function InboxList() {
   const listed = inboxes.value?.data ?? [];
   useReloadOn((event) => event.startsWith("inbox.") || event === "message.received", inboxes.reload);
 
-  async function remove({ id, address }: Schemas["Inbox"]) {
-    try {
+  const remove = ({ id, address }: Schemas["Inbox"]) =>
+    act(async () => {
       await inboxd.inboxes.delete(id);
-      notify(`${address} is deleted`);
-    } catch (error) {
-      notify(errorText(error), "bad");
-    }
-    inboxes.reload();
-  }
+      return `${address} is deleted`;
+    }, inboxes.reload);
 
   const total = inboxes.value?.total ?? 0;
   const addresses = formatCount(total, "address", "addresses");

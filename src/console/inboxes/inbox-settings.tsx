@@ -3,6 +3,7 @@ import { go, href, route } from "../address.ts";
 import { errorText, inboxd, isNotFound, type Schemas } from "../api.ts";
 import { localTime } from "../format.ts";
 import { notify } from "../frame/notice.tsx";
+import { act } from "../parts/act.ts";
 import { AddForm } from "../parts/add-form.tsx";
 import { useBusy } from "../parts/busy.ts";
 import { Confirm } from "../parts/confirm.tsx";
@@ -23,25 +24,17 @@ export function InboxSettings() {
   const { isBusy, unlessBusy } = useBusy();
   const inbox = found.value;
 
-  async function act(action: () => Promise<string>) {
-    try {
-      notify(await action());
-    } catch (error) {
-      notify(errorText(error), "bad");
-    }
-    found.reload();
-  }
   const setDisabled = (disabled: boolean) =>
     act(async () => {
       await inboxd.inboxes.change(id, { disabled });
       return disabled ? "The inbox is disabled" : "The inbox is enabled";
-    });
+    }, found.reload);
   const remove = () =>
     act(async () => {
       await inboxd.inboxes.delete(id);
       go(href("inboxes"), true);
       return `${inbox?.address} is deleted`;
-    });
+    }, found.reload);
 
   if (isNotFound(found.error)) {
     return (
@@ -204,15 +197,11 @@ function Aliases({ inbox, onChanged }: { inbox: Inbox; onChanged: () => void }) 
   const [toRemove, setToRemove] = useState<string | undefined>(undefined);
   const domain = inbox.address.slice(inbox.address.lastIndexOf("@"));
 
-  async function remove(alias: string) {
-    try {
+  const remove = (alias: string) =>
+    act(async () => {
       await inboxd.inboxes.removeAlias(inbox.id, alias);
-      notify(`${alias} is removed`);
-    } catch (error) {
-      notify(errorText(error), "bad");
-    }
-    onChanged();
-  }
+      return `${alias} is removed`;
+    }, onChanged);
 
   return (
     <section class="section" aria-labelledby="aliases">

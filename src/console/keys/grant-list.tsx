@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import { errorText, inboxd, type Schemas } from "../api.ts";
-import { notify } from "../frame/notice.tsx";
+import { inboxd, type Schemas } from "../api.ts";
+import { act } from "../parts/act.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { LoadState } from "../parts/load-state.tsx";
@@ -20,15 +20,11 @@ export function GrantList() {
   const listed = page.value?.data ?? [];
   if (listed.length === 0 && cursor === undefined && page.error === undefined) return null;
 
-  async function end({ id, client }: Grant) {
-    try {
+  const end = ({ id, client }: Grant) =>
+    act(async () => {
       await inboxd.grants.delete(id);
-      notify(`${client.name} is disconnected`);
-    } catch (error) {
-      notify(errorText(error), "bad");
-    }
-    page.reload();
-  }
+      return `${client.name} is disconnected`;
+    }, page.reload);
 
   return (
     <section class="section" aria-labelledby="connected-programs">

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
-import { errorText, inboxd, type Schemas } from "../api.ts";
-import { notify } from "../frame/notice.tsx";
+import { inboxd, type Schemas } from "../api.ts";
 import { now } from "../machine.ts";
+import { act } from "../parts/act.ts";
 import { Command, curl } from "../parts/command.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -25,15 +25,11 @@ export function KeyList() {
   const [toRevoke, setToRevoke] = useState<Key | undefined>(undefined);
   const page = useLoaded(() => inboxd.keys.list({ limit: pageSize, offset }).page(), [offset]);
 
-  async function revoke(key: Key) {
-    try {
+  const revoke = (key: Key) =>
+    act(async () => {
       await inboxd.keys.revoke(key.id);
-      notify(`${nameOf(key)} is revoked`);
-    } catch (error) {
-      notify(errorText(error), "bad");
-    }
-    page.reload();
-  }
+      return `${nameOf(key)} is revoked`;
+    }, page.reload);
 
   return (
     <Page title="Keys" about="API keys, each with an access and a reach.">

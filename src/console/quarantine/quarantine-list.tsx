@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
 import { apiHref, href } from "../address.ts";
-import { errorText, inboxd, type Schemas } from "../api.ts";
+import { inboxd, type Schemas } from "../api.ts";
 import { formatFullTime, formatSize } from "../format.ts";
-import { notify } from "../frame/notice.tsx";
 import { useReloadOn } from "../live.ts";
 import { VerdictTag } from "../mail/verdict.tsx";
+import { act } from "../parts/act.ts";
 import { curl } from "../parts/command.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -42,15 +42,11 @@ export function QuarantineList() {
   useReloadOn((event) => event === "message.blocked", page.reload);
   const listed = page.value?.data ?? [];
 
-  async function change(work: () => Promise<unknown>, done: string) {
-    try {
+  const change = (work: () => Promise<unknown>, done: string) =>
+    act(async () => {
       await work();
-      notify(done);
-    } catch (error) {
-      notify(errorText(error), "bad");
-    }
-    page.reload();
-  }
+      return done;
+    }, page.reload);
 
   return (
     <Page

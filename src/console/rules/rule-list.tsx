@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { href, route } from "../address.ts";
-import { errorText, inboxd, type Schemas } from "../api.ts";
-import { notify } from "../frame/notice.tsx";
+import { inboxd, type Schemas } from "../api.ts";
+import { act } from "../parts/act.ts";
 import { AddForm } from "../parts/add-form.tsx";
 import { curl } from "../parts/command.tsx";
 import { Confirm } from "../parts/confirm.tsx";
@@ -67,15 +67,11 @@ function Rules({ inboxId }: { inboxId: string | undefined }) {
   const page = useLoaded(() => inboxd.rules.list(query).page(), [direction, offset]);
   const listed = page.value?.data ?? [];
 
-  async function remove({ id, pattern }: Rule) {
-    try {
+  const remove = ({ id, pattern }: Rule) =>
+    act(async () => {
       await inboxd.rules.delete(id);
-      notify(`The rule for ${pattern} is removed`);
-    } catch (error) {
-      notify(errorText(error), "bad");
-    }
-    page.reload();
-  }
+      return `The rule for ${pattern} is removed`;
+    }, page.reload);
 
   return (
     <>

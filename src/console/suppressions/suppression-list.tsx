@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import { href } from "../address.ts";
-import { errorText, inboxd, type Schemas } from "../api.ts";
-import { notify } from "../frame/notice.tsx";
+import { inboxd, type Schemas } from "../api.ts";
 import { useReloadOn } from "../live.ts";
+import { act } from "../parts/act.ts";
 import { AddForm } from "../parts/add-form.tsx";
 import { curl } from "../parts/command.tsx";
 import { Confirm } from "../parts/confirm.tsx";
@@ -42,15 +42,11 @@ export function SuppressionList() {
   useReloadOn((event) => event === "suppression.added", page.reload);
   const listed = page.value?.data ?? [];
 
-  async function remove({ id, address }: Suppression) {
-    try {
+  const remove = ({ id, address }: Suppression) =>
+    act(async () => {
       await inboxd.suppressions.delete(id);
-      notify(`${address} is no longer suppressed`);
-    } catch (error) {
-      notify(errorText(error), "bad");
-    }
-    page.reload();
-  }
+      return `${address} is no longer suppressed`;
+    }, page.reload);
 
   return (
     <Page

@@ -1,9 +1,10 @@
 import { useState } from "preact/hooks";
 import { go, href, route } from "../address.ts";
-import { errorText, inboxd, isNotFound, type Schemas } from "../api.ts";
+import { inboxd, isNotFound, type Schemas } from "../api.ts";
 import { formatLatency } from "../format.ts";
 import { notify } from "../frame/notice.tsx";
 import { useReloadOn } from "../live.ts";
+import { act } from "../parts/act.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { LoadState } from "../parts/load-state.tsx";
@@ -23,35 +24,27 @@ export function EndpointPage() {
   const [isEdited, setIsEdited] = useState(false);
   const [secret, setSecret] = useState<string | undefined>(undefined);
 
-  /** Runs an action, shows its result and loads the endpoint again. */
-  async function act(action: () => Promise<string>) {
-    try {
-      notify(await action());
-      found.reload();
-    } catch (error) {
-      notify(errorText(error), "bad");
-    }
-  }
+  const change = (action: () => Promise<string>) => act(action, found.reload);
   const test = () =>
-    act(async () => {
+    change(async () => {
       const { delivered, status, latencyMs, error } = await inboxd.webhooks.test(id);
       const time = formatLatency(latencyMs);
       if (!delivered) throw new Error(`Test failed: ${error ?? status ?? "no response"} after ${time}`);
       return `Test delivered: ${status} after ${time}`;
     });
   const disable = (disabled: boolean) =>
-    act(async () => {
+    change(async () => {
       await inboxd.webhooks.change(id, { disabled });
       return disabled ? "Endpoint disabled" : "Endpoint enabled";
     });
   const remove = () =>
-    act(async () => {
+    change(async () => {
       await inboxd.webhooks.delete(id);
       go(href("webhooks"), true);
       return "Endpoint deleted";
     });
   const rotate = () =>
-    act(async () => {
+    change(async () => {
       setSecret((await inboxd.webhooks.rotateSecret(id)).secret);
       return "New secret created. The old one stays valid for a while";
     });
