@@ -428,6 +428,19 @@ CREATE TABLE "recipients" (
 	"attempts" jsonb,
 	CONSTRAINT "recipients_message_id_position_pk" PRIMARY KEY("message_id","position")
 );
+CREATE TABLE "removed_messages" (
+	"inbox_id" text collate "C" NOT NULL,
+	"message_id_hash" uuid NOT NULL,
+	"message_id" text collate "C" NOT NULL,
+	"content_hash" uuid,
+	"removed_at" timestamp (3) with time zone NOT NULL,
+	CONSTRAINT "removed_messages_inbox_id_message_id_hash_message_id_pk" PRIMARY KEY("inbox_id","message_id_hash","message_id")
+);
+CREATE TABLE "removed_threads" (
+	"thread_id" text collate "C" PRIMARY KEY NOT NULL,
+	"inbox_id" text collate "C" NOT NULL,
+	"removed_at" timestamp (3) with time zone NOT NULL
+);
 CREATE TABLE "reports" (
 	"id" text collate "C" PRIMARY KEY NOT NULL,
 	"account_id" text collate "C" NOT NULL,
@@ -588,7 +601,7 @@ CREATE UNIQUE INDEX "domains_holder" ON "domains" USING btree ("name") WHERE "do
 CREATE INDEX "domains_due" ON "domains" USING btree ("next_check_at") WHERE "domains"."next_check_at" is not null;
 CREATE INDEX "drafts_inbox" ON "drafts" USING btree ("inbox_id","state","id");
 CREATE INDEX "drafts_account" ON "drafts" USING btree ("account_id","state","id");
-CREATE INDEX "drafts_thread" ON "drafts" USING btree ("thread_id") WHERE state in ('draft', 'scheduled');
+CREATE INDEX "drafts_thread" ON "drafts" USING btree ("thread_id") WHERE "drafts"."state" <> 'sent';
 CREATE INDEX "drafts_due" ON "drafts" USING btree ("due_at") WHERE "drafts"."state" = 'scheduled';
 CREATE INDEX "drafts_content" ON "drafts" USING btree ("updated_at") WHERE "drafts"."content" is not null;
 CREATE INDEX "drafts_leased" ON "drafts" USING btree ("inbox_id") WHERE "drafts"."leased_until" is not null;
@@ -622,6 +635,8 @@ CREATE INDEX "quarantine_account" ON "quarantine" USING btree ("account_id","id"
 CREATE INDEX "quarantine_inbox" ON "quarantine" USING btree ("inbox_id","id");
 CREATE INDEX "quarantine_copies" ON "quarantine" USING btree ("inbox_id","message_id_hash","content_hash");
 CREATE INDEX "quarantine_expires" ON "quarantine" USING btree ("expires_at");
+CREATE INDEX "quarantine_message" ON "quarantine" USING btree ("message_id") WHERE "quarantine"."message_id" is not null;
+CREATE INDEX "removed_messages_removed_at" ON "removed_messages" USING btree ("removed_at");
 CREATE UNIQUE INDEX "reports_message" ON "reports" USING btree ("message_id","recipient","kind");
 CREATE UNIQUE INDEX "rules_pattern" ON "rules" USING btree ("account_id","inbox_id","external_id","direction","action","pattern");
 CREATE INDEX "rules_account" ON "rules" USING btree ("account_id","id");

@@ -6,7 +6,7 @@ import { rowsOfPage } from "./page-budget.ts";
  * read under its lock.
  */
 
-/** A message that may be removed. */
+/** A message to remove, if it is free. */
 export interface OldMessage {
   id: string;
   threadId: string;
@@ -103,6 +103,8 @@ export interface ThreadRemains {
   preview: string;
   lastInboundSeq: number;
   hasAttachments: boolean;
+  subject: string;
+  createdAt: Date;
   /** The people of its messages in order; undefined if it has too many messages to read all. */
   people: readonly Person[] | undefined;
 }
@@ -110,12 +112,10 @@ export interface ThreadRemains {
 /** The rest of a thread after a removal. A thread with so many messages that not all are read keeps its people. */
 export function threadWithout(thread: ThreadState, goneCount: number, remains: ThreadRemains): ThreadState {
   const { threadId, people, ...last } = remains;
-  // A name that a removed message gave stays with its address, as it stays after a later mail without a name.
-  const nameOf = new Map(thread.people.map(({ address, name }) => [address, name]));
   return {
     ...thread,
     ...last,
     messageCount: thread.messageCount - goneCount,
-    people: people?.map(({ address, name }) => ({ address, name: nameOf.get(address) ?? name })) ?? thread.people,
+    people: people === undefined ? thread.people : [...people],
   };
 }

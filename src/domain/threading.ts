@@ -33,6 +33,8 @@ export interface KnownThreads {
   of: (messageId: string) => string | undefined;
   /** The thread of an earlier mail that named this id, while the inbox had no message with it. */
   awaiting: (messageId: string) => string | undefined;
+  /** Whether a message with this id was removed on request. No thread waits for it. */
+  wasRemoved: (messageId: string) => boolean;
 }
 
 export interface ThreadResolution {
@@ -52,7 +54,7 @@ const mostMissing = 20;
  */
 export function resolveThread(ownId: string, ancestors: readonly string[], known: KnownThreads): ThreadResolution {
   const threadId = firstOf(ancestors, known.of) ?? known.of(ownId) ?? firstOf([ownId, ...ancestors], known.awaiting);
-  const missing = ancestors.filter((id) => id !== ownId && known.of(id) === undefined);
+  const missing = ancestors.filter((id) => id !== ownId && known.of(id) === undefined && !known.wasRemoved(id));
   return { threadId, missing: nearestAndRoot(missing, mostMissing) };
 }
 

@@ -33,12 +33,17 @@ export function workerObserver(metrics: Registry, suppressed: SuppressedSends): 
   };
   const expired = metrics.counter(
     "inboxd_retention_messages_removed_total",
-    "Messages that were removed because their retention, or the time of their thread in the trash, was over",
+    "Messages that were removed because their retention was over",
     [],
   )({});
   const expiredInboxes = metrics.counter(
     "inboxd_expired_inboxes_total",
     "Inboxes that were deleted because their time was over (`expiresAt`)",
+    [],
+  )({});
+  const removed = metrics.counter(
+    "inboxd_removed_messages_total",
+    "Messages that were removed on request, or with a thread whose time in the trash was over",
     [],
   )({});
   const relaysBy = {
@@ -66,6 +71,7 @@ export function workerObserver(metrics: Registry, suppressed: SuppressedSends): 
     disabled: (reason) => disabledBy[reason].add(),
     expired: (messages) => expired.add(messages),
     inboxExpired: () => expiredInboxes.add(),
+    removed: (messages) => removed.add(messages),
   };
 }
 

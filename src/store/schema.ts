@@ -37,7 +37,7 @@ import type { FoundRecipient, MailClient } from "../domain/receive/inbound-mail.
 import { type Delivery, reportProofs, reportSources } from "../domain/reports/delivery.ts";
 import { bounceTypes, reportKinds } from "../domain/reports/report.ts";
 import { ruleActions, ruleDirections } from "../domain/rules.ts";
-import { type DraftContent, draftStates, openStates } from "../domain/send/draft.ts";
+import { type DraftContent, draftStates } from "../domain/send/draft.ts";
 import type { RecipientAttempt } from "../domain/send/recipient-attempt.ts";
 
 /**
@@ -565,8 +565,6 @@ export const recipients = pgTable(
   (table) => [primaryKey({ columns: [table.messageId, table.position] })],
 );
 
-const openDraft = sql.raw(`state in (${openStates.map((state) => `'${state}'`).join(", ")})`);
-
 /**
  * Messages that are not sent yet, and what became of them. A draft has the id of its message for life: the message gets its row when the
  * draft is dispatched. Its attachments have rows in `attachments` from the start. Every change of a draft raises the revision of its inbox.
@@ -610,7 +608,8 @@ export const drafts = pgTable(
   (table) => [
     index("drafts_inbox").on(table.inboxId, table.state, table.id),
     index("drafts_account").on(table.accountId, table.state, table.id),
-    index("drafts_thread").on(table.threadId).where(openDraft),
+    // Finds the open drafts of a thread, and, if it is removed, all that have no message.
+    index("drafts_thread").on(table.threadId).where(sql`${table.state} <> 'sent'`),
     index("drafts_due").on(table.dueAt).where(sql`${table.state} = 'scheduled'`),
     index("drafts_content").on(table.updatedAt).where(sql`${table.content} is not null`),
     index("drafts_leased").on(table.inboxId).where(sql`${table.leasedUntil} is not null`),
@@ -785,6 +784,8 @@ export const quarantine = pgTable(
     index("quarantine_inbox").on(table.inboxId, table.id),
     index("quarantine_copies").on(table.inboxId, table.messageIdHash, table.contentHash),
     index("quarantine_expires").on(table.expiresAt),
+    // Finds the quarantined mail that became a message, with which it is removed.
+    index("quarantine_message").on(table.messageId).where(sql`${table.messageId} is not null`),
   ],
 );
 
@@ -858,6 +859,33 @@ export const awaitedParents = pgTable(
     index("awaited_parents_thread").on(table.threadId),
   ],
 );
+
+/**
+ * The Message-IDs of messages that were removed on request. They are kept for 30 days: a copy of such a mail, which its sender repeats, is
+ * not stored again, and no thread waits for such a message.
+ */
+export const removedMessages = pgTable(
+  "removed_messages",
+  {
+    inboxId: id().notNull(),
+    messageIdHash: uuid().notNull(),
+    messageId: id().notNull(),
+    /** As in `messages`. */
+    contentHash: uuid(),
+    removedAt: instant().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.inboxId, table.messageIdHash, table.messageId] }),
+    index("removed_messages_removed_at").on(table.removedAt),
+  ],
+);
+
+/** Removed threads that still have messages. A worker removes these in steps. The threads have no row in `threads` any more. */
+export const removedThreads = pgTable("removed_threads", {
+  threadId: id().primaryKey(),
+  inboxId: id().notNull(),
+  removedAt: instant().notNull(),
+});
 
 export const attachments = pgTable(
   "attachments",

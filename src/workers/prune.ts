@@ -13,6 +13,7 @@ import { removeContentOfFinalDrafts, removeForgottenDrafts } from "../store/send
 import { removeExpiredSuppressions } from "../store/send/suppressions.ts";
 import { closeInboxes, findDeletedAccount, removeRowsOfAccount } from "../store/upkeep/deleted-accounts.ts";
 import {
+  forgetRemovedBefore,
   type PrunedTo,
   pruneStep,
   removeAuditEntriesBefore,
@@ -43,6 +44,8 @@ const usageByInboxDays = 62;
 /** How long a draft that nobody sends is kept, and the content of a draft that is sent or over. */
 const forgottenDraftDays = 90;
 const finalContentDays = 30;
+/** How long the Message-IDs of removed messages are kept. Senders repeat a mail for about a week. */
+const removedKnownDays = 30;
 /** How long after its deletion an account is removed. By then, work that was under way in it has ended. */
 const settleMs = 60_000;
 const hourMs = 3_600_000;
@@ -61,6 +64,7 @@ export async function prune(deps: PruneDeps, isStopping: () => boolean = () => f
     (tx) => removeKeysUsedBefore(tx, expiryOfKeys(now), stepRows),
     // Cold sends are kept a day longer than they count, in case the clock was ahead for a moment.
     (tx) => removeColdSendsBefore(tx, utcDay(new Date(now.getTime() - dayMs)), stepRows),
+    (tx) => forgetRemovedBefore(tx, new Date(now.getTime() - removedKnownDays * dayMs), stepRows),
     (tx) => removeOldRequests(tx, stepRows),
     // Used tokens are kept an hour longer than they are valid, in case the clock was ahead for a moment.
     (tx) => removeUsedTokens(tx, new Date(now.getTime() - hourMs), stepRows),

@@ -1,7 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { askedTooMuch, DatabaseUnavailable, type Db, transaction } from "../database/db.ts";
 import { service } from "../domain/access/actor.ts";
-import { countMail, type RemovalStep, removeOldest, removeTrashed } from "../flows/account/remove-messages.ts";
+import {
+  countMail,
+  type RemovalStep,
+  removeOfThread,
+  removeOldest,
+  removeTrashed,
+} from "../flows/account/remove-messages.ts";
 import { audit } from "../flows/audit.ts";
 import type { Deps } from "../flows/deps.ts";
 import { lockCounting } from "../store/account/usage.ts";
@@ -15,22 +21,19 @@ import {
   removeEventsOfInbox,
   removeInboxRows,
 } from "../store/upkeep/pruning.ts";
-import { listInboxesToExpire, listInboxesWithTrash, type TrashPosition } from "../store/upkeep/removal.ts";
+import { findRemovedThread, listInboxesToExpire, listInboxesWithTrash } from "../store/upkeep/removal.ts";
 
 type RemovingDeps = Pick<Deps, "db" | "now" | "log">;
 type ErasingDeps = RemovingDeps & Pick<Deps, "newId">;
 
-interface ObservedDeps extends RemovingDeps {
+export interface ExpiringDeps extends RemovingDeps {
+  /** The days after which mail is removed; 0: never. */
+  messageRetentionDays: number;
   /** Called with the number of messages that the retention has removed. */
   expired?: ((messages: number) => void) | undefined;
 }
 
-export interface ExpiringDeps extends ObservedDeps {
-  /** The days after which mail is removed; 0: never. */
-  messageRetentionDays: number;
-}
-
-export interface TrashDeps extends ObservedDeps {
+export interface TrashDeps extends ErasingDeps {
   /** The days after which a thread in the trash is removed; 0: never. */
   trashDays: number;
 }
@@ -79,36 +82,41 @@ function pacing() {
  * Removes the oldest messages of an inbox step by step. Returns false if it has not come to the end, because another process works in the
  * inbox or the run is over.
  */
-async function emptyInbox(
+function emptyInbox(
   deps: RemovingDeps,
   { inboxId, daysOfService }: { inboxId: string; daysOfService: number },
-  pace: ReturnType<typeof pacing>,
-  isOver: IsStopping,
-  removed: (messages: number) => void,
+  ...run: Run
+): Promise<boolean> {
+  return removeInSteps(deps, inboxId, (place) => removeOldest(deps, { inboxId, daysOfService, ...place }), ...run);
+}
+
+type Run = [pace: ReturnType<typeof pacing>, isOver: IsStopping, removed: (messages: number) => void];
+
+interface Place {
+  afterSeq: number;
+  limit: number;
+}
+
+/** Removes mail of an inbox step by step. Returns false if it has not come to the end. */
+async function removeInSteps(
+  deps: RemovingDeps,
+  inboxId: string,
+  remove: (place: Place) => Promise<RemovalStep | undefined>,
+  ...[pace, isOver, removed]: Run
 ): Promise<boolean> {
   // Removed mail stays in the usage, so it is counted first if it was not yet.
   await countMail(deps, inboxId);
-  const isThrough = await stepByStep<number>(pace, isOver, removed, (afterSeq = 0, limit) =>
-    removeOldest(deps, { inboxId, afterSeq, daysOfService, limit }),
-  );
-  // The account has fewer bytes at once.
-  if (isThrough) await countMail(deps, inboxId);
-  return isThrough;
-}
-
-/** Runs a step of a removal until nothing is left for it. Returns false if that is not so, because the run is over or another process works. */
-async function stepByStep<Position>(
-  pace: ReturnType<typeof pacing>,
-  isOver: IsStopping,
-  removed: (messages: number) => void,
-  remove: (after: Position | undefined, limit: number) => Promise<RemovalStep<Position> | undefined>,
-): Promise<boolean> {
-  for (let after: Position | undefined; !isOver(); ) {
-    const step = await pace((limit) => remove(after, limit));
+  for (let afterSeq = 0; !isOver(); ) {
+    const behind = afterSeq;
+    const step = await pace((limit) => remove({ afterSeq: behind, limit }));
     if (step === undefined) return false;
     if (step.removed > 0) removed(step.removed);
-    if (step.next === undefined) return true;
-    after = step.next;
+    if (step.next === undefined) {
+      // The account has fewer bytes at once.
+      await countMail(deps, inboxId);
+      return true;
+    }
+    afterSeq = step.next;
   }
   return false;
 }
@@ -154,6 +162,26 @@ export async function eraseInboxes(deps: ErasingDeps, isStopping: IsStopping = (
     });
   }
   return count;
+}
+
+/** Removes the messages of removed threads. Messages that wait to be sent again stay until the next run. */
+export async function emptyRemovedThreads(
+  deps: RemovingDeps,
+  removed: (messages: number) => void,
+  isStopping: IsStopping = () => false,
+): Promise<void> {
+  const isOver = runOf(isStopping);
+  const pace = pacing();
+  for (let after = ""; !isOver(); ) {
+    const thread = await findRemovedThread(deps.db.work, after);
+    if (thread === undefined) return;
+    const { threadId, inboxId } = thread;
+    after = threadId;
+    await passingOver(deps, inboxId, async () => {
+      const remove = (place: { afterSeq: number; limit: number }) => removeOfThread(deps, { threadId, ...place });
+      await removeInSteps(deps, inboxId, remove, pace, isOver, removed);
+    });
+  }
 }
 
 /** Logs the error of one inbox, so that the others have their turn: the next run tries again. Throws the error of an outage. */
@@ -236,34 +264,27 @@ export function messageExpirer(deps: ExpiringDeps): (isStopping?: IsStopping) =>
 }
 
 /**
- * Makes the function that removes threads that have been in the trash for too long. It looks at the trash of all inboxes once an hour, and
- * again at once if a run had no time for all. Returns the number of removed messages.
+ * Makes the function that removes threads that have been in the trash for too long: they are gone at once, and `emptyRemovedThreads` removes
+ * their messages. It looks at the trash of all inboxes once an hour, and again at once if a run had no time for all.
  */
-export function trashEmptier(deps: TrashDeps): (isStopping?: IsStopping) => Promise<number> {
+export function trashEmptier(deps: TrashDeps): (isStopping?: IsStopping) => Promise<void> {
   let nextWalkAt = 0;
 
   return async (isStopping = () => false) => {
     const isOver = runOf(isStopping);
     const now = deps.now();
-    if (deps.trashDays === 0 || now.getTime() < nextWalkAt) return 0;
+    if (deps.trashDays === 0 || now.getTime() < nextWalkAt) return;
     const before = new Date(now.getTime() - deps.trashDays * dayMs);
     const pace = pacing();
-    let count = 0;
-    const removed = (messages: number) => {
-      count += messages;
-      deps.expired?.(messages);
-    };
     for (let after = ""; !isOver(); ) {
       const ids = await pace(() => listInboxesWithTrash(deps.db.work, before, after, inboxesAtOnce));
       for (const inboxId of ids) {
-        if (isOver()) return count;
+        if (isOver()) return;
         await passingOver(deps, inboxId, async () => {
-          // Removed mail stays in the usage, so it is counted first if it was not yet.
-          await countMail(deps, inboxId);
-          await stepByStep<TrashPosition>(pace, isOver, removed, (position, limit) =>
-            removeTrashed(deps, { inboxId, before, after: position, limit }),
-          );
-          await countMail(deps, inboxId);
+          for (let afterSeq: number | undefined = 0; afterSeq !== undefined && !isOver(); ) {
+            const behind: number = afterSeq;
+            afterSeq = await pace((limit) => removeTrashed(deps, { inboxId, before, afterSeq: behind, limit }));
+          }
         });
       }
       after = ids.at(-1) ?? "";
@@ -272,6 +293,5 @@ export function trashEmptier(deps: TrashDeps): (isStopping?: IsStopping) => Prom
         break;
       }
     }
-    return count;
   };
 }

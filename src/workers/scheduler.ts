@@ -10,7 +10,7 @@ import { type OutboxWorker, outboxWorker } from "./outbox/outbox-worker.ts";
 import { type ParseMailDeps, parseMailJob } from "./parse-mail.ts";
 import { type PruneDeps, prune } from "./prune.ts";
 import { type RelayEmailDeps, relayEmailJob } from "./relay-email.ts";
-import { messageExpirer, trashEmptier } from "./remove-mail.ts";
+import { emptyRemovedThreads, messageExpirer, trashEmptier } from "./remove-mail.ts";
 
 export interface WorkerDeps extends RelayEmailDeps, DeliverWebhookDeps, ParseMailDeps, PruneDeps {
   messageRetentionDays: number;
@@ -24,10 +24,12 @@ export interface WorkerObserver {
   delivered?(settlement: DeliverySettlement): void;
   /** Called when an endpoint is disabled, by a request or because of its answers. */
   disabled?(reason: DisabledReason): void;
-  /** Called with the number of messages that the retention, or the trash, has removed. */
+  /** Called with the number of messages that the retention has removed. */
   expired?(messages: number): void;
   /** Called when an inbox was deleted because its time was over. */
   inboxExpired?(): void;
+  /** Called with the number of messages that were removed on request, or with a thread in the trash. */
+  removed?(messages: number): void;
 }
 
 /** The background work of the service. */
@@ -65,12 +67,13 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
   let pruning: Promise<unknown> = Promise.resolve();
   const isStopping = () => stopping;
   const expireMessages = messageExpirer({ ...deps, expired: observe.expired });
-  const emptyTrash = trashEmptier({ ...deps, expired: observe.expired });
+  const emptyTrash = trashEmptier(deps);
   const pruneTimer = setInterval(() => {
     pruning = pruning
       .then(() => prune(deps, isStopping))
       .then(() => expireMessages(isStopping))
       .then(() => emptyTrash(isStopping))
+      .then(() => emptyRemovedThreads(deps, (messages) => observe.removed?.(messages), isStopping))
       .catch((err: unknown) => deps.log.warn({ err }, "cannot prune"));
   }, pruneMs);
   const expiry = startInboxExpiry({ ...deps, inboxExpired: observe.inboxExpired });

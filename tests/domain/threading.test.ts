@@ -26,7 +26,11 @@ describe("the ids that a mail names, the strongest first", () => {
 describe("the thread that a mail joins", () => {
   const here: Readonly<Record<string, string>> = { a: "thread 1", b: "thread 2" };
   const awaited: Readonly<Record<string, string>> = { p: "thread 3", q: "thread 4", a: "thread 5" };
-  const known = { of: (id: string) => here[id], awaiting: (id: string) => awaited[id] };
+  const known = {
+    of: (id: string) => here[id],
+    awaiting: (id: string) => awaited[id],
+    wasRemoved: (id: string) => id === "removed",
+  };
   const rows: [string, string, string[], string | undefined, string[]][] = [
     ["none when it names nothing", "own", [], undefined, []],
     ["that of the message it answers", "own", ["a"], "thread 1", []],
@@ -44,6 +48,7 @@ describe("the thread that a mail joins", () => {
     ["that which waits for what it names, too", "own", ["p"], "thread 3", ["p"]],
     ["of several that wait, for the nearest", "own", ["x", "q", "p"], "thread 4", ["x", "q", "p"]],
     ["that which waits for itself is the nearest", "p", ["q"], "thread 3", ["q"]],
+    ["a removed one is passed over, and not awaited", "own", ["removed", "x", "a"], "thread 1", ["x"]],
     ["what is here before what waits", "own", ["p", "b"], "thread 2", ["p"]],
   ];
   test.each(rows)("%s", (_, ownId, ancestors, threadId, missing) => {

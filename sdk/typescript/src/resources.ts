@@ -63,6 +63,8 @@ export interface Messages {
   retry(id: string, options?: CallOptions): Promise<Schemas["SendResult"]>;
   /** Cancels a mail that was not sent yet. A key with access `send` cancels only its own, and gets the id and the status alone. */
   cancel(id: string, options?: CallOptions): Promise<Schemas["MessageOrCanceled"]>;
+  /** Removes a message for good. */
+  delete(id: string, options?: CallOptions): Promise<void>;
   /** The bytes of the mail. */
   raw(id: string, options?: CallOptions): Promise<Uint8Array<ArrayBuffer>>;
   /** The HTML of the mail as a page that is safe to show. */
@@ -93,6 +95,8 @@ export interface Threads {
   get(threadId: string, options?: CallOptions): Promise<Schemas["Thread"]>;
   /** Marks the thread as read or unread, puts it into a folder, and changes its labels and metadata. */
   change(threadId: string, change: Body<"ThreadChange">, options?: CallOptions): Promise<Schemas["ChangedThread"]>;
+  /** Removes all messages of a thread for good. It is not found any more at once; the messages of a long one go in the background. */
+  delete(threadId: string, options?: CallOptions): Promise<void>;
   /** Changes up to 100 threads of an inbox: all, or none. */
   changeAll(inboxId: string, change: Body<"ThreadsChange">, options?: CallOptions): Promise<Schemas["FiledThreads"]>;
   /** The labels of the threads of an inbox, with the number of their threads. */

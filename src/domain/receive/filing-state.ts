@@ -20,9 +20,11 @@ export interface FilingState {
   threadOfMessage: Map<string, string>;
   awaitingThread: Map<string, string>;
   sentTo: Map<string, readonly string[]>;
+  /** The removed messages, by inbox and Message-ID. */
+  removed: Set<string>;
 }
 
-export function filingState({ inboxes, copies, parents, awaiting }: KnownOfMails): FilingState {
+export function filingState({ inboxes, copies, parents, awaiting, removed }: KnownOfMails): FilingState {
   return {
     inboxes: new Map(inboxes.map((inbox) => [inbox.id, inbox])),
     threads: new Map([...awaiting, ...parents].map((thread) => [thread.id, thread])),
@@ -34,14 +36,17 @@ export function filingState({ inboxes, copies, parents, awaiting }: KnownOfMails
         parent.sentTo === null ? [] : [[nameOf(parent), parent.sentTo.toLowerCase().split(" ")]],
       ),
     ),
+    removed: new Set(removed.map(nameOf)),
   };
 }
 
 /** The threads of one inbox, as functions that find a thread by the hash of a Message-ID. */
-function threadsOfInbox({ threadOfMessage, awaitingThread }: FilingState, inboxId: string): KnownThreads {
+function threadsOfInbox(state: FilingState, inboxId: string): KnownThreads {
+  const { threadOfMessage, awaitingThread, removed } = state;
   return {
     of: (messageIdHash) => threadOfMessage.get(nameOf({ inboxId, messageIdHash })),
     awaiting: (messageIdHash) => awaitingThread.get(nameOf({ inboxId, messageIdHash })),
+    wasRemoved: (messageIdHash) => removed.has(nameOf({ inboxId, messageIdHash })),
   };
 }
 

@@ -29,10 +29,12 @@ export interface ReadInbox extends InboxTotals {
 export interface KnownOfMails {
   /** The inboxes that are not deleted. */
   inboxes: readonly ReadInbox[];
-  /** Mails of the batch that an inbox or its quarantine already has, by Message-ID and content. */
+  /** Mails of the batch that an inbox or its quarantine already has, or that were removed from it, by Message-ID and content. */
   copies: readonly Copy[];
   /** The threads of the messages that the mails refer to, or that have the Message-ID of one of the mails. */
   parents: readonly Parent[];
   /** The threads that wait for one of the mails, or for a message that one of the mails refers to. */
   awaiting: readonly NamedThread[];
+  /** The Message-IDs, of the mails and of those that they refer to, whose messages were removed on request. */
+  removed: readonly NamedMessage[];
 }

@@ -41,9 +41,8 @@ export interface MessagesPage {
 }
 
 /**
- * A page of an inbox. A high offset costs nothing, because the messages of an inbox are numbered in order: a page begins at a number.
- * Undefined if there is no such inbox within
- * the reach.
+ * A page of an inbox. A high offset costs nothing, because the messages of an inbox are numbered in order: a page begins at a number. If
+ * chosen messages were removed, it is counted in the index. Undefined if there is no such inbox within the reach.
  */
 export async function pageMessages(db: Db, asked: MessagesQuery): Promise<MessagesPage | undefined> {
   const { reach, inboxId, direction, limit, offset, after } = asked;
@@ -64,7 +63,7 @@ export async function pageBetween(db: Db, totals: InboxTotals, asked: MessagesQu
   const { lastRemoved, leftBelow } = numbersOn(axis, totals);
   const range = { inboxId: totals.id, axis, first, last };
   const below = { ...range, last: Math.min(last, lastRemoved) };
-  // Few messages or none are left below the last removed one, since the oldest are removed first.
+  // None are left below the last removed one if only the oldest were removed.
   const mayHaveBelow = leftBelow > 0 && below.last >= first;
   const countBelow = mayHaveBelow ? await countMessagesInRange(db, below) : 0;
   const lowest = Math.max(first, lastRemoved + 1);

@@ -118,7 +118,7 @@ async function tryFromMemory(db: Db, memory: InboxMemory, arrivals: readonly Arr
   const ids = idsOf(arrivals);
   const inboxes = memory.recall(ids);
   if (inboxes === undefined) return undefined;
-  const filing = fileMails(arrivals, { inboxes, copies: [], parents: [], awaiting: [] });
+  const filing = fileMails(arrivals, { inboxes, copies: [], parents: [], awaiting: [], removed: [] });
   const filed = await write(db, filing, { isGuess: true });
   if (filed === undefined) memory.mistrust(ids);
   return filed;

@@ -80,8 +80,8 @@ export async function refuseForeignMail(deps: Deps, reach: SentReach, messageId:
   if (!isKnown) throw notFound("message");
 }
 
-export function sendInProgress(doing: string): Refusal {
-  return new Refusal("send_in_progress", `Cannot ${doing}: an attempt is running`, { retryAfterSeconds: 1 });
+export function sendInProgress(doing: string, why = "an attempt is running"): Refusal {
+  return new Refusal("send_in_progress", `Cannot ${doing}: ${why}`, { retryAfterSeconds: 1 });
 }
 
 function notCancelable(status: string): Refusal {

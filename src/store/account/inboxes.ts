@@ -63,8 +63,8 @@ const inboxOfUsername = statement<ReceivingInbox>(
 );
 
 /**
- * Finds when the inbound message of an inbox came that has `later` others behind it. Undefined if there were fewer, or if it is removed.
- * Numbers have no gaps, so it is one look-up in an index.
+ * Finds when the inbound message of an inbox came that has `later` others behind it, or the last one before it if it is removed. Undefined
+ * if there were fewer. Numbers are given without gaps, so it is one look-up in an index.
  */
 export async function findReceivedAt(db: Db, inboxId: string, later: number): Promise<Date | undefined> {
   const [message] = await inboundBehind(db, { inboxId, later });
@@ -75,8 +75,8 @@ const receivedFields = selected(messages, "m", ["createdAt"]);
 
 const inboundBehind = statement<Selected<typeof receivedFields>>(
   sql`select ${receivedFields} from inboxes i join messages m on m.inbox_id = i.id and m.direction = 'inbound'
-        and m.direction_seq = i.inbound_count - ${sql.placeholder("later")}::int
-      where i.id = ${sql.placeholder("inboxId")}`,
+        and m.direction_seq <= i.inbound_count - ${sql.placeholder("later")}::int
+      where i.id = ${sql.placeholder("inboxId")} order by m.direction_seq desc limit 1`,
 );
 
 /** Lists the accounts and `externalId`s of inboxes. */

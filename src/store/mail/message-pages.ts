@@ -188,6 +188,10 @@ function pages(top: SQL, isBehindCursor = false) {
     // A look-up from the start would pass the dead entries of removed messages.
     const lowest = sql`case when i.removed = i.passed then i.passed + 1
       else coalesce((select ${sql.raw(number)} from messages where ${inList} order by ${sql.raw(number)} limit 1), 1) end`;
+    // The rows that an offset skips are counted before the page is read: in the page each of them would be read as a whole.
+    const counted = sql`case when ${top} >= i.passed then ${top} else (
+      select ${sql.raw(number)} from messages where ${inList} and ${sql.raw(number)} <= i.passed
+      order by ${sql.raw(number)} desc limit 1 offset i.passed - (${top})) end`;
     // The limit is a subselect, because the planner would make a new plan for each value, which takes longer than the page.
     // Only the first row has the total, because the driver takes time to read it from each row. Where numbers are missing, each row has it.
     const isFirst = sql`m.position is null or m.position = ${top} or i.passed >= ${top}`;
@@ -197,9 +201,8 @@ function pages(top: SQL, isBehindCursor = false) {
         where i.id = ${sql.placeholder("inboxId")} and ${isPlacedInReach}
       ) i left join lateral (
         select ${sql.raw(number)} as position, ${listedFields} from messages m
-        where ${inList} and ${sql.raw(number)} <= ${isBehindCursor ? top : sql`greatest(${top}, i.passed)`}
+        where ${inList} and ${sql.raw(number)} <= ${isBehindCursor ? top : counted}
         order by ${sql.raw(number)} desc limit (select ${sql.placeholder("limit")}::int8)
-        ${isBehindCursor ? sql`` : sql`offset greatest(0, i.passed - (${top}))`}
       ) m on true order by m.position desc`);
   };
   return { all: on(axes.all), inbound: on(axes.inbound), outbound: on(axes.outbound) };

@@ -22,7 +22,9 @@ export interface AskedOfMails {
   notBefore: Date;
 }
 
-type Known = { kind: "inbox" | "copy" | "parent" | "other_name" | "awaiting" } & Copy & Parent & InboxColumns;
+type Known = { kind: "inbox" | "copy" | "parent" | "other_name" | "awaiting" | "removed" } & Copy &
+  Parent &
+  InboxColumns;
 
 /** The columns of an inbox, which are null in rows that are not of the kind `inbox`. */
 type InboxColumns = Omit<ReadInbox, "id" | keyof ThreadState> & {
@@ -64,6 +66,13 @@ export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<Kno
           select 'awaiting', named."inboxId", named."messageIdHash", null, waiting.thread_id, null from named
           cross join lateral (${threadAwaiting(sql.raw("named"))}) waiting
           union all
+          select 'removed', named."inboxId", named."messageIdHash", null, null, null from named
+          cross join lateral (${removedUnder(sql.raw("named"))} limit 1) removed
+          union all
+          select 'copy', row."inboxId", row."messageIdHash", row."contentHash", null, null
+          from ${recordSet(messages, asked.copies, ["inboxId", "messageIdHash", "contentHash"])}
+          cross join lateral (${removedUnder(sql.raw("row"))} and content_hash = row."contentHash" limit 1) copy
+          union all
           select 'inbox', id, null, null, null, null from unnest(${arrayOf("text", asked.inboxIds)}) as inbox (id)
         ) known
         left join lateral (select * from threads where id = known.thread_id limit 1) t on true
@@ -72,11 +81,14 @@ export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<Kno
   );
   const of = (wanted: Known["kind"]) => rows.filter(({ kind }) => kind === wanted);
   const living = of("inbox").filter(({ revision }) => revision !== null);
+  const found = [...of("other_name"), ...of("parent")];
   return {
     inboxes: living.map(inboxOf),
     copies: of("copy"),
-    parents: [...of("other_name"), ...of("parent")],
+    parents: found.filter(({ id }) => id !== null),
     awaiting: of("awaiting"),
+    // The messages of a removed thread, which has no row any more, leave one after the other.
+    removed: [...of("removed"), ...found.filter(({ id }) => id === null)],
   };
 }
 
@@ -101,6 +113,11 @@ function messageUnder(named: SQL): SQL {
 /** Selects a quarantined mail that has the Message-ID of the row `named`. */
 function quarantinedUnder(named: SQL): SQL {
   return sql`select from quarantine where inbox_id = ${named}."inboxId" and message_id_hash = ${named}."messageIdHash"`;
+}
+
+/** Selects a removed message that had the Message-ID of the row `named`. */
+function removedUnder(named: SQL): SQL {
+  return sql`select from removed_messages where inbox_id = ${named}."inboxId" and message_id_hash = ${named}."messageIdHash"`;
 }
 
 /** Selects one of our messages to which a relay gave the Message-ID of the row `named`. */
@@ -278,7 +295,8 @@ const ofMail = sql.raw("mail");
 const noneKnown = sql`and not exists (select from mail cross join lateral (${messageUnder(ofMail)}) known)
     and not exists (select from mail cross join lateral (${messageOtherwiseNamed(ofMail)}) known)
     and not exists (select from mail cross join lateral (${threadAwaiting(ofMail)}) waiting)
-    and not exists (select from mail cross join lateral (${quarantinedUnder(ofMail)} limit 1) blocked)`;
+    and not exists (select from mail cross join lateral (${quarantinedUnder(ofMail)} limit 1) blocked)
+    and not exists (select from mail cross join lateral (${removedUnder(ofMail)} limit 1) removed)`;
 
 const ifUnchanged = sql` where (select are_all from unchanged)`;
 

@@ -231,12 +231,17 @@ export async function findAccountSearchFacts(db: Db, reach: Reach): Promise<Acco
     db,
     sql`select max(i.last_message_at) as "newestAt", coalesce(sum(i.unread_count), 0)::int8 as "unreadThreads",
           json_agg(json_build_object('inboxId', i.id, 'indexedSeq', coalesce(s.seq, 0), 'messageCount', i.message_count))
-            filter (where coalesce(s.seq, 0) < i.message_count and i.removed_count < i.message_count) as behind
+            filter (where coalesce(s.seq, 0) < i.message_count and ${hasMessageAbove(sql`coalesce(s.seq, 0)`)}) as behind
         from inboxes i
         left join lateral (select seq from message_search where inbox_id = i.id order by seq desc limit 1) s on true
         where ${isReached(reach)}`,
   );
   return { newestAt: facts?.newestAt ?? null, unreadThreads: facts?.unreadThreads ?? 0, behind: facts?.behind ?? [] };
+}
+
+/** Whether an inbox `i` has a message with a number above this one. The last messages may be removed, so its last number does not tell. */
+function hasMessageAbove(seq: SQL): SQL {
+  return sql`exists (select from messages where inbox_id = i.id and seq > ${seq})`;
 }
 
 export async function findIndexedSeq(db: Db, inboxId: string): Promise<number> {
@@ -415,7 +420,7 @@ export async function findRecentMessages(
               where content is not null and updated_at > ${settledBefore}::timestamptz - interval '5 minutes' and state = 'sent') seen
             where (hashtextextended(inbox_id, 0) & ${indexingParts - 1}) = any(${arrayOf("int4", parts)})) r
           join inboxes i on i.id = r.inbox_id and i.deleted_at is null
-          where i.removed_count < i.message_count and i.message_count > (select coalesce(max(seq), 0) from message_search s where s.inbox_id = i.id)) behind on true`,
+          where ${hasMessageAbove(sql`(select coalesce(max(seq), 0) from message_search s where s.inbox_id = i.id)`)}) behind on true`,
   );
   const [{ looked, lastId, settledId } = { looked: 0, lastId: null, settledId: null }] = rows;
   const behind = rows.filter(({ inboxId }) => inboxId !== null);

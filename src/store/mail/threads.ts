@@ -44,7 +44,7 @@ export function threadsWritten(
     on conflict (id) do update set ${replaced(threads, arePlain ? changes : [...changes, "labels"])}`;
 }
 
-const markedFields = [...threadChanges, "labels", "metadata"] as const;
+const markedFields = [...threadChanges, "subject", "createdAt", "labels", "metadata"] as const;
 const threadAssigned = assigned(threads, markedFields);
 
 /** Writes changed threads, with their labels. The caller has locked their inboxes. */

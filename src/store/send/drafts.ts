@@ -98,6 +98,14 @@ export async function listScheduledIn(db: Db, threadIds: readonly string[]): Pro
   );
 }
 
+/** Lists the drafts in these threads that have no message. */
+export function listUnsentIn(db: Db, threadIds: readonly string[]): Promise<Draft[]> {
+  return query<Draft>(
+    db,
+    sql`select ${shownFields} from drafts d where d.thread_id = any(${arrayOf("text", threadIds)}) and d.state <> 'sent' order by d.id`,
+  );
+}
+
 /** Finds a draft within the reach, and among those that the caller may cancel. */
 export async function findDraft(db: Db, { sentBy, ...reach }: SentReach, id: string): Promise<Draft | undefined> {
   const [draft] = await query<Draft>(
@@ -205,13 +213,23 @@ export async function removeForgottenDrafts(tx: Db, before: Date, limit: number)
 }
 
 /** Removes the content of drafts that became final before an instant. What became of them stays. Returns how many. */
-export async function removeContentOfFinalDrafts(tx: Db, before: Date, limit: number): Promise<number> {
+export function removeContentOfFinalDrafts(tx: Db, before: Date, limit: number): Promise<number> {
+  return removeContent(
+    tx,
+    sql`select id, state from drafts where content is not null and updated_at < ${before} and state not in ('draft', 'scheduled')
+        order by updated_at limit ${limit} for update`,
+  );
+}
+
+export function removeContentOfDrafts(tx: Db, ids: readonly string[]): Promise<number> {
+  return removeContent(tx, sql`select id, state from drafts where id = any(${arrayOf("text", ids)})`);
+}
+
+/** Removes the content of the drafts that `chosen` selects, and the attachments of those that have no message. Returns how many. */
+async function removeContent(tx: Db, chosen: SQL): Promise<number> {
   const emptied = await query(
     tx,
-    sql`with old as materialized (
-          select id, state from drafts where content is not null and updated_at < ${before} and state not in ('draft', 'scheduled')
-          order by updated_at limit ${limit} for update
-        ),
+    sql`with old as materialized (${chosen}),
         emptied as (update drafts d set content = null from old where d.id = old.id returning d.id),
         attached as (delete from attachments
           where message_id = any(array(select id from old where state <> 'sent')) returning source_id, message_id),

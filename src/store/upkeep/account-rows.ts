@@ -93,6 +93,8 @@ const rowsOfAccount = new Map<PgTable, RowsOf>([
   [schema.quarantine, byAccount(schema.quarantine)],
   [schema.uploads, byAccount(schema.uploads)],
   [schema.awaitedParents, byInbox(schema.awaitedParents)],
+  [schema.removedMessages, byInbox(schema.removedMessages)],
+  [schema.removedThreads, byInbox(schema.removedThreads)],
   [schema.attachments, attachmentsOf],
   [
     schema.sourceChunks,

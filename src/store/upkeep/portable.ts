@@ -33,6 +33,8 @@ export const portable: readonly { table: PgTable; order: string; rowsALine: numb
   { table: schema.quarantine, order: "id", rowsALine: 20 },
   { table: schema.uploads, order: "id", rowsALine: 100 },
   { table: schema.awaitedParents, order: "inbox_id, message_id_hash", rowsALine: 100 },
+  { table: schema.removedMessages, order: "inbox_id, message_id_hash, message_id", rowsALine: 100 },
+  { table: schema.removedThreads, order: "thread_id", rowsALine: 100 },
   { table: schema.attachments, order: "message_id, filename", rowsALine: 100 },
   { table: schema.sourceChunks, order: "source_id, part, seq", rowsALine: 4 },
   { table: schema.unparsedMails, order: "source_id", rowsALine: 20 },

@@ -32,6 +32,19 @@ export function removeKeysUsedBefore(tx: Db, instant: Date, limit: number): Prom
   );
 }
 
+/** Forgets the Message-IDs of messages that were removed before an instant. */
+export function forgetRemovedBefore(tx: Db, instant: Date, limit: number): Promise<number> {
+  return count(
+    tx,
+    sql`with old as materialized (
+          select inbox_id, message_id_hash, message_id from removed_messages
+          where removed_at <= ${instant} order by removed_at limit ${limit}
+        )
+        delete from removed_messages r using old where r.inbox_id = old.inbox_id
+          and r.message_id_hash = old.message_id_hash and r.message_id = old.message_id returning 1`,
+  );
+}
+
 /** Deletes the counts of cold sends on days before `day`. */
 export function removeColdSendsBefore(tx: Db, day: string, limit: number): Promise<number> {
   return count(
@@ -160,6 +173,8 @@ const tablesOfInboxes = [
   { table: "label_counts", key: "label" },
   { table: "correspondents", key: "address" },
   { table: "awaited_parents", key: "message_id_hash" },
+  { table: "removed_messages", key: "message_id_hash" },
+  { table: "removed_threads", key: "thread_id" },
   { table: "cold_sends", key: "recipient" },
   { table: "message_search", key: "seq" },
 ];

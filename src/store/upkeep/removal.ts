@@ -1,11 +1,14 @@
 import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
+import type { Reach } from "../../domain/access/access.ts";
 import type { EmptiedInbox, OldMessage } from "../../domain/removal.ts";
 import { assigned, selected } from "../columns.ts";
 import { lockNumber } from "../locks.ts";
+import { removeQuarantined } from "../mail/quarantine.ts";
 import { sharesReleased } from "../mail/shares.ts";
-import { recordSet } from "../rows.ts";
-import { inboxes, messages, threads } from "../schema.ts";
+import { isReached } from "../reach.ts";
+import { insertRows, recordSet } from "../rows.ts";
+import { inboxes, messages, removedThreads, threads } from "../schema.ts";
 
 /*
  * The statements that remove messages. They run in one transaction, which holds the lock of the inbox.
@@ -44,6 +47,15 @@ export async function holdRemoval(tx: Db, inboxId: string): Promise<boolean> {
   return lock?.ours === true;
 }
 
+/** Finds the inbox of a message, if it is within the reach. */
+export async function findInboxOfMessage(db: Db, reach: Reach, messageId: string): Promise<string | undefined> {
+  const [inbox] = await query<{ id: string }>(
+    db,
+    sql`select i.id from messages m join inboxes i on i.id = m.inbox_id where m.id = ${messageId} and ${isReached(reach)}`,
+  );
+  return inbox?.id;
+}
+
 /** Locks an inbox until the end of the transaction. Undefined if it does not exist. */
 export async function lockInboxToEmpty(tx: Db, id: string): Promise<EmptiedInbox | undefined> {
   const [inbox] = await query<EmptiedInbox>(
@@ -77,28 +89,25 @@ export function listFirstMessages(tx: Db, inboxId: string, afterSeq: number, lim
   );
 }
 
-/** The position of a message in the order in which the trash is emptied: the number of its thread's last message, and its own. */
-export interface TrashPosition {
-  threadSeq: number;
-  seq: number;
+/** A thread in the trash. */
+export interface TrashedThread {
+  id: string;
+  lastSeq: number;
+  /** Whether a message of it waits to be sent. */
+  isUnsent: boolean;
 }
 
-/** Lists messages of an inbox behind a position whose threads came into the trash before an instant, thread by thread. */
-export function listTrashedMessages(
-  tx: Db,
-  { inboxId, before, after, limit }: { inboxId: string; before: Date; after: TrashPosition; limit: number },
-): Promise<(OldMessage & TrashPosition)[]> {
+/** Lists threads of an inbox that came into the trash before an instant, in the order of their last messages, behind a number. */
+export function listTrashedThreads(
+  db: Db,
+  { inboxId, before, afterSeq, limit }: { inboxId: string; before: Date; afterSeq: number; limit: number },
+): Promise<TrashedThread[]> {
   return query(
-    tx,
-    sql`select ${oldFields}, t.last_seq as "threadSeq" from (
-          select id, last_seq from threads where inbox_id = ${inboxId} and folder = 'trash' and is_read
-          and last_seq >= ${after.threadSeq} and trashed_at < ${before} order by last_seq limit ${limit + 1}
-        ) t
-        cross join lateral (
-          select * from messages where thread_id = t.id and (t.last_seq > ${after.threadSeq} or seq > ${after.seq})
-          order by seq limit ${limit}
-        ) m
-        order by t.last_seq, m.seq limit ${limit}`,
+    db,
+    sql`select t.id, t.last_seq as "lastSeq", exists (select from messages m where m.thread_id = t.id and ${isUnsent}) as "isUnsent"
+        from (select id, last_seq from threads where inbox_id = ${inboxId} and folder = 'trash' and is_read
+          and last_seq > ${afterSeq} and trashed_at < ${before} order by last_seq limit ${limit}) t
+        order by t.last_seq`,
   );
 }
 
@@ -109,6 +118,71 @@ export async function listInboxesWithTrash(db: Db, before: Date, after: string, 
     sql`select distinct inbox_id as id from threads where trashed_at < ${before} and inbox_id > ${after} order by 1 limit ${limit}`,
   );
   return inboxesWithTrash.map(({ id }) => id);
+}
+
+/** Lists the first messages of a thread with a number above `afterSeq`. */
+export function listFirstOfThread(tx: Db, threadId: string, afterSeq: number, limit: number): Promise<OldMessage[]> {
+  return query<OldMessage>(
+    tx,
+    sql`select ${oldFields} from messages m where m.thread_id = ${threadId} and m.seq > ${afterSeq} order by m.seq limit ${limit}`,
+  );
+}
+
+export async function findMessageToRemove(tx: Db, inboxId: string, id: string): Promise<OldMessage | undefined> {
+  const [message] = await query<OldMessage>(
+    tx,
+    sql`select ${oldFields} from messages m where m.id = ${id} and m.inbox_id = ${inboxId}`,
+  );
+  return message;
+}
+
+/** Whether a message of a thread waits to be sent, if only to some of its recipients: this one, or one behind a number. */
+export async function isUnsentInThread(
+  db: Db,
+  threadId: string,
+  which: { seq: number } | { after: number },
+): Promise<boolean> {
+  const asked = "seq" in which ? sql`m.seq = ${which.seq}` : sql`m.seq > ${which.after}`;
+  const unsent = await query(
+    db,
+    sql`select from messages m where m.thread_id = ${threadId} and ${asked} and ${isUnsent} limit 1`,
+  );
+  return unsent.length === 1;
+}
+
+/** Notes that threads are removed, and that their messages are to be removed. */
+export function insertRemovedThreads(tx: Db, removed: readonly RemovedThread[]): Promise<void> {
+  return insertRows(tx, removedThreads, removed);
+}
+
+export type RemovedThread = typeof removedThreads.$inferSelect;
+
+/** Finds the first removed thread that still has messages and has an id above `after`. */
+export async function findRemovedThread(db: Db, after: string): Promise<RemovedThread | undefined> {
+  const [thread] = await query<RemovedThread>(
+    db,
+    sql`select ${selected(removedThreads, "r")} from removed_threads r where r.thread_id > ${after} order by r.thread_id limit 1`,
+  );
+  return thread;
+}
+
+/** Takes the right to remove the messages of a removed thread until the end of the transaction. Undefined if another process has it. */
+export async function lockRemovedThread(tx: Db, threadId: string): Promise<RemovedThread | undefined> {
+  const [thread] = await query<RemovedThread>(
+    tx,
+    sql`select ${selected(removedThreads, "r")} from removed_threads r where r.thread_id = ${threadId} for update skip locked`,
+  );
+  return thread;
+}
+
+/** Forgets a removed thread, once it has no message any more. Returns false if it has one. */
+export async function deleteRemovedThread(tx: Db, threadId: string): Promise<boolean> {
+  const deleted = await query(
+    tx,
+    sql`delete from removed_threads where thread_id = ${threadId}
+          and not exists (select from messages where thread_id = ${threadId}) returning 1`,
+  );
+  return deleted.length === 1;
 }
 
 /**
@@ -148,12 +222,21 @@ function isFor(id: SQL): SQL {
   return sql`o.subject_id >= ${id} collate "C" and o.subject_id < (${id} || '/') collate "C"`;
 }
 
-/** Deletes rows of the outbox that deliver these events, unless they are being delivered. */
+/** Whether a message `m` waits to be sent, if only to some of its recipients. */
+const isUnsent = sql`m.direction = 'outbound' and (m.status = 'pending' or exists (select from outbox o where ${isFor(sql`m.id`)}))`;
+
+/**
+ * Deletes rows of the outbox that deliver these events. An attempt that runs goes on, and its answer is not logged any more. Skips rows that
+ * another transaction has locked, because it may lock several in another order.
+ */
 export async function deleteDeliveriesInLine(tx: Db, eventIds: readonly string[]): Promise<void> {
   await query(
     tx,
-    sql`delete from outbox where state <> 'running' and subject_id = any(array(
-          select o.subject_id from unnest(${arrayOf("text", eventIds)}) as asked (id) join outbox o on ${isFor(sql`asked.id`)}))`,
+    sql`with line as materialized (
+          select o.subject_id from unnest(${arrayOf("text", eventIds)}) as asked (id) join outbox o on ${isFor(sql`asked.id`)}
+          for update of o skip locked
+        )
+        delete from outbox where subject_id = any(array(select subject_id from line))`,
   );
 }
 
@@ -162,14 +245,17 @@ export interface Removal {
   inboxId: string;
   messages: readonly OldMessage[];
   eventIds: readonly string[];
+  /** When they were removed on request. Then copies of them do not come back. Undefined for mail whose retention is over. */
+  requestedAt: Date | undefined;
 }
 
 /**
  * Deletes messages with their rows in other tables, and the sources of their reports, which nothing else uses. Any other source is deleted
- * with the last message that uses it or has an attachment in it. Their events leave the log, but for the last event of the account, so that
- * a reader of the log can continue from it.
+ * with the last message that uses it or has an attachment in it. Their events leave the log. The last event of the account stays without its
+ * data, so that a reader of the log can continue from it.
  */
-export async function deleteMessages(tx: Db, { accountId, inboxId, messages: gone, eventIds }: Removal): Promise<void> {
+export async function deleteMessages(tx: Db, removal: Removal): Promise<void> {
+  const { accountId, inboxId, messages: gone, eventIds, requestedAt } = removal;
   const idsOf = (which: readonly OldMessage[]) =>
     arrayOf(
       "text",
@@ -190,6 +276,7 @@ export async function deleteMessages(tx: Db, { accountId, inboxId, messages: gon
           union select source_id, message_id from attachments where message_id = any(${withFiles})
         ),
         ${sharesReleased(sql`select source_id, count(*) as holders from held group by source_id`)},
+        ${requestedAt === undefined ? sql`` : remembered(ids, sent, requestedAt)}
         received as (delete from recipients where message_id = any(${sent})),
         drafted as (delete from drafts where id = any(${sent})),
         named as (delete from message_names where message_id = any(${sent})),
@@ -197,15 +284,35 @@ export async function deleteMessages(tx: Db, { accountId, inboxId, messages: gon
         reported as (delete from reports where message_id = any(${sent}) returning source_id),
         unreported as (delete from source_chunks
           where source_id = any(array(select source_id from reported where source_id is not null))),
-        told as materialized (
-          delete from events where id = any(${events}) and id <> (select id from events
-            where account_id = ${accountId} order by written_by desc, id desc limit 1) returning id
-        ),
-        delivered as (delete from deliveries where event_id = any(array(select id from told)))
+        last as materialized (select id from events where account_id = ${accountId} order by written_by desc, id desc limit 1),
+        told as (delete from events where id = any(${events}) and id <> (select id from last)),
+        muted as (update events set data = null where id = any(${events}) and id = (select id from last) and data is not null),
+        delivered as (delete from deliveries where event_id = any(${events}))
         delete from messages where id = any(${ids})`,
   );
   // A statement of its own, because only one that begins after the messages are deleted sees the rows of an index that was being filled.
   await query(tx, sql`delete from message_search where inbox_id = ${inboxId} and seq = any(${numbers})`);
+}
+
+/** Removes the quarantined mails that became these messages. It changes the bytes of their inbox, so it comes after the totals. */
+export async function removeReleased(tx: Db, messageIds: readonly string[]): Promise<void> {
+  const released = await query<{ id: string }>(
+    tx,
+    sql`select id from quarantine where message_id = any(${arrayOf("text", messageIds)})`,
+  );
+  const ids = released.map(({ id }) => id);
+  if (ids.length > 0) await removeQuarantined(tx, ids);
+}
+
+/** A part of the statement that keeps the Message-IDs of removed messages, also those that a relay gave them. */
+function remembered(ids: SQL, sent: SQL, requestedAt: Date): SQL {
+  return sql`remembered as (
+      insert into removed_messages (inbox_id, message_id_hash, message_id, content_hash, removed_at)
+      select inbox_id, message_id_hash, id, content_hash, ${requestedAt}::timestamptz from messages where id = any(${ids})
+      union all
+      select inbox_id, name_hash, message_id, null, ${requestedAt}::timestamptz from message_names where message_id = any(${sent})
+      on conflict do nothing
+    ),`;
 }
 
 /** Deletes threads, and the Message-IDs for which they wait. */
@@ -233,6 +340,9 @@ export interface FoundRemains {
   bodyText: string;
   lastInboundSeq: number;
   hasAttachments: boolean;
+  /** The subject and the instant of the first message. */
+  subject: string;
+  createdAt: Date;
 }
 
 /** The characters of a text that its preview is made of. */
@@ -246,8 +356,10 @@ export function listThreadRemains(tx: Db, ids: readonly string[]): Promise<Found
           left(last.body_text, ${previewedCharacters}) as "bodyText",
           coalesce((select seq from messages where thread_id = t.id and direction = 'inbound' order by seq desc limit 1), 0)
             as "lastInboundSeq",
-          t.has_attachments and exists (select from messages where thread_id = t.id and attachment_count > 0) as "hasAttachments"
+          t.has_attachments and exists (select from messages where thread_id = t.id and attachment_count > 0) as "hasAttachments",
+          first.subject, first.created_at as "createdAt"
         from threads t
+        cross join lateral (select subject, created_at from messages where thread_id = t.id order by seq limit 1) first
         cross join lateral (select * from messages where thread_id = t.id order by seq desc limit 1) last
         where t.id = any(${arrayOf("text", ids)})`,
   );

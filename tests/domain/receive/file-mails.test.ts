@@ -115,7 +115,7 @@ function waits(messageIdHash: string, id: string): NamedThread {
   return { ...thread(id), messageIdHash };
 }
 
-const nothingKnown: KnownOfMails = { inboxes: [inbox("inbox")], copies: [], parents: [], awaiting: [] };
+const nothingKnown: KnownOfMails = { inboxes: [inbox("inbox")], copies: [], parents: [], awaiting: [], removed: [] };
 
 function filed(mails: ArrivedMail[], known: Partial<KnownOfMails> = {}) {
   return fileMails(mails, { ...nothingKnown, ...known });

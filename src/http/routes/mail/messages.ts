@@ -12,6 +12,7 @@ import {
   type SearchField,
   type SearchQuestion,
 } from "../../../domain/search-question.ts";
+import { type RemovingDeps, removeMessage } from "../../../flows/account/remove-messages.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import type { AttachmentLinks } from "../../../flows/read/attachment-links.ts";
 import { findMessageOrDraft, type ShownAlone } from "../../../flows/read/draft-as-message.ts";
@@ -41,7 +42,7 @@ import { named } from "../../document/schema.ts";
 import { alsoNamed } from "../../judging/known-fields.ts";
 import { api } from "../../shell/app.ts";
 import { whetherThere } from "../../shell/described-operation.ts";
-import { idPath, nextCursor, oneOf, pageQuery, text, totalCount } from "../../shell/models.ts";
+import { idPath, nextCursor, nothing, oneOf, pageQuery, text, totalCount } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
 import {
   cursorParameter,
@@ -123,7 +124,7 @@ export async function ownedTotals(deps: Deps, reach: Reach, id: string): Promise
   return totals;
 }
 
-export interface MessagesDeps extends ReadingDeps, StoredBytesDeps {}
+export interface MessagesDeps extends ReadingDeps, StoredBytesDeps, Pick<RemovingDeps, "removed"> {}
 
 export function messages(deps: MessagesDeps) {
   const ofMessage = {
@@ -165,6 +166,22 @@ export function messages(deps: MessagesDeps) {
           "One message, with newly signed URLs of its attachments, and with its codes, links, and text without quotes. These are extracted at each request; no link is ever fetched.",
         ...ofMessage,
         answers: { 200: Message },
+      }),
+    )
+    .delete(
+      "/messages/:id",
+      async ({ account, actor, params, set }) => {
+        await removeMessage(deps, { ...account.reach, actor }, params.id);
+        set.status = 204;
+      },
+      operation({
+        summary: "Delete message",
+        access: "full",
+        description:
+          "Removes it for good: its text, files and raw mail, its words from the search, and its events, of which those that are not delivered yet are not delivered any more. Its thread is made anew from the messages that are left; an empty thread goes too. A repeated copy of the mail is not stored again, and its idempotency key answers 404 `message` until it expires. Mail that is not sent yet cannot be deleted: cancel it first.",
+        ...ofMessage,
+        refuses: ["send_in_progress"],
+        answers: { 204: nothing("Deleted") },
       }),
     )
     .get(

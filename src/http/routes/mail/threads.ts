@@ -7,6 +7,7 @@ import { notFound, Refusal } from "../../../domain/errors.ts";
 import { folders } from "../../../domain/folders.ts";
 import { isId } from "../../../domain/ids.ts";
 import { labelOf, labelRule } from "../../../domain/labels.ts";
+import { type RemovingDeps, removeThread } from "../../../flows/account/remove-messages.ts";
 import { fileThreads } from "../../../flows/read/file-threads.ts";
 import { listedPage } from "../../../flows/read/page-messages.ts";
 import { pageThreads, type ThreadsQuery } from "../../../flows/read/page-threads.ts";
@@ -16,7 +17,7 @@ import { findThread, type ListedThread } from "../../../store/mail/thread-pages.
 import { named } from "../../document/schema.ts";
 import { alsoNamed } from "../../judging/known-fields.ts";
 import { api } from "../../shell/app.ts";
-import { idPath, nextCursor, oneOf, pageQuery, totalCount } from "../../shell/models.ts";
+import { idPath, nextCursor, nothing, oneOf, pageQuery, totalCount } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
 import {
   cursorParameter,
@@ -103,7 +104,7 @@ const LabelList = named(
   ),
 );
 
-export function threads(deps: ReadingDeps) {
+export function threads(deps: ReadingDeps & Pick<RemovingDeps, "removed">) {
   const ofThread = api("/v1/threads/:id", "Threads")
     .derive(async ({ account, params }) => ({
       thread: await ownedThread(deps, account.reach, (params as { id: string }).id),
@@ -166,6 +167,21 @@ export function threads(deps: ReadingDeps) {
         answers: {
           200: ChangedThread,
         },
+      }),
+    )
+    .delete(
+      "",
+      async ({ account, actor, thread, set }) => {
+        set.status = (await removeThread(deps, { ...account.reach, actor }, thread.id)) ? 204 : 202;
+      },
+      operation({
+        summary: "Delete thread",
+        access: "full",
+        description:
+          "Removes all of its messages, as their own deletion does. A thread of more than 1,000 messages is not found any more at once, and its messages go in the background (202). Mail that answers a deleted thread starts a new one, and its open drafts are canceled. A thread with mail that is not sent yet cannot be deleted: cancel that mail first.",
+        path: idPath("thread"),
+        refuses: ["send_in_progress"],
+        answers: { 202: nothing("Not found any more; its messages are being deleted"), 204: nothing("Deleted") },
       }),
     );
 
