@@ -114,6 +114,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "threads labels": ["inboxd threads labels ada"],
   thread: ["inboxd thread thr_01jpw7z1x2e9a8r5k3m0t6vqhe"],
   mark: ["inboxd mark thr_01jpw7z1x2e9a8r5k3m0t6vqhe --up-to msg_01jpw7z1x2e9a8r5k3m0t6vqhd"],
+  delete: ["inboxd delete msg_01jpw7z1x2e9a8r5k3m0t6vqhd", "inboxd delete thr_01jpw7z1x2e9a8r5k3m0t6vqhe"],
   events: [
     "inboxd events --last 10 --types '*'",
     "inboxd events --inbox ada --after evt_01jpw7z1x2e9a8r5k3m0t6vqhd --json",

@@ -55,6 +55,26 @@ describeInBrowser("A conversation", () => {
     await page.context().close();
   });
 
+  test("deletes a message and the thread, each after a question", async () => {
+    const thread = await longThread("doomed");
+    const { page, faults } = await signedIn(setup, `threads/${thread}`);
+    const answer = (verb: string) => page.getByRole("dialog").getByRole("button", { name: verb }).click();
+    const last = page.locator(".message.is-open").last();
+    await last.getByRole("button", { name: "Delete" }).click();
+    await answer("Keep");
+    await last.getByRole("button", { name: "Delete" }).click();
+    await answer("Delete");
+    await page.getByText("The message is deleted").waitFor();
+    await page.getByText("9 messages", { exact: false }).waitFor();
+    await page.getByRole("button", { name: "Delete thread" }).click();
+    await answer("Delete");
+    await page.getByText("The thread is deleted").waitFor();
+    await page.waitForURL(`**/console/inboxes/${ada.id}`);
+    expect((await setup.world.api(`/v1/threads/${thread}/messages`)).status).toBe(404);
+    expect(faults.filter((fault) => !/401/.test(fault))).toEqual([]);
+    await page.context().close();
+  }, 60_000);
+
   test("shows the text of a file, and the reason why another has none", async () => {
     const file = (name: string) => [`Content-Disposition: attachment; filename=${name}`];
     const thread = await arrive(setup.world, ada, { subject: "A file", text: "Two chairs", head: file("order.txt") });

@@ -116,6 +116,16 @@ export function threadCommands(program: Command): void {
       clientOf(server).threads.change(id, { is_read: unread !== true, up_to_message_id: upTo }),
     ({ id, isRead, reason }) => ({ id, isRead, ...(reason && { reason: newerMail }) }),
   );
+  reporting(
+    ofServer(program.command("delete <id>")).description(
+      "delete a message, or a thread with all its messages, for good",
+    ),
+    async (id: string, server: ServerOptions) => {
+      const { messages, threads } = clientOf(server);
+      await (id.startsWith("thr_") ? threads : messages).delete(id);
+      return { deleted: id };
+    },
+  );
 }
 
 const upToWords = "id of the last message that you have read: the thread stays unread if newer mail has arrived";

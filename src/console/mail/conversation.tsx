@@ -1,10 +1,12 @@
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { go, href } from "../address.ts";
-import { inboxd, isNotFound, type Schemas } from "../api.ts";
+import { errorText, inboxd, isNotFound, type Schemas } from "../api.ts";
 import { formatCount } from "../format.ts";
 import { useKeys } from "../frame/keyboard.ts";
+import { notify } from "../frame/notice.tsx";
 import { useReloadOn } from "../live.ts";
+import { Confirm } from "../parts/confirm.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { LoadState } from "../parts/load-state.tsx";
@@ -34,6 +36,8 @@ const include = "extracted";
 export function Conversation({ threadId, onFound }: ConversationProps) {
   const [pages, setPages] = useState(1);
   const [isUnfolded, setIsUnfolded] = useState(false);
+  /** What is to be deleted after a question: one message, or the thread. */
+  const [toDelete, setToDelete] = useState<Schemas["ListedMessage"] | "thread" | undefined>(undefined);
   const list = useRef<HTMLOListElement>(null);
   const thread = useLoaded(() => lastMessages(threadId, pages * perPage), [threadId, pages]);
   const messages = thread.value?.data ?? [];
@@ -77,6 +81,16 @@ export function Conversation({ threadId, onFound }: ConversationProps) {
   }
   if (thread.value === undefined) return <LoadState of={thread} lines={6} />;
   const { subject, total } = thread.value;
+  const deleteChosen = async (chosen: Schemas["ListedMessage"] | "thread") => {
+    try {
+      await (chosen === "thread" ? inboxd.threads.delete(threadId) : inboxd.messages.delete(chosen.id));
+      notify(chosen === "thread" ? "The thread is deleted" : "The message is deleted");
+      if (chosen === "thread" || total === 1) go(back);
+      else thread.reload();
+    } catch (error) {
+      notify(errorText(error), "bad");
+    }
+  };
   const startIndex = messages.findIndex(({ id }) => id === start.current?.id);
   /** The messages between the first one and the one before the start. */
   const folded = isUnfolded || startIndex - 2 < fewestFolded ? 0 : startIndex - 2;
@@ -115,6 +129,11 @@ export function Conversation({ threadId, onFound }: ConversationProps) {
           </button>
         )}
         {may("mark") && shown && <FilingButtons inboxId={shown.inboxId} threads={[shown]} />}
+        {may("manage") && (
+          <button type="button" class="small" onClick={() => setToDelete("thread")}>
+            Delete thread
+          </button>
+        )}
       </header>
       <LoadState of={thread} />
       {total > messages.length && (
@@ -144,11 +163,26 @@ export function Conversation({ threadId, onFound }: ConversationProps) {
           const isOpen = message === last || (start.current?.open.has(message.id) ?? false);
           return (
             <li key={message.id} data-start={index > 0 && index === startIndex ? "" : undefined}>
-              <MessageView message={message} isOpenAtFirst={isOpen} />
+              <MessageView message={message} isOpenAtFirst={isOpen} onDelete={() => setToDelete(message)} />
             </li>
           );
         })}
       </ol>
+      {toDelete && (
+        <Confirm
+          title={toDelete === "thread" ? "Delete this thread?" : "Delete this message?"}
+          verb="Delete"
+          onDone={(isConfirmed) => {
+            setToDelete(undefined);
+            if (isConfirmed) void deleteChosen(toDelete);
+          }}
+        >
+          <p>
+            {toDelete === "thread" ? formatCount(total, "message") : `The mail from ${toDelete.fromAddr || "nobody"}`}{" "}
+            cannot be restored. Events that are not delivered yet are not delivered any more.
+          </p>
+        </Confirm>
+      )}
       {may("send") && last && <QuickReply threadId={threadId} messages={messages} onSent={thread.reload} />}
     </article>
   );

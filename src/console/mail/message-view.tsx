@@ -23,8 +23,14 @@ const faces: readonly (readonly [Face, string])[] = [
   ["raw", "Raw"],
 ];
 
+interface MessageViewProps {
+  message: Message;
+  isOpenAtFirst: boolean;
+  onDelete(): void;
+}
+
 /** One message of a thread, collapsed to a line or open. */
-export function MessageView({ message, isOpenAtFirst }: { message: Message; isOpenAtFirst: boolean }) {
+export function MessageView({ message, isOpenAtFirst, onDelete }: MessageViewProps) {
   const [isOpen, setIsOpen] = useState(isOpenAtFirst);
   const { direction, fromName, fromAddr, cc } = message;
   const isOut = direction === "outbound";
@@ -60,7 +66,7 @@ export function MessageView({ message, isOpenAtFirst }: { message: Message; isOp
             </span>
             {message.authentication && <VerdictTag authentication={message.authentication} />}
           </p>
-          <MessageBody message={message} />
+          <MessageBody message={message} onDelete={onDelete} />
         </>
       )}
     </section>
@@ -72,7 +78,7 @@ export function toOf({ to, toAddr }: Pick<Schemas["ListedMessage"], "to" | "toAd
   return to.length === 0 ? [toAddr] : to;
 }
 
-function MessageBody({ message }: { message: Message }) {
+function MessageBody({ message, onDelete }: Omit<MessageViewProps, "isOpenAtFirst">) {
   const [face, setFace] = useState<Face>("html");
   const [isWhole, setIsWhole] = useState(false);
   const hidesQuotes = !isWhole && hasQuotes(message);
@@ -85,21 +91,23 @@ function MessageBody({ message }: { message: Message }) {
     <>
       <div class="message-tools">
         <Tabs label="Shown as" choices={faces} chosen={face} onChoose={setFace} />
-        {may("send") && (
-          <div class="actions">
-            {toOf(message).length + message.cc.length > 1 && (
-              <a
-                class="button small"
-                href={href("compose", { thread: message.threadId, message: message.id, all: "1" })}
-              >
-                Reply to all
-              </a>
-            )}
+        <div class="actions">
+          {may("send") && toOf(message).length + message.cc.length > 1 && (
+            <a class="button small" href={href("compose", { thread: message.threadId, message: message.id, all: "1" })}>
+              Reply to all
+            </a>
+          )}
+          {may("send") && (
             <a class="button small" href={href("compose", { inbox: message.inboxId, forward: message.id })}>
               Forward
             </a>
-          </div>
-        )}
+          )}
+          {may("manage") && (
+            <button type="button" class="small" onClick={onDelete}>
+              Delete
+            </button>
+          )}
+        </div>
       </div>
       {face === "html" && (
         <MessageFrame message={message} hidesQuotes={hidesQuotes}>
