@@ -226,6 +226,18 @@ async function selfTest(): Promise<number> {
       evidence: /got \d+ to \d+ mails, and its usage says \d+/,
     },
     {
+      name: "stores deleted mail again",
+      file: "returning-mail.ts",
+      faults: [],
+      evidence: /was deleted, and is listed in inb_\w+ again/,
+    },
+    {
+      name: "leaves words of deleted mail",
+      file: "left-words.ts",
+      faults: [],
+      evidence: /was deleted, and message_search has words of it/,
+    },
+    {
       name: "leaves rows of an erased inbox",
       file: "left-rows.ts",
       faults: [],

@@ -5,6 +5,7 @@ import { lostFiles, miscountedSources, uncountedPieces } from "../../tests/suppo
 import { checkDeliveries } from "./check-deliveries.ts";
 import { checkHeard } from "./check-heard.ts";
 import { checkPassingRows } from "./check-passing.ts";
+import { checkDeletedRows } from "./deleting.ts";
 import { digestOf, type Ledger } from "./ledger.ts";
 import { passingName } from "./passing.ts";
 import { standingRules } from "./standing-rules.ts";
@@ -21,6 +22,7 @@ export async function checkRows(ledger: Ledger, db: Database, longestLeaseMs: nu
   await checkHeard(ledger, db);
   await checkSources(ledger, db);
   await checkPassingRows(ledger, db);
+  await checkDeletedRows(ledger, db);
 }
 
 /** Of mail that was removed, the last event of its account stays. */

@@ -7,7 +7,7 @@ import type { Deps } from "../../src/flows/deps.ts";
 import { openDomains } from "../../src/service/domains.ts";
 import type { Service } from "../../src/service/start.ts";
 import { startDomainChecks } from "../../src/workers/check-domains.ts";
-import { eraseInboxes, messageExpirer } from "../../src/workers/remove-mail.ts";
+import { emptyRemovedThreads, eraseInboxes, messageExpirer } from "../../src/workers/remove-mail.ts";
 import { standingRules } from "./standing-rules.ts";
 
 /** How long mail is kept in an inbox with a retention of a day. */
@@ -41,6 +41,7 @@ export function workEarly(service: Service, log: Logger, mailKeptMs = keptMs): v
     // Each one looks at all inboxes once an hour.
     await messageExpirer(expiring)(isStopping);
     await eraseInboxes(erasing, isStopping);
+    await emptyRemovedThreads(deps, () => undefined, isStopping);
     for (const { what, statement } of standingRules("where retention_days is not null")) {
       const [wrong] = await query(deps.db.work, sql.raw(statement));
       if (wrong !== undefined) log.error({ err: new Error(JSON.stringify(wrong)) }, `after a removal, ${what}`);

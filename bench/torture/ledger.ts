@@ -31,6 +31,8 @@ export interface Ledger {
   closures: LedgerClosure[];
   /** Inboxes whose mail is removed, or that are erased themselves. */
   passing: PassingInbox[];
+  /** Inboxes whose client deletes messages and threads. */
+  deleting: DeletingInbox[];
   domains: LedgerDomain[];
   judged: JudgedInbox[];
   counts: Map<string, number>;
@@ -75,6 +77,19 @@ export interface PassingInbox extends LedgerInbox {
   sends: LedgerSend[];
   /** When its deletion was asked for; undefined if it has a retention instead. */
   deletedMs: number | undefined;
+}
+
+/** An inbox whose client deletes messages and threads, with its mails by their tokens. */
+export interface DeletingInbox extends LedgerInbox {
+  mails: Map<string, DeletableMail>;
+}
+
+export interface DeletableMail {
+  token: string;
+  raw: Uint8Array;
+  mail: LedgerMail;
+  /** `asked`: its deletion was asked for, and is not answered. `leaving`: its thread is deleted, and its message leaves in a step. */
+  state: "coming" | "there" | "asked" | "leaving" | "gone";
 }
 
 /**
@@ -322,6 +337,7 @@ export function newLedger(): Ledger {
     disturbances: [],
     closures: [],
     passing: [],
+    deleting: [],
     domains: [],
     judged: [],
     counts,

@@ -12,6 +12,7 @@ import { readLogs } from "./check-heard.ts";
 import { settlePassing } from "./check-passing.ts";
 import { checkReports } from "./check-reports.ts";
 import { checkLimits, checkRows } from "./check-rows.ts";
+import { deleter, settleDeleting } from "./deleting.ts";
 import { domainMover, startZone, type TortureZone } from "./domains.ts";
 import { injectFaults, type ServiceFault } from "./faults.ts";
 import { newFleet } from "./fleet.ts";
@@ -132,6 +133,7 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
     receivers.map(({ dead }) => dead),
     options.settleMs,
   );
+  await settleDeleting(world, options.settleMs);
   if (options.worksEarly) await settlePassing(world, others.passing, options.settleMs);
   await readLogs(world);
   await Promise.all(listeners.map((listener) => listener.finish(Date.now() + Math.min(hearingMs, options.settleMs))));
@@ -201,6 +203,7 @@ function passingDrivers(
 ): Promise<void>[] {
   const keepers = ["a", "b"].map((name) => ({ driver: keeper(world, chance.fork(), passing, name), pauseMs: 200 }));
   const erasers = ["a", "b"].map((name) => ({ driver: eraser(world, chance.fork(), passing, name), pauseMs: 800 }));
+  const deleters = ["a", "b"].map((name) => ({ driver: deleter(world, chance.fork(), passing, name), pauseMs: 200 }));
   const movers = ["a", "b", "c"].map((name) => ({
     driver: domainMover(world, chance.fork(), { dns, holders, name, mayFail: worksEarly }),
     pauseMs: 500,
@@ -209,8 +212,8 @@ function passingDrivers(
     driver: judgedInbox(world, chance.fork(), guarded, number),
     pauseMs: 500,
   }));
-  return [...movers, ...judged, ...(worksEarly ? [...keepers, ...erasers] : [])].map(({ driver, pauseMs }) =>
-    drive(world, chance.fork(), driver, pauseMs),
+  return [...deleters, ...movers, ...judged, ...(worksEarly ? [...keepers, ...erasers] : [])].map(
+    ({ driver, pauseMs }) => drive(world, chance.fork(), driver, pauseMs),
   );
 }
 
