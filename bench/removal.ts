@@ -2,19 +2,22 @@
  * `bun bench/removal.ts`: how fast retention removes mail beside how fast the same service receives it, and what a removal
  * costs requests meanwhile; DATABASE=embedded for the other database, where only the removal is measured. Needs
  * smtp-source of the package postfix. The removal runs in a process of its own, as that of a second process of the service does.
- * `bun bench/removal.ts large` measures requests during one run of five minutes in an inbox of a million messages (MESSAGES), on Postgres.
+ * `bun bench/removal.ts large` measures requests during one run of five minutes in an inbox of a million messages (MESSAGES), on Postgres;
+ * `thread` the same while a tenth of its messages, which are one thread, are removed on request; `holes` compares the pages of an inbox of
+ * which each tenth message is removed with those of one that has them all.
  */
 import { existsSync } from "node:fs";
 import { sql } from "drizzle-orm";
 import pino from "pino";
 import { openDatabase, query } from "../src/database/db.ts";
-import { messageExpirer } from "../src/workers/remove-mail.ts";
+import { pageMessages } from "../src/flows/read/page-messages.ts";
+import { emptyRemovedThreads, messageExpirer } from "../src/workers/remove-mail.ts";
 import { clientOf } from "./support/client.ts";
 import { engine, onEngine, startDatabase } from "./support/database.ts";
 import { type LoadResult, load, median } from "./support/load.ts";
 import { untilAtRest } from "./support/process-usage.ts";
 import { report } from "./support/report.ts";
-import { seedInbox } from "./support/seed.ts";
+import { type SeededInbox, seedInbox } from "./support/seed.ts";
 import { type ServiceProcess, startServiceProcess } from "./support/service.ts";
 
 const rounds = Number(process.env.ROUNDS ?? 5);
@@ -23,6 +26,11 @@ const sessions = 20;
 const connections = 2;
 const dayMs = 86_400_000;
 
+if (process.argv[2] === "remover" && process.argv[3] === "thread") {
+  const { removed, seconds } = await removeThreads(process.env.DATABASE_URL);
+  process.stdout.write(`${removed} ${seconds}\n`);
+  process.exit(0);
+}
 if (process.argv[2] === "remover") {
   const { removed, seconds, left } = await remove(process.env.DATABASE_URL, "");
   // A large inbox takes more than one run.
@@ -30,14 +38,21 @@ if (process.argv[2] === "remover") {
   process.stdout.write(`${removed} ${seconds}\n`);
   process.exit(0);
 }
-const isLarge = process.argv[2] === "large";
+const mode = process.argv[2];
+const isLarge = mode !== undefined;
 if (isLarge && engine === "embedded") throw new Error("Cannot measure: a second process needs Postgres");
 if (!isLarge && !existsSync("/usr/sbin/smtp-source"))
   throw new Error("Cannot measure: there is no smtp-source (package postfix)");
 
 const database = await startDatabase(["shared_buffers=256MB", "max_wal_size=4GB"]);
 try {
-  await (isLarge ? inLarge() : engine === "embedded" ? alone() : beside());
+  await (mode === "holes"
+    ? withHoles()
+    : isLarge
+      ? inLarge(mode === "thread")
+      : engine === "embedded"
+        ? alone()
+        : beside());
 } finally {
   await database.remove();
 }
@@ -128,7 +143,71 @@ async function alone(): Promise<void> {
   });
 }
 
-async function inLarge(): Promise<void> {
+/** Removes the messages of removed threads at full speed. */
+async function removeThreads(url: string | undefined): Promise<Pick<Removal, "removed" | "seconds">> {
+  const db = await openDatabase({ url, dataDir: "", onWarning: () => undefined });
+  const startedMs = performance.now();
+  let removed = 0;
+  await emptyRemovedThreads({ db, now: () => new Date(), log: pino({ level: "warn" }) }, (messages) => {
+    removed += messages;
+  });
+  const seconds = (performance.now() - startedMs) / 1000;
+  await db.close();
+  return { removed, seconds };
+}
+
+/** Compares pages of two inboxes in turns: one has all of its messages, of the other each tenth is removed. */
+async function withHoles(): Promise<void> {
+  const messages = Number(process.env.MESSAGES ?? 1_000_000);
+  await using service = await startServiceProcess(database.environment);
+  const headers = { authorization: `Bearer ${service.apiKey}` };
+  const { id: accountId } = (await (await fetch(`${service.apiUrl}/v1/account`, { headers })).json()) as { id: string };
+  const client = clientOf(database.url ?? "", { max: 1, onnotice: () => undefined });
+  const run = (statements: string) => client.unsafe(statements);
+  const whole = await seedInbox(run, { accountId, number: 1, messages });
+  const holed = await seedInbox(run, { accountId, number: 2, messages });
+  // As removals leave it. They would take half an hour.
+  await run(`
+    delete from messages where inbox_id = '${holed.id}' and seq % 10 = 3;
+    update inboxes i set removed_count = message_count - left_over.count, removed_inbound_count = inbound_count - left_over.inbound,
+        last_removed_seq = message_count / 10 * 10 - 7,
+        last_removed_inbound_seq = (select max(direction_seq) from messages
+          where inbox_id = i.id and direction = 'inbound' and seq < i.message_count / 10 * 10 - 7) + 1
+      from (select count(*) as count, count(*) filter (where direction = 'inbound') as inbound
+        from messages where inbox_id = '${holed.id}') left_over where i.id = '${holed.id}'`);
+  await run("vacuum (analyze) messages");
+  await client.end();
+  await untilAtRest([service.pid, database.pid ?? 0]);
+  const db = await openDatabase({ url: database.url, dataDir: "", onWarning: () => undefined });
+  const pages: [what: string, page: { offset: number; after: number | undefined }][] = [
+    ["first page and total", { offset: 0, after: undefined }],
+    ["page behind a cursor", { offset: 0, after: messages / 2 }],
+    ["page at an offset of a tenth", { offset: messages / 10, after: undefined }],
+  ];
+  for (const [what, page] of pages) {
+    const read = async ({ id }: { id: string }) => {
+      const startedMs = performance.now();
+      const asked = { reach: { accountId }, inboxId: id, direction: undefined, threadId: undefined };
+      await pageMessages(db.api, { ...asked, since: undefined, until: undefined, limit: 50, ...page });
+      return performance.now() - startedMs;
+    };
+    const times = { whole: [] as number[], holed: [] as number[] };
+    for (let turn = 0; turn < 600; turn += 1) {
+      times.whole.push(await read(whole));
+      times.holed.push(await read(holed));
+    }
+    report({
+      what: `${what} of ${messages} messages, a tenth removed`,
+      value: median(times.holed),
+      unit: "ms",
+      beside: [{ name: "none removed", value: median(times.whole) }],
+      ...(page.offset === 0 && { target: { ratio: { atMost: 1.2 } } }),
+    });
+  }
+  await db.close();
+}
+
+async function inLarge(isThread: boolean): Promise<void> {
   const messages = Number(process.env.MESSAGES ?? 1_000_000);
   await using service = await startServiceProcess(database.environment);
   const headers = { authorization: `Bearer ${service.apiKey}` };
@@ -139,12 +218,18 @@ async function inLarge(): Promise<void> {
     number: 1,
     messages,
   });
+  if (isThread) await client.unsafe(oneThread(inbox));
   await client.end();
   await untilAtRest([service.pid, database.pid ?? 0]);
   const url = `${service.apiUrl}/v1/inboxes/${inbox.id}/messages?limit=20`;
   const quiet = await load({ url, headers, connections, seconds: 30 });
   const during = { isOver: false };
-  const removing = removeInProcess("large").finally(() => {
+  if (isThread) {
+    const asked = await fetch(`${service.apiUrl}/v1/threads/${inbox.threadId}`, { method: "DELETE", headers });
+    if (asked.status !== 202)
+      throw new Error(`Cannot measure: the deletion of the thread was answered ${asked.status}`);
+  }
+  const removing = removeInProcess(isThread ? "thread" : "large").finally(() => {
     during.isOver = true;
   });
   const busy: LoadResult[] = [];
@@ -159,6 +244,16 @@ async function inLarge(): Promise<void> {
     target: { ratio: { atMost: 1.5 } },
     note: `of the slowest 5 s ${slowest.toFixed(1)} ms; ${removed} messages in ${seconds.toFixed(0)} s`,
   });
+}
+
+/** Puts each tenth message of an inbox into one thread. */
+function oneThread({ id, threadId, messages }: SeededInbox): string {
+  return `
+    update messages set thread_id = '${threadId}' where inbox_id = '${id}' and seq % 10 = 3;
+    update threads t set message_count = found.count from (select thread_id, count(*) as count from messages
+      where inbox_id = '${id}' group by thread_id) found where found.thread_id = t.id and t.message_count <> found.count;
+    update threads set last_seq = ${messages / 10} * 10 - 7 where id = '${threadId}';
+`;
 }
 
 async function removeInProcess(size = "all"): Promise<Pick<Removal, "removed" | "seconds">> {
