@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { is, type SQL, sql } from "drizzle-orm";
 import { getTableConfig, type PgColumn, PgTable } from "drizzle-orm/pg-core";
-import { query } from "../../src/database/db.ts";
+import { openDatabase, query, transaction } from "../../src/database/db.ts";
 import { service } from "../../src/domain/access/actor.ts";
 import { deleteInbox } from "../../src/flows/account/delete-inbox.ts";
+import { countMail } from "../../src/flows/account/remove-messages.ts";
 import { fileThreads } from "../../src/flows/read/file-threads.ts";
 import { columnName } from "../../src/store/columns.ts";
 import * as schema from "../../src/store/schema.ts";
@@ -12,6 +13,7 @@ import { eraseInboxes } from "../../src/workers/remove-mail.ts";
 import { enginesHere } from "../support/engines.ts";
 import { outboxWorld } from "../support/outbox-world.ts";
 import { setUpEngine } from "../support/set-up-engine.ts";
+import { untilSo } from "../support/until.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -293,6 +295,39 @@ for (const engine of enginesHere()) {
       for (const table of ["messages", "threads", "correspondents", "events", "message_search"])
         expect([table, await count(table, sql`inbox_id = ${inbox.id}`)]).toEqual([table, 0]);
       expect(await count("inboxes", sql`id = ${inbox.id}`)).toBe(0);
+    });
+
+    test.skipIf(engine === "embedded")("leaves no row of a count that has read the inbox before", async () => {
+      const inbox = await world.newInbox();
+      await deleteInbox(world.deps, { accountId: inbox.accountId, actor: service }, inbox.id);
+      world.clock.pass(60_001);
+      await eraseInboxes(world.deps);
+      world.clock.pass(dayMs);
+      // The count waits between its reading and its writing.
+      const held = 20_261_128;
+      const script = (statements: string) => under.db.maintain((runner) => runner.script(statements));
+      await script(`create function hold_count() returns trigger language plpgsql as
+          $$ begin perform pg_advisory_xact_lock(${held}); return new; end $$;
+        create trigger hold_count before insert on counted_inboxes
+          for each row when (new.inbox_id = '${inbox.id}') execute function hold_count()`);
+      const second = await openDatabase(under.options);
+      const waiting = () => count("pg_stat_activity", sql`datname = current_database() and wait_event_type = 'Lock'`);
+      let isErased = false;
+      const [counting, erasing] = await transaction(under.db.api, async (tx) => {
+        await query(tx, sql`select pg_advisory_xact_lock(${sql.raw(String(held))})`);
+        const counting = countMail({ db: second }, inbox.id);
+        await untilSo(async () => (await waiting()) === 1);
+        const erasing = eraseInboxes(world.deps).then(() => {
+          isErased = true;
+        });
+        await untilSo(async () => isErased || (await waiting()) === 2);
+        return [counting, erasing];
+      });
+      await Promise.all([counting, erasing]);
+      await second.close();
+      await script("drop trigger hold_count on counted_inboxes; drop function hold_count");
+      expect(await count("inboxes", sql`id = ${inbox.id}`)).toBe(0);
+      expect(await count("counted_inboxes", sql`inbox_id = ${inbox.id}`)).toBe(0);
     });
 
     test("frees an address when it is reserved no longer, and removes its inbox within a day", async () => {
