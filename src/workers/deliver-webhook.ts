@@ -42,7 +42,7 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
   const { db, log, now } = deps;
   const requestOf = deliveryWriter(deps);
   const starts = startQueues();
-  const large = largeDeliveries(db.work);
+  const large = largeDeliveries(deps);
 
   async function attempt(item: DeliveryItem, signal: AbortSignal): Promise<Attempted<DeliverySettlement>> {
     if (!isDeliverable(item)) return { settlement: nowhereToGo(item, now()), leaving: "unknown" };

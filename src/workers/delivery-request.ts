@@ -11,7 +11,7 @@ import type { DeliveryContent } from "./large-deliveries.ts";
 export type Deliverable = {
   [Name in keyof ClaimedDelivery]: Name extends Needed ? NonNullable<ClaimedDelivery[Name]> : ClaimedDelivery[Name];
 };
-type Needed = "type" | "occurredAt" | "url" | "secret" | "include" | "headers" | "webhookId";
+type Needed = "type" | "occurredAt" | "isUnsent" | "url" | "secret" | "include" | "headers" | "webhookId";
 
 export function isDeliverable<Item extends ClaimedDelivery>(item: Item): item is Item & Deliverable {
   return hasContent(item) && item.url !== null && item.disabledAt === null;

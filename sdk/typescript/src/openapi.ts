@@ -2029,7 +2029,7 @@ export interface webhooks {
         put?: never;
         /**
          * Receive message.failed
-         * @description A message of yours was refused, or given up. Verify the signature, answer with any 2xx within 15 seconds, and do the work afterwards. `event_id` shows whether a delivery came twice.
+         * @description A message of yours was refused, given up or canceled. Verify the signature, answer with any 2xx within 15 seconds, and do the work afterwards. `event_id` shows whether a delivery came twice.
          */
         post: operations["onMessageFailed"];
         delete?: never;
@@ -6543,7 +6543,7 @@ export interface components {
              */
             at: string;
         };
-        /** @description A message of yours was refused, or given up */
+        /** @description A message of yours was refused, given up or canceled */
         MessageFailed: {
             /**
              * @description The type of event (enum property replaced by openapi-typescript)
@@ -6575,7 +6575,7 @@ export interface components {
             thread_id: string;
             message: components["schemas"]["FailedMessage"];
         };
-        /** @description A message of yours was refused, or given up */
+        /** @description A message of yours was refused, given up or canceled */
         MessageFailedDelivery: {
             /**
              * @description The type of event

@@ -25,6 +25,7 @@ import { listThreadsOfInbox, markThreads } from "../../store/mail/threads.ts";
 import { findDraft, findLockedDraft, removeDrafts } from "../../store/send/drafts.ts";
 import {
   deleteDeliveriesInLine,
+  deleteEventsOfUnsent,
   deleteMessages,
   deleteRemovedThread,
   deleteThreads,
@@ -145,6 +146,7 @@ async function removeUnsent(deps: RemovingDeps, { actor, ...reach }: ActorIn & R
     if (inbox === undefined || draft?.acceptedAt == null) throw notFound("message");
     // A mail that is sent by now has just been dispatched.
     if (draft.state === "sent" || isOpen(draft.state)) throw sendInProgress("delete message", unsent);
+    await deleteEventsOfUnsent(tx, accountId, [id]);
     await removeDrafts(tx, [id]);
     await markInboxTotals(tx, [inbox]);
     await audit(tx, deps, deps.now(), { action: "message.removed", accountId, actor, target: { type: "message", id } });
@@ -213,7 +215,7 @@ async function takeOut(
 ): Promise<void> {
   const { accountId, id: inboxId } = inbox;
   const ids = threads.map(({ id }) => id);
-  const canceled = await endDraftsIn(tx, ids, at);
+  const canceled = await endDraftsIn(tx, accountId, ids, at);
   await forgetThreads(tx, inboxId, threads);
   await insertRemovedThreads(
     tx,

@@ -42,7 +42,7 @@ const readBytes = 4 << 20;
 const rowsTogether = { least: 4, most: 50 };
 
 /** Makes a function that reads events, and makes the JSON of the first ones: up to 256 KiB of bodies, but at least one event. */
-export function eventWriter(deps: PayloadDeps & Pick<Deps, "db" | "now">): WriteEvents {
+export function eventWriter(deps: PayloadDeps & Pick<Deps, "db" | "now" | "mailDomain">): WriteEvents {
   const db = deps.db.api;
   const rows = sizeGate(readBytes);
   const bodies = sizeGate(readBytes);

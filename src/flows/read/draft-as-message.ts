@@ -33,7 +33,8 @@ export async function findMessageOrDraft(
   return messageOfDraft(draft, inboxAddress(draft.username, deps.mailDomain), attachments);
 }
 
-function messageOfDraft(draft: Draft, address: string, attachments: ListedAttachment[]): ShownAlone {
+/** A draft whose sending was accepted, as a message. `address` is that of its inbox. */
+export function messageOfDraft(draft: Draft, address: string, attachments: ListedAttachment[]): ShownAlone {
   const { content, state } = draft;
   const recipients = recipientsOfDraft(draft);
   const addressesOf = (type: "to" | "cc") => recipients.flatMap((each) => (each.type === type ? [each.address] : []));

@@ -9,7 +9,11 @@ import { type EventPage, type ListedEvent, listEvents, listEventsByIds } from ".
 import { listAttachments } from "../../store/mail/attachments.ts";
 import { listBodyTexts } from "../../store/mail/bodies.ts";
 import { listIncluded } from "../../store/mail/included.ts";
+import type { Deps } from "../deps.ts";
 import { type EventPayload, eventPayload, type PayloadDeps, type WholeEvent } from "../events/event-payload.ts";
+import { unsentMails } from "../events/unsent-mails.ts";
+
+type PageDeps = PayloadDeps & Pick<Deps, "now" | "mailDomain"> & { db: Db };
 
 export interface PayloadPage {
   events: EventPayload[];
@@ -20,7 +24,7 @@ export interface PayloadPage {
 
 /** One event, as the log shows it. */
 export async function openEvent(
-  deps: PayloadDeps & { db: Db; now: () => Date },
+  deps: PageDeps,
   { reach, id }: { reach: Reach; id: string },
   include: readonly IncludeWord[],
 ): Promise<EventPayload> {
@@ -32,7 +36,7 @@ export async function openEvent(
 
 /** A page of the log: as many of the requested events as fit into its byte limit, and whether more follow. */
 export async function pageEvents(
-  deps: PayloadDeps & { db: Db; now: () => Date },
+  deps: PageDeps,
   page: EventPage,
   include: readonly IncludeWord[],
 ): Promise<PayloadPage> {
@@ -49,18 +53,18 @@ export async function pageEvents(
 
 /** The payloads of listed events, with texts, attachments and other parts that are not in their rows. */
 export async function listedPayloads(
-  deps: PayloadDeps & { db: Db; now: () => Date },
+  deps: PageDeps,
   listed: readonly ListedEvent[],
   include: readonly IncludeWord[],
 ): Promise<EventPayload[]> {
   const at = deps.now();
-  const whole = await wholeEvents(deps.db, listed, include);
+  const whole = await wholeEvents(deps, listed, include);
   const payloads = await Promise.all(whole.map((event) => eventPayload(deps, event, include, at)));
   return payloads.filter((payload) => payload !== undefined);
 }
 
 async function wholeEvents(
-  db: Db,
+  { db, mailDomain }: PageDeps,
   listed: readonly ListedEvent[],
   include: readonly IncludeWord[],
 ): Promise<WholeEvent[]> {
@@ -74,6 +78,11 @@ async function wholeEvents(
     db,
     idsOf(({ attachmentCount }) => (attachmentCount ?? 0) > 0),
   );
+  const unsent = await unsentMails(
+    db,
+    { mailDomain },
+    idsOf(({ isUnsent }) => isUnsent),
+  );
   const included = include.length === 0 ? [] : await listIncluded(db, [...new Set(idsOf(() => true))]);
   const textOf = new Map(texts.map(({ id, bodyText }) => [id, bodyText]));
   const attachmentsOf = Map.groupBy(attachments, ({ messageId }) => messageId);
@@ -82,7 +91,8 @@ async function wholeEvents(
     const id = event.messageId ?? "";
     // A long text is missing if the inbox was deleted after the event was listed.
     const bodyText = event.longBody === null ? event.bodyText : (textOf.get(id) ?? null);
-    return { ...event, bodyText, attachments: attachmentsOf.get(id) ?? [], included: includedOf.get(id) };
+    const ofMessage = { bodyText, attachments: attachmentsOf.get(id) ?? [], included: includedOf.get(id) };
+    return { ...event, ...ofMessage, ...unsent.get(id) };
   });
 }
 

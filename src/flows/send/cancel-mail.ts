@@ -50,25 +50,28 @@ async function cancelScheduled(
   const known = await findDraft(deps.db.api, reach, messageId);
   if (known === undefined || known.state === "sent") return false;
   const { accountId, inboxId } = known;
-  const isOver = await transaction(deps.db.api, async (tx) => {
+  const ended = await transaction(deps.db.api, async (tx) => {
     const [inbox] = await lockInboxes(tx, [inboxId]);
     const draft = await findLockedDraft(tx, messageId);
     // A draft that nobody has sent is no message.
     if (inbox === undefined || draft?.acceptedAt == null) throw notFound("message");
-    if (draft.state === "sent") return false;
+    if (draft.state === "sent") return undefined;
     if (draft.state !== "scheduled") throw notCancelable(statusOfDraft(draft));
     const at = deps.now();
-    await writeEnd(tx, inbox, draft, { state: "canceled", failure: canceledFailure }, at);
+    const end = { state: "canceled", failure: canceledFailure } as const;
+    const hasDeliveries = await writeEnd(tx, deps, { inbox, draft, end, at });
     await audit(tx, deps, at, {
       action: "outbox.canceled",
       accountId,
       actor,
       target: { type: "message", id: messageId },
     });
-    return true;
+    return { hasDeliveries };
   });
-  if (isOver) deps.changes.notify([{ accountId, inboxId }]);
-  return isOver;
+  if (ended === undefined) return false;
+  if (ended.hasDeliveries) deps.nudge("webhook");
+  deps.changes.notify([{ accountId, inboxId }]);
+  return true;
 }
 
 /** Throws `not_found` if the caller has no such message to cancel. */

@@ -1,9 +1,11 @@
 import { type Db, transaction } from "../../database/db.ts";
 import { type InboxTotals, withThread } from "../../domain/conversation.ts";
+import type { NewEvent } from "../../domain/events/event-types.ts";
 import { fileThread } from "../../domain/filing.ts";
-import { canceledFailure } from "../../domain/outcome.ts";
-import { type Draft, isOpen } from "../../domain/send/draft.ts";
+import { canceledFailure, type StoredFailure } from "../../domain/outcome.ts";
+import { type Draft, isOpen, recipientsOfDraft } from "../../domain/send/draft.ts";
 import { lockInboxes, markInboxTotals } from "../../store/account/inboxes.ts";
+import { insertEvents } from "../../store/events/fan-out.ts";
 import { listThreadsOfInbox, markThreads } from "../../store/mail/threads.ts";
 import {
   findLockedDraft,
@@ -12,42 +14,64 @@ import {
   removeContentOfDrafts,
   removeDrafts,
 } from "../../store/send/drafts.ts";
+import { deleteEventsOfUnsent } from "../../store/upkeep/removal.ts";
 import type { Deps } from "../deps.ts";
 
 /** How a scheduled draft ends without being sent. */
-export type UnsentEnd = Pick<Draft, "failure"> & { state: "canceled" | "failed" };
+export interface UnsentEnd {
+  state: "canceled" | "failed";
+  failure: StoredFailure;
+}
 
 /**
  * Ends a scheduled draft behind the lock on its inbox, unless it has another state or version by now. A dispatch that has read the inbox
  * before is not written, because the revision of the inbox changes.
  */
 export async function endDraft(
-  deps: Pick<Deps, "db" | "now" | "changes">,
+  deps: Pick<Deps, "db" | "now" | "newId" | "nudge" | "changes">,
   { id, inboxId, accountId, version }: Pick<Draft, "id" | "inboxId" | "accountId" | "version">,
   end: UnsentEnd,
 ): Promise<void> {
-  await transaction(deps.db.work, async (tx) => {
+  const hasDeliveries = await transaction(deps.db.work, async (tx) => {
     const [inbox] = await lockInboxes(tx, [inboxId]);
     const draft = await findLockedDraft(tx, id);
-    if (draft?.state !== "scheduled" || draft.version !== version) return;
-    await writeEnd(tx, inbox, draft, end, deps.now());
+    if (draft?.state !== "scheduled" || draft.version !== version) return false;
+    return writeEnd(tx, deps, { inbox, draft, end, at: deps.now() });
   });
+  if (hasDeliveries) deps.nudge("webhook");
   deps.changes.notify([{ accountId, inboxId }]);
 }
 
 /**
- * Writes the end of a draft. If accepting it had marked its thread as read, the thread becomes unread again, because the answer has not
- * gone out. `inbox` is locked; undefined if it is deleted or its thread is removed, and then no total is written.
+ * Writes the end of a draft whose sending was accepted, with its event. If accepting it had marked its thread as read, the thread becomes
+ * unread again, because the answer has not gone out. `inbox` is locked; undefined if it is deleted. Returns whether there are deliveries.
  */
 export async function writeEnd(
   tx: Db,
-  inbox: InboxTotals | undefined,
-  draft: Draft,
-  { state, failure }: UnsentEnd,
-  at: Date,
-): Promise<void> {
-  await markDraftEnded(tx, { id: draft.id, state, failure, at });
-  if (inbox === undefined) return;
+  { newId }: Pick<Deps, "newId">,
+  { inbox, draft, end, at }: { inbox: InboxTotals | undefined; draft: Draft; end: UnsentEnd; at: Date },
+): Promise<boolean> {
+  await markDraftEnded(tx, { id: draft.id, ...end, at });
+  if (inbox === undefined) return false;
+  await markUnread(tx, inbox, draft, at);
+  return insertEvents(tx, [failedEvent({ ...draft, ...end }, newId("evt", at), at)]);
+}
+
+function failedEvent(draft: Draft & UnsentEnd, id: string, occurredAt: Date): NewEvent<"message.failed"> {
+  const { accountId, inboxId, threadId, id: messageId, failure } = draft;
+  return {
+    id,
+    accountId,
+    inboxId,
+    threadId,
+    messageId,
+    type: "message.failed",
+    occurredAt,
+    data: { status: "failed", providerMessageId: null, recipients: recipientsOfDraft(draft), failure },
+  };
+}
+
+async function markUnread(tx: Db, inbox: InboxTotals, draft: Draft, at: Date): Promise<void> {
   const [thread] = draft.madeRead ? await listThreadsOfInbox(tx, inbox.id, [draft.threadId]) : [];
   const after = thread && fileThread(thread, { isRead: false }, { upToSeq: undefined, at }).thread;
   if (thread === undefined || after === undefined || after === thread) return markInboxTotals(tx, [inbox]);
@@ -56,19 +80,26 @@ export async function writeEnd(
 }
 
 /**
- * Ends the open drafts in removed threads, and removes the content of those that have no message. Returns the ids of those that are
- * canceled. The inbox is locked.
+ * Ends the open drafts in removed threads, and removes the content and the events of those that have no message. As for all that is
+ * removed, there is no event. Returns the ids of those that are canceled. The inbox is locked.
  */
-export async function endDraftsIn(tx: Db, threadIds: readonly string[], at: Date): Promise<string[]> {
+export async function endDraftsIn(
+  tx: Db,
+  accountId: string,
+  threadIds: readonly string[],
+  at: Date,
+): Promise<string[]> {
   const drafts = await listUnsentIn(tx, threadIds);
   const [unsent = [], kept = []] = [true, false].map((isDraft) =>
     drafts.filter(({ state }) => (state === "draft") === isDraft),
   );
   const canceled = kept.filter(({ state }) => isOpen(state));
-  for (const draft of canceled)
-    await writeEnd(tx, undefined, draft, { state: "canceled", failure: canceledFailure }, at);
+  for (const { id } of canceled) await markDraftEnded(tx, { id, state: "canceled", failure: canceledFailure, at });
   const idsOf = (which: readonly Draft[]) => which.map(({ id }) => id);
   await removeDrafts(tx, idsOf(unsent));
-  if (kept.length > 0) await removeContentOfDrafts(tx, idsOf(kept));
+  if (kept.length > 0) {
+    await deleteEventsOfUnsent(tx, accountId, idsOf(kept));
+    await removeContentOfDrafts(tx, idsOf(kept));
+  }
   return idsOf(canceled);
 }

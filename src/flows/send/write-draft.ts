@@ -163,7 +163,7 @@ export async function discardDraft(
 ): Promise<void> {
   const doing = "discard draft";
   const { inboxId, accountId } = await draftToChange(deps, reach, { id, version, doing });
-  await transaction(deps.db.api, async (tx) => {
+  const hasDeliveries = await transaction(deps.db.api, async (tx) => {
     const [inbox] = await lockInboxes(tx, [inboxId]);
     const draft = await findLockedDraft(tx, id);
     if (inbox === undefined || draft === undefined) throw notFound("draft");
@@ -172,11 +172,13 @@ export async function discardDraft(
     if (draft.state === "draft") {
       await removeDrafts(tx, [id]);
       await markInboxTotals(tx, [inbox]);
-      return;
+      return false;
     }
     const at = deps.now();
-    await writeEnd(tx, inbox, draft, { state: "canceled", failure: canceledFailure }, at);
     await audit(tx, deps, at, { action: "outbox.canceled", accountId, actor, target: { type: "message", id } });
+    const end = { state: "canceled", failure: canceledFailure } as const;
+    return writeEnd(tx, deps, { inbox, draft, end, at });
   });
+  if (hasDeliveries) deps.nudge("webhook");
   deps.changes.notify([{ accountId, inboxId }]);
 }

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
 import type { LogPosition } from "../../domain/events/log-position.ts";
 import type { events } from "../schema.ts";
-import { contentJoins, isOfMessage } from "./event-content.ts";
+import { contentJoins, isTellable } from "./event-content.ts";
 import { deliveryId, endpointSubscribes } from "./fan-out.ts";
 import { type Addressee, addressee, asked, tried } from "./redelivery.ts";
 
@@ -57,8 +57,8 @@ export async function listEndpointDeliveries(
           order by e.written_by desc, e.id desc limit ${mostLookedAt}
         ),
         tellable as materialized (
-          select e.*, m.automated is not null as is_automated, m.subject from looked e ${contentJoins}
-          where m.id is not null or not (${isOfMessage})
+          select e.*, m.automated is not null as is_automated, coalesce(m.subject, d.content->>'subject') as subject from looked e ${contentJoins}
+          where ${isTellable}
         ),
         found as materialized (
           select e.id, e.type, e.written_by, e.occurred_at, e.subject, tried.attempts,

@@ -11,7 +11,7 @@ import {
   type EventContent,
   externalIdOfEvent,
   isOfMail,
-  isOfMessage,
+  isTellable,
   type Nullable,
 } from "./event-content.ts";
 
@@ -73,7 +73,7 @@ export async function listEvents(db: Db, page: EventPage): Promise<ListedEvents>
           select e.id, e.account_id as "accountId", e.written_by, ${contentFields} from (
             select e.* from (${inOrder(page)}) e where ${isWanted(page)} and ${isShown}
             order by ${positions("e", page)} limit ${limit}
-          ) e ${contentJoins} where m.id is not null or not ${isOfMessage}
+          ) e ${contentJoins} where ${isTellable}
         ) found on true
         order by ${positions("found", page)}`,
   );
@@ -87,7 +87,7 @@ export function listEventsByIds(db: Db, ids: readonly string[], reach?: Reach): 
   return query<ListedEvent>(
     db,
     sql`select e.id, e.account_id as "accountId", ${contentFields} from events e ${contentJoins}
-        where e.id = any(${arrayOf("text", ids)}) ${reach === undefined ? sql`` : sql`and ${isEventReached(reach)}`} and ${isShown} and (m.id is not null or not ${isOfMessage})
+        where e.id = any(${arrayOf("text", ids)}) ${reach === undefined ? sql`` : sql`and ${isEventReached(reach)}`} and ${isShown} and ${isTellable}
         order by e.written_by, e.id`,
   );
 }

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { type Db, query, transaction } from "../../database/db.ts";
 import type { LogPosition } from "../../domain/events/log-position.ts";
-import { contentJoins, isOfMessage } from "./event-content.ts";
+import { contentJoins, isTellable } from "./event-content.ts";
 import {
   deliveryAgainInto,
   deliveryColumns,
@@ -84,7 +84,7 @@ export async function insertRecovery(tx: Db, { after, limit, now, ...to }: Recov
         ),
         tellable as materialized (
           select e.*, m.automated is not null as is_automated from looked e ${contentJoins}
-          where m.id is not null or not (${isOfMessage})
+          where ${isTellable}
         ),
         known as materialized (select w.answered_at is not null as answers from ${addressee} w),
         missed as materialized (

@@ -23,10 +23,11 @@ export const listedBodies = sql.raw(
    case when ${bodiesSize} > ${shortBodyBytes} then array[octet_length(m.body_text), coalesce(octet_length(m.body_html), 0)] end as "longBodies"`,
 );
 
-/** Selects the text of an event's message `m` if it is short, else only its size. */
+/** Selects the text of an event's message `m` if it is short, else only its size, or the size of the content of its draft `d`. */
 export const eventBody = sql.raw(
   `case when ${textSize} <= ${shortBodyBytes} then m.body_text end as "bodyText",
-   case when ${textSize} > ${shortBodyBytes} then ${textSize} end as "longBody"`,
+   case when ${textSize} > ${shortBodyBytes} then ${textSize} when d.id is not null then coalesce(octet_length(d.content::text), 0) end
+     as "longBody"`,
 );
 
 /** Lists the bodies of these messages, each cut to `longestListedBody`. The rest of a long body is not transferred. */

@@ -2,6 +2,7 @@ import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, jsonb, query, transaction } from "../../database/db.ts";
 import type { Reach, SentReach } from "../../domain/access/access.ts";
 import type { Limits, Plan } from "../../domain/limits.ts";
+import type { Metadata } from "../../domain/metadata.ts";
 import type { SendPolicy } from "../../domain/policy.ts";
 import type { AcceptedSends } from "../../domain/send/accepted-sends.ts";
 import type { Draft, DraftFact, DraftState } from "../../domain/send/draft.ts";
@@ -158,6 +159,19 @@ export async function findDraftOfInbox(
         where d.id = ${id} and ${isReached(reach)}`,
   );
   return draft;
+}
+
+/** Lists drafts for the events about them, with the usernames of their inboxes and the metadata of their threads. */
+export async function listDraftsOfEvents(
+  db: Db,
+  ids: readonly string[],
+): Promise<(Draft & { username: string; threadMetadata: Metadata | null })[]> {
+  if (ids.length === 0) return [];
+  return query(
+    db,
+    sql`select ${shownFields}, i.username, (select metadata from threads where id = d.thread_id) as "threadMetadata"
+        from drafts d join inboxes i on i.id = d.inbox_id where d.id = any(${arrayOf("text", ids)})`,
+  );
 }
 
 /** Removes the rows of the attachments of drafts, which get others. Returns the sources, once for each share, to release afterwards. */

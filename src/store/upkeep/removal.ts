@@ -268,7 +268,6 @@ export async function deleteMessages(tx: Db, removal: Removal): Promise<void> {
     "int4",
     gone.map(({ seq }) => seq),
   );
-  const events = arrayOf("text", eventIds);
   await query(
     tx,
     sql`with held as materialized (
@@ -284,14 +283,29 @@ export async function deleteMessages(tx: Db, removal: Removal): Promise<void> {
         reported as (delete from reports where message_id = any(${sent}) returning source_id),
         unreported as (delete from source_chunks
           where source_id = any(array(select source_id from reported where source_id is not null))),
-        last as materialized (select id from events where account_id = ${accountId} order by written_by desc, id desc limit 1),
-        told as (delete from events where id = any(${events}) and id <> (select id from last)),
-        muted as (update events set data = null where id = any(${events}) and id = (select id from last) and data is not null),
-        delivered as (delete from deliveries where event_id = any(${events}))
+        ${eventsDeleted(accountId, eventIds)}
         delete from messages where id = any(${ids})`,
   );
   // A statement of its own, because only one that begins after the messages are deleted sees the rows of an index that was being filled.
   await query(tx, sql`delete from message_search where inbox_id = ${inboxId} and seq = any(${numbers})`);
+}
+
+/** Deletes the events about scheduled mail that ended without being sent, and their deliveries. */
+export async function deleteEventsOfUnsent(tx: Db, accountId: string, draftIds: readonly string[]): Promise<void> {
+  const told = await listEventsOfOutbound(tx, draftIds);
+  if (told.length === 0) return;
+  const ids = told.map(({ id }) => id);
+  await deleteDeliveriesInLine(tx, ids);
+  await query(tx, sql`with ${eventsDeleted(accountId, ids)} select`);
+}
+
+/** Parts of a statement that delete events with the log of their deliveries. The last event of the account only loses its data. */
+function eventsDeleted(accountId: string, eventIds: readonly string[]): SQL {
+  const ids = arrayOf("text", eventIds);
+  return sql`last as materialized (select id from events where account_id = ${accountId} order by written_by desc, id desc limit 1),
+    told as (delete from events where id = any(${ids}) and id <> (select id from last)),
+    muted as (update events set data = null where id = any(${ids}) and id = (select id from last) and data is not null),
+    delivered as (delete from deliveries where event_id = any(${ids}))`;
 }
 
 /** Removes the quarantined mails that became these messages. It changes the bytes of their inbox, so it comes after the totals. */

@@ -312,7 +312,7 @@ const logged = [
   }),
   eventOf("message.failed", {
     name: "MessageFailed",
-    description: "A message of yours was refused, or given up",
+    description: "A message of yours was refused, given up or canceled",
     fields: {
       ...ofThread,
       message: named(

@@ -52,6 +52,9 @@ for (const engine of enginesHere()) {
       return counted?.count ?? 0;
     }
 
+    /** The events about a message that still have their data. */
+    const eventsOf = (id: string) => rows("events", sql`message_id = ${id} and data is not null`);
+
     /** The tables in which a text stands. */
     async function tablesWith(text: string): Promise<string[]> {
       const found: string[] = [];
@@ -205,6 +208,7 @@ for (const engine of enginesHere()) {
       const draft = await world().api(`/v1/inboxes/${inbox.id}/drafts`, { method: "POST", headers, body });
       expect(draft.status).toBe(201);
       expect((await tablesWith("canary44")).toSorted()).toEqual(["attachments", "drafts", "source_chunks"]);
+      expect(await eventsOf(over)).toBe(1);
       const labels = async () => (await get(`/v1/inboxes/${inbox.id}/labels`)).data;
       const total = async (folder: string) => (await get(`/v1/inboxes/${inbox.id}/threads?folder=${folder}`)).total;
       expect(await labels()).toEqual([{ label: "orders", threadCount: 1, unreadCount: 0 }]);
@@ -219,6 +223,7 @@ for (const engine of enginesHere()) {
       expect(await get(`/v1/drafts/${scheduled}`)).toMatchObject({ state: "canceled", body: null });
       for (const id of [scheduled, over])
         expect(await get(`/v1/messages/${id}`)).toMatchObject({ status: "failed", failure: { reason: "canceled" } });
+      expect([await eventsOf(scheduled), await eventsOf(over)]).toEqual([0, 0]);
       expect(await get(`/v1/drafts?inbox_id=${inbox.id}`)).toMatchObject({ data: [] });
       const { data } = await get(`/v1/audit?target=${scheduled}`);
       expect(data.map(({ action }: { action: string }) => action)).toEqual(["outbox.canceled"]);
@@ -236,6 +241,7 @@ for (const engine of enginesHere()) {
       await world().api(`/v1/messages/${canceled}/cancel`, { method: "POST" });
       world().clock.pass(3_600_000);
       await untilSo(async () => (await get(`/v1/messages/${sent}`)).status === "sent");
+      expect(await eventsOf(canceled)).toBe(1);
       for (const [index, id] of ids.entries()) {
         expect((await remove(`/v1/messages/${id}`)).status).toBe(204);
         for (const path of ["messages", "drafts"]) expect(await status(`/v1/${path}/${id}`)).toBe(404);
@@ -243,6 +249,7 @@ for (const engine of enginesHere()) {
         expect([again.status, again.body.resource]).toEqual([404, "message"]);
       }
       expect(await rows("drafts", sql`inbox_id = ${inbox.id}`)).toBe(0);
+      expect(await eventsOf(canceled)).toBe(0);
       const draft = await newDraft(world(), inbox.id);
       expect((await remove(`/v1/messages/${draft}`)).body).toMatchObject({ code: "not_found", resource: "message" });
     });
