@@ -59,6 +59,11 @@ CREATE TABLE "api_keys" (
 	"granted_by" text collate "C",
 	CONSTRAINT "api_keys_hash_unique" UNIQUE("hash")
 );
+CREATE TABLE "approved_recipients" (
+	"inbox_id" text collate "C" NOT NULL,
+	"address" text NOT NULL,
+	CONSTRAINT "approved_recipients_inbox_id_address_pk" PRIMARY KEY("inbox_id","address")
+);
 CREATE TABLE "attachments" (
 	"message_id" text collate "C" NOT NULL,
 	"filename" text NOT NULL,
@@ -174,10 +179,12 @@ CREATE TABLE "drafts" (
 	"accepted_inbound_seq" integer,
 	"made_read" boolean DEFAULT false NOT NULL,
 	"requested_by" text collate "C" NOT NULL,
+	"approval" jsonb,
+	"fingerprint" text,
 	"failure" jsonb,
 	"created_at" timestamp (3) with time zone NOT NULL,
 	"updated_at" timestamp (3) with time zone NOT NULL,
-	CONSTRAINT "drafts_state" CHECK ("drafts"."state" in ('draft', 'scheduled', 'sent', 'canceled', 'failed'))
+	CONSTRAINT "drafts_state" CHECK (state in ('draft', 'scheduled', 'awaiting_approval', 'sent', 'canceled', 'rejected', 'expired', 'failed'))
 );
 CREATE TABLE "endpoints" (
 	"id" text collate "C" PRIMARY KEY NOT NULL,
@@ -602,7 +609,8 @@ CREATE INDEX "domains_due" ON "domains" USING btree ("next_check_at") WHERE "dom
 CREATE INDEX "drafts_inbox" ON "drafts" USING btree ("inbox_id","state","id");
 CREATE INDEX "drafts_account" ON "drafts" USING btree ("account_id","state","id");
 CREATE INDEX "drafts_thread" ON "drafts" USING btree ("thread_id") WHERE "drafts"."state" <> 'sent';
-CREATE INDEX "drafts_due" ON "drafts" USING btree ("due_at") WHERE "drafts"."state" = 'scheduled';
+CREATE INDEX "drafts_due" ON "drafts" USING btree ("due_at") WHERE "drafts"."due_at" is not null;
+CREATE INDEX "drafts_rejected" ON "drafts" USING btree ("inbox_id","updated_at") WHERE "drafts"."state" = 'rejected';
 CREATE INDEX "drafts_content" ON "drafts" USING btree ("updated_at") WHERE "drafts"."content" is not null;
 CREATE INDEX "drafts_leased" ON "drafts" USING btree ("inbox_id") WHERE "drafts"."leased_until" is not null;
 CREATE INDEX "endpoints_account" ON "endpoints" USING btree ("account_id");

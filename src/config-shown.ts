@@ -66,6 +66,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
     UPLOAD_TTL_HOURS: config.uploadTtlHours,
     UPLOADS_MAX_BYTES: config.uploadsMaxBytes,
     OPEN_DRAFTS: config.openDrafts,
+    APPROVAL_HOURS: config.approvalHours,
     MAX_QUEUE_HOURS: config.maxQueueHours,
     RETURN_PATH: config.returnPath,
     ASK_DELIVERED: config.askDelivered ? 1 : 0,

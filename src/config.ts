@@ -110,6 +110,8 @@ export interface Config {
   uploadsMaxBytes: number;
   /** The most drafts of an inbox that are not sent yet. */
   openDrafts: number;
+  /** The hours after its last change in which a person can approve a mail. */
+  approvalHours: number;
   maxQueueHours: number;
   /** The envelope sender: a return path for each mail, or the address of the inbox. */
   returnPath: (typeof returnPathKinds)[number];
@@ -275,6 +277,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     uploadTtlHours: integer("UPLOAD_TTL_HOURS", 24, 1, 24 * 365),
     uploadsMaxBytes: integer("UPLOADS_MAX_BYTES", 1 << 30, 1024, 2 ** 50),
     openDrafts: integer("OPEN_DRAFTS", 1000, 1, 1_000_000),
+    approvalHours: integer("APPROVAL_HOURS", 72, 1, 24 * 365),
     maxQueueHours: integer("MAX_QUEUE_HOURS", 48, 1, 24 * 30),
     returnPath: choice("RETURN_PATH", returnPathKinds, "verp"),
     askDelivered: choice("ASK_DELIVERED", ["0", "1"], "0") === "1",

@@ -30,6 +30,7 @@ export const statusOf = {
   account_suspended: 403,
   inbox_disabled: 403,
   sending_disabled: 403,
+  approval_forbidden: 403,
   recipient_not_allowed: 403,
   feature_requires_paid_plan: 403,
   sender_refused: 403,
@@ -63,6 +64,7 @@ export const statusOf = {
   webhook_limit_reached: 422,
   no_recipient: 422,
   recipient_suppressed: 422,
+  draft_rejected: 422,
   suppression_limit_reached: 422,
   unsubscribe_unavailable: 422,
   rule_limit_reached: 422,
@@ -88,7 +90,7 @@ export type Fault = { pointer: string; detail: string } | { parameter: string; d
 
 export interface RefusalDetails {
   /** Further fields of the error's JSON, for example the missing resource, the feature that a plan lacks, or the state of a limit. */
-  extra?: Readonly<Record<string, string | number | null | readonly string[] | readonly object[]>>;
+  extra?: Readonly<Record<string, string | number | null | object>>;
   faults?: readonly Fault[];
   retryAfterSeconds?: number;
   headers?: Readonly<Record<string, string>>;

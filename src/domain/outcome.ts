@@ -53,7 +53,7 @@ export function failureLine({ code, enhancedCode, message: text }: Failure): str
   return cleanLine(code === null ? text : replyAsLine({ code, enhancedCode: enhancedCode ?? undefined, text }));
 }
 
-/** The reasons of a failure. The last four are only of scheduled mail, which had no attempt. */
+/** The reasons of a failure. Those after `canceled` are only of mail that was to be sent later, which had no attempt. */
 export const failureReasons = [
   "refused",
   "timed_out",
@@ -62,14 +62,16 @@ export const failureReasons = [
   "limit",
   "disabled",
   "replied",
+  "rejected",
+  "expired",
   "gone",
 ] as const;
 export type FailureReason = (typeof failureReasons)[number];
 
 /** The failure of a canceled mail. */
-export const canceledFailure: StoredFailure = {
-  code: null,
-  enhancedCode: null,
-  message: "Canceled before it was sent",
-  reason: "canceled",
-};
+export const canceledFailure = unsentFailure("canceled", "Canceled before it was sent");
+
+/** The failure of a mail that no server was offered. */
+export function unsentFailure(reason: FailureReason, message: string): StoredFailure {
+  return { code: null, enhancedCode: null, message, reason };
+}

@@ -52,6 +52,8 @@ const SentMail = {
   messageId: Type.String(),
   threadId: Type.String(),
   status: Type.String(),
+  state: Type.Optional(Type.String({ description: "awaiting_approval: it is sent once a person has approved it" })),
+  reasons: Type.Optional(Type.Array(Type.String())),
   sendAt: Type.Optional(Type.String()),
   replayed: Type.Boolean(),
   hint: Type.Optional(Type.String()),
@@ -203,11 +205,18 @@ async function sent({ api }: Context, inbox: string, email: OrUndefined<Schemas[
     messageId,
     threadId,
     status,
+    state,
+    reasons,
     sendAt,
     replayed,
     isRead = true,
   } = await api.messages.send(inbox, email, { idempotencyKey });
-  const result = { messageId, threadId, status, ...(sendAt !== undefined && { sendAt }), replayed };
+  const waiting = {
+    ...(state !== undefined && { state }),
+    ...(reasons !== undefined && { reasons }),
+    ...(sendAt !== undefined && { sendAt }),
+  };
+  const result = { messageId, threadId, status, ...waiting, replayed };
   return { result: { ...result, ...(replayed && { hint: sentBefore }) }, isRead };
 }
 
@@ -215,7 +224,7 @@ export const listDrafts = tool({
   name: "list_drafts",
   title: "List drafts",
   description:
-    "Mail of an inbox that is written or scheduled and not sent yet, newest first. cancel_message takes back a scheduled one.",
+    "Mail of an inbox that is written, scheduled or waits for approval, newest first. cancel_message takes back all but a written one.",
   input: argumentsOf({ inbox: inboxArgument, limit: limitArgument(20, 50) }),
   output: Type.Object({
     drafts: Type.Array(
@@ -252,7 +261,7 @@ export const cancelMessage = tool({
   name: "cancel_message",
   title: "Cancel message",
   description:
-    "Takes back a mail that is scheduled or still in the outbox. Fails if it is being sent, was sent, or has failed.",
+    "Takes back a mail that is scheduled, waits for approval or is still in the outbox. Fails if it is being sent, was sent, or has failed.",
   input: argumentsOf({ message_id: messageArgument }),
   output: Type.Object({
     messageId: Type.String(),

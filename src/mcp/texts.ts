@@ -48,6 +48,7 @@ export const remedies: Readonly<Record<string, string>> = {
   no_recipient: "The message has no other address to reply to: give the recipient.",
   answered_meanwhile:
     "Another call or person has answered; read_thread shows the answer. To reply all the same, set even_if_answered: true.",
+  draft_rejected: "A person has rejected this mail. Do not send it in other words: tell the user what the person said.",
   not_cancelable: "It was sent or has failed: read_message shows what became of it.",
   send_in_progress: "It is being sent right now: call again in a second.",
   open_drafts_limit: "This inbox has too many drafts: list_drafts shows them, cancel_message takes one back.",

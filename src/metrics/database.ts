@@ -53,13 +53,17 @@ export function watchDatabase(metrics: Registry, db: Database, now: () => Date):
     }));
   });
   const drafts = remembered(() => countOpenDraftsByState(db.api), countedEveryMs);
-  metrics.gauge("inboxd_drafts", "Mail that is not sent yet, by state: draft, scheduled", async () => {
-    const counted = await drafts();
-    return openStates.map((state) => ({
-      labels: { state },
-      value: counted.find((each) => each.state === state)?.count ?? 0,
-    }));
-  });
+  metrics.gauge(
+    "inboxd_drafts",
+    "Mail that is not sent yet, by state: draft, scheduled, awaiting_approval",
+    async () => {
+      const counted = await drafts();
+      return openStates.map((state) => ({
+        labels: { state },
+        value: counted.find((each) => each.state === state)?.count ?? 0,
+      }));
+    },
+  );
   metrics.gauge(
     "inboxd_log_lag_seconds",
     "Seconds that the oldest hidden event of the log has waited for an older transaction of the same Postgres; 0 if no event is hidden",

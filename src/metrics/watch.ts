@@ -19,6 +19,7 @@ import type { ReceivedMail } from "../flows/receive/arrival.ts";
 import type { AuthenticateDeps } from "../flows/receive/authenticate-sender.ts";
 import type { JudgingDeps } from "../flows/receive/judge-mail.ts";
 import { type NoticeObserver, noticeOutcomes } from "../flows/receive/take-notices.ts";
+import type { DecisionObserver } from "../flows/send/decide-draft.ts";
 import type { FileObserver } from "../flows/send/write-files.ts";
 import type { RequestObserver } from "../http/shell/timed-app.ts";
 import type { DocumentReader } from "../mail/documents/document-reader.ts";
@@ -54,6 +55,8 @@ export interface Watch {
   send(send: SendEmail): SendEmail;
   /** Measures how late scheduled mail is sent. Undefined if metrics are off. */
   dispatched: ((lagMs: number) => void) | undefined;
+  /** Measures how long mail waits for a person. Undefined if metrics are off. */
+  decided: DecisionObserver | undefined;
   relay(relay: Relay): Relay;
   /** Counts and times the documents that are read. */
   documents(reader: ReadsDocuments): ReadsDocuments;
@@ -108,6 +111,7 @@ export const unwatched: Watch = {
   askJudge: (ask) => ask,
   send: (send) => send,
   dispatched: undefined,
+  decided: undefined,
   relay: (relay) => relay,
   documents: (reader) => reader,
   webhooks: (client) => client,
@@ -135,6 +139,7 @@ export function watch(metrics: Registry): Watch {
     askJudge: watchedJudge(metrics),
     send: watchedSend(metrics, suppressed),
     dispatched: dispatchObserver(metrics),
+    decided: decisionObserver(metrics),
     relay: watchedRelay(metrics),
     documents: watchedDocuments(metrics),
     webhooks: watchedWebhooks(metrics),
@@ -156,6 +161,8 @@ export function watch(metrics: Registry): Watch {
 
 /** Bounds in seconds, from work in memory up to a time that no client waits for. */
 const quickBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** Bounds in seconds of the time that a person takes: from ten seconds to three days. */
+const personBounds = [10, 30, 60, 300, 900, 3600, 14_400, 43_200, 86_400, 172_800, 259_200];
 const networkBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
 function watchedAccept(metrics: Registry): Watch["accept"] {
@@ -242,7 +249,7 @@ function watchedSend(metrics: Registry, suppressed: SuppressedSends): Watch["sen
     [],
   )({});
   const of = (outcome: string, reason = "") => sends({ outcome, reason });
-  for (const kind of ["accepted", "scheduled", "kept", "replayed"]) of(kind);
+  for (const kind of ["accepted", "waiting", "kept", "replayed"]) of(kind);
   const loop = of("loop", "loop_detected");
   const unavailable = of("unavailable");
   const failed = of("error");
@@ -272,6 +279,16 @@ function dispatchObserver(metrics: Registry): Watch["dispatched"] {
     [],
   )({});
   return (lagMs) => lag.observe(Math.max(0, lagMs) / 1000);
+}
+
+function decisionObserver(metrics: Registry): DecisionObserver {
+  const waited = metrics.histogram(
+    "inboxd_approval_wait_seconds",
+    "Seconds for which a mail waited for a person, by decision: approved, rejected",
+    personBounds,
+    ["decision"],
+  );
+  return (decision, waitMs) => waited({ decision }).observe(Math.max(0, waitMs) / 1000);
 }
 
 function watchedRelay(metrics: Registry): Watch["relay"] {

@@ -237,7 +237,7 @@ async function appOf(
       guarded: [
         inboxes(deps),
         send(sending),
-        drafts({ ...sending, links }),
+        drafts({ ...sending, links, decided: watch.decided }),
         markdown({ htmlOfMarkdown }),
         uploads(filing),
         inbound(receivesMail),

@@ -94,7 +94,8 @@ export async function openSender(
     relayHeaders: relayHeadersOf(config),
   });
   const addUnsubscribeFields = unsubscribeFields({ names, baseUrl, signsMailDomain: signing !== undefined });
-  const sending = { ...deps, mailLimit, addUnsubscribeFields, rules, openDraftsMax: config.openDrafts };
+  const { openDrafts: openDraftsMax, approvalHours } = config;
+  const sending = { ...deps, mailLimit, addUnsubscribeFields, rules, openDraftsMax, approvalHours };
   return emailSender(sending, htmlOfMarkdown);
 }
 

@@ -37,6 +37,7 @@ import type { FoundRecipient, MailClient } from "../domain/receive/inbound-mail.
 import { type Delivery, reportProofs, reportSources } from "../domain/reports/delivery.ts";
 import { bounceTypes, reportKinds } from "../domain/reports/report.ts";
 import { ruleActions, ruleDirections } from "../domain/rules.ts";
+import type { Approval } from "../domain/send/approval.ts";
 import { type DraftContent, draftStates } from "../domain/send/draft.ts";
 import type { RecipientAttempt } from "../domain/send/recipient-attempt.ts";
 
@@ -588,7 +589,10 @@ export const drafts = pgTable(
     content: jsonb().$type<DraftContent>(),
     /** When it is to be sent; null for a draft without a time. */
     sendAt: instant(),
-    /** When its dispatch is tried next: `sendAt`, or later if a limit delays it. Null unless it is scheduled. */
+    /**
+     * When the clock takes its next step: the dispatch of a scheduled one is tried, at `sendAt` or later if a limit delays it; one that waits
+     * for a person expires. Null for all others.
+     */
     dueAt: instant(),
     /** The end of the lease of the process that dispatches it. Other drafts of its inbox are not claimed until then, to keep their order. */
     leasedUntil: instant(),
@@ -600,6 +604,10 @@ export const drafts = pgTable(
     madeRead: boolean().notNull().default(false),
     /** The key with which it was made, or with a token of it. */
     requestedBy: id().notNull(),
+    /** The request for the approval of a person, with the decision. Null if none was asked for. */
+    approval: jsonb().$type<Approval>(),
+    /** The fingerprint of a mail that a person was asked about. While the rejection is new, the same mail is refused. */
+    fingerprint: text(),
     /** Why it was not sent. */
     failure: jsonb().$type<StoredFailure>(),
     createdAt: instant().notNull(),
@@ -610,10 +618,12 @@ export const drafts = pgTable(
     index("drafts_account").on(table.accountId, table.state, table.id),
     // Finds the open drafts of a thread, and, if it is removed, all that have no message.
     index("drafts_thread").on(table.threadId).where(sql`${table.state} <> 'sent'`),
-    index("drafts_due").on(table.dueAt).where(sql`${table.state} = 'scheduled'`),
+    index("drafts_due").on(table.dueAt).where(sql`${table.dueAt} is not null`),
+    // A rejected draft was changed last when it was rejected.
+    index("drafts_rejected").on(table.inboxId, table.updatedAt).where(sql`${table.state} = 'rejected'`),
     index("drafts_content").on(table.updatedAt).where(sql`${table.content} is not null`),
     index("drafts_leased").on(table.inboxId).where(sql`${table.leasedUntil} is not null`),
-    check("drafts_state", sql`${table.state} in ('draft', 'scheduled', 'sent', 'canceled', 'failed')`),
+    check("drafts_state", sql.raw(`state in (${draftStates.map((state) => `'${state}'`).join(", ")})`)),
   ],
 );
 
@@ -951,6 +961,13 @@ export const correspondents = pgTable(
     /** The time of the first mail, if its sender was proven; null for an answer whose sender was not checked. */
     verifiedAt: instant(),
   },
+  (table) => [primaryKey({ columns: [table.inboxId, table.address] })],
+);
+
+/** The addresses to which an approved mail of an inbox was sent. They are known to `sendPolicy`. Mail to them is no less cold. */
+export const approvedRecipients = pgTable(
+  "approved_recipients",
+  { inboxId: id().notNull(), address: text().notNull() },
   (table) => [primaryKey({ columns: [table.inboxId, table.address] })],
 );
 

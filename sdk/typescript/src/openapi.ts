@@ -189,7 +189,7 @@ export interface paths {
         };
         /**
          * List drafts
-         * @description Drafts and scheduled mail, newest first.
+         * @description Drafts, and mail that waits for its time or for the approval of a person, newest first.
          */
         get: operations["listDrafts"];
         put?: never;
@@ -216,16 +216,56 @@ export interface paths {
         post?: never;
         /**
          * Discard draft
-         * @description Removes a draft that nobody has sent. A scheduled mail is canceled, and stays readable.
+         * @description Removes a draft that nobody has sent. A mail that is scheduled or waits for approval is canceled, and stays readable.
          */
         delete: operations["discardDraft"];
         options?: never;
         head?: never;
         /**
          * Change draft
-         * @description Changes a draft, or a mail that is scheduled. Without `sendAt`, as with `null`, a scheduled mail becomes a draft again. Changes at the same time are made one after the other. To keep a file, name it in `attachments` by the id of the draft and its filename.
+         * @description Changes a draft, or a mail that is scheduled or waits for approval, which then needs approval anew. Without `sendAt`, as with `null`, a scheduled mail becomes a draft again. Changes at the same time are made one after the other. To keep a file, name it in `attachments` by the id of the draft and its filename.
          */
         patch: operations["changeDraft"];
+        trace?: never;
+    };
+    "/v1/drafts/{id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve draft
+         * @description Approves this version of a mail that waits for a person. It is sent at once, or at its time. A key decides about no draft that it made.
+         */
+        post: operations["approveDraft"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/drafts/{id}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reject draft
+         * @description Rejects a mail that waits for a person. For 7 days the same mail is refused with `draft_rejected` and the reason; keys with access `full` that did not make it may send it.
+         */
+        post: operations["rejectDraft"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/v1/drafts/{id}/send": {
@@ -2278,6 +2318,46 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "approval.requested": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receive approval.requested
+         * @description A mail waits for the approval of a person, or was changed while it waits. Verify the signature, answer with any 2xx within 15 seconds, and do the work afterwards. `event_id` shows whether a delivery came twice.
+         */
+        post: operations["onApprovalRequested"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "approval.resolved": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receive approval.resolved
+         * @description A mail waits for a person no longer: it was approved or rejected, has expired, or was canceled. Verify the signature, answer with any 2xx within 15 seconds, and do the work afterwards. `event_id` shows whether a delivery came twice.
+         */
+        post: operations["onApprovalResolved"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "webhook.test": {
         parameters: {
             query?: never;
@@ -2349,11 +2429,11 @@ export interface components {
             key: components["schemas"]["CallingKey"];
             counts: components["schemas"]["AccountCounts"];
             /**
-             * @description To whom the account may send. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
+             * @description To whom the account may send. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `approve_new`: everybody, but a person must approve mail to others than these; `approve_all`: a person must approve all mail; `closed`: nobody. The strictest of account, tenant, inbox and key holds; where one is `known` and another asks a person, others are refused and all mail is asked for
              * @example open
              * @enum {string}
              */
-            sendPolicy: "open" | "known" | "closed";
+            sendPolicy: "open" | "known" | "approve_new" | "approve_all" | "closed";
         };
         /**
          * @description The changes. Missing fields stay as they are
@@ -2368,11 +2448,11 @@ export interface components {
              */
             retentionDays?: number | null;
             /**
-             * @description To whom the account may send. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. Also accepted as `send_policy`
+             * @description To whom the account may send. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `approve_new`: everybody, but a person must approve mail to others than these; `approve_all`: a person must approve all mail; `closed`: nobody. The strictest of account, tenant, inbox and key holds; where one is `known` and another asks a person, others are refused and all mail is asked for. Also accepted as `send_policy`
              * @example open
              * @enum {string}
              */
-            sendPolicy?: "open" | "known" | "closed";
+            sendPolicy?: "open" | "known" | "approve_new" | "approve_all" | "closed";
         };
         /** @description How much there is of what the caller may read */
         AccountCounts: {
@@ -2764,6 +2844,218 @@ export interface components {
              */
             total: number;
         };
+        /** @description The request for the approval of a person, and the decision */
+        Approval: {
+            /**
+             * @description Why a person must approve it: `policy` asks for all mail, `new_recipient` for mail to somebody who is not known
+             * @example [
+             *       "new_recipient"
+             *     ]
+             */
+            reasons: ("policy" | "new_recipient")[];
+            /** @description The recipients that the inbox does not know */
+            newRecipients: string[];
+            /**
+             * Format: date-time
+             * @description When it began to wait
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            requestedAt: string;
+            /**
+             * Format: date-time
+             * @description When it expires if nobody decides
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            expiresAt: string;
+            /**
+             * @description Null while it waits
+             * @example null
+             */
+            decision: ("approved" | "rejected" | "expired" | "canceled") | null;
+            /**
+             * @description Who decided; null for nobody
+             * @example null
+             */
+            decidedBy: {
+                /**
+                 * @description The key that decided
+                 * @example key_01km57j4m0eh7awf6pjemv2930
+                 */
+                key?: string;
+                /** @description The approver who decided by a link */
+                address?: string;
+            } | null;
+            /**
+             * @description When it was decided
+             * @example null
+             */
+            decidedAt: string | null;
+            /**
+             * @description The reason that was given for a rejection
+             * @example null
+             */
+            reason: string | null;
+            /**
+             * @description Whether somebody else than its maker changed it while it waited
+             * @example false
+             */
+            edited: boolean;
+            /**
+             * @description The version that was approved. Another one must be approved anew
+             * @example null
+             */
+            approvedVersion: number | null;
+        };
+        /** @description A mail waits for the approval of a person, or was changed while it waits */
+        ApprovalRequested: {
+            /**
+             * @description The type of event (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "approval.requested";
+            /**
+             * @description The same at each attempt, so that you can recognise a repeated delivery
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * @description The inbox that the event is about
+             * @example inb_01km57j4m0eh7awf6pjemv292z
+             */
+            inbox_id: string;
+            /** @description Your own id for the inbox's owner, if it has one */
+            external_id: string | null;
+            /**
+             * @description Thread of the message
+             * @example thr_01km7xnw70ejr8hy7ppemk390m
+             */
+            thread_id: string;
+            draft: components["schemas"]["RequestedDraft"];
+        };
+        /** @description A mail waits for the approval of a person, or was changed while it waits */
+        ApprovalRequestedDelivery: {
+            /**
+             * @description The type of event
+             * @enum {string}
+             */
+            event: "approval.requested";
+            /**
+             * @description The same at each attempt, so that you can recognise a repeated delivery
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * Format: date-time
+             * @description When this attempt was made
+             * @example 2026-03-21T10:05:01.000Z
+             */
+            delivered_at: string;
+            /**
+             * @description The number of the attempt, from 1
+             * @example 1
+             */
+            attempt: number;
+            /**
+             * @description The inbox that the event is about
+             * @example inb_01km57j4m0eh7awf6pjemv292z
+             */
+            inbox_id: string;
+            /** @description Your own id for the inbox's owner, if it has one */
+            external_id: string | null;
+            /**
+             * @description Thread of the message
+             * @example thr_01km7xnw70ejr8hy7ppemk390m
+             */
+            thread_id: string;
+            draft: components["schemas"]["RequestedDraft"];
+        };
+        /** @description A mail waits for a person no longer: it was approved or rejected, has expired, or was canceled */
+        ApprovalResolved: {
+            /**
+             * @description The type of event (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "approval.resolved";
+            /**
+             * @description The same at each attempt, so that you can recognise a repeated delivery
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * @description The inbox that the event is about
+             * @example inb_01km57j4m0eh7awf6pjemv292z
+             */
+            inbox_id: string;
+            /** @description Your own id for the inbox's owner, if it has one */
+            external_id: string | null;
+            /**
+             * @description Thread of the message
+             * @example thr_01km7xnw70ejr8hy7ppemk390m
+             */
+            thread_id: string;
+            draft: components["schemas"]["ResolvedDraft"];
+        };
+        /** @description A mail waits for a person no longer: it was approved or rejected, has expired, or was canceled */
+        ApprovalResolvedDelivery: {
+            /**
+             * @description The type of event
+             * @enum {string}
+             */
+            event: "approval.resolved";
+            /**
+             * @description The same at each attempt, so that you can recognise a repeated delivery
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * Format: date-time
+             * @description When this attempt was made
+             * @example 2026-03-21T10:05:01.000Z
+             */
+            delivered_at: string;
+            /**
+             * @description The number of the attempt, from 1
+             * @example 1
+             */
+            attempt: number;
+            /**
+             * @description The inbox that the event is about
+             * @example inb_01km57j4m0eh7awf6pjemv292z
+             */
+            inbox_id: string;
+            /** @description Your own id for the inbox's owner, if it has one */
+            external_id: string | null;
+            /**
+             * @description Thread of the message
+             * @example thr_01km7xnw70ejr8hy7ppemk390m
+             */
+            thread_id: string;
+            draft: components["schemas"]["ResolvedDraft"];
+        };
         /** @description A file of a message */
         Attachment: {
             /**
@@ -2873,7 +3165,7 @@ export interface components {
              * @example inbox.created
              * @enum {string}
              */
-            action: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.alias_added" | "inbox.alias_removed" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "message.removed" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.filed" | "thread.marked" | "thread.removed" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
+            action: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "draft.approved" | "draft.rejected" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.alias_added" | "inbox.alias_removed" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "message.removed" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.filed" | "thread.marked" | "thread.removed" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
             /** @description Who did it */
             actor: {
                 /**
@@ -3615,10 +3907,10 @@ export interface components {
              */
             revokedAt: string | null;
             /**
-             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
+             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `approve_new`: everybody, but a person must approve mail to others than these; `approve_all`: a person must approve all mail; `closed`: nobody. The strictest of account, tenant, inbox and key holds; where one is `known` and another asks a person, others are refused and all mail is asked for
              * @example null
              */
-            sendPolicy: ("open" | "known" | "closed") | null;
+            sendPolicy: ("open" | "known" | "approve_new" | "approve_all" | "closed") | null;
             /**
              * @description The key itself, which is shown only here
              * @example ibx_00VnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT
@@ -4242,11 +4534,11 @@ export interface components {
              */
             threadId: string;
             /**
-             * @description `draft` waits for somebody to send it, `scheduled` for its time. The others are final: the message says more about `sent`
+             * @description `draft` waits for somebody to send it, `scheduled` for its time, `awaiting_approval` for a person. The others are final: the message says more about `sent`
              * @example draft
              * @enum {string}
              */
-            state: "draft" | "scheduled" | "sent" | "canceled" | "failed";
+            state: "draft" | "scheduled" | "awaiting_approval" | "sent" | "canceled" | "rejected" | "expired" | "failed";
             /**
              * @description Counts its changes. Also its `ETag`
              * @example 1
@@ -4368,6 +4660,11 @@ export interface components {
              */
             sendAt: string | null;
             /**
+             * @description Null if no person was asked
+             * @example null
+             */
+            approval: components["schemas"]["Approval"] | null;
+            /**
              * @description Why it was not sent
              * @example null
              */
@@ -4384,6 +4681,19 @@ export interface components {
              * @example 2026-03-21T10:05:00.000Z
              */
             updatedAt: string;
+        };
+        /**
+         * @description The version to approve
+         * @example {
+         *       "version": 1
+         *     }
+         */
+        DraftApproval: {
+            /**
+             * @description The version that the decider has seen
+             * @example 1
+             */
+            version: number;
         };
         /**
          * @description The fields to change (RFC 7396): those that are left out stay, null removes one, a list is replaced
@@ -4550,6 +4860,25 @@ export interface components {
             nextCursor: string | null;
         };
         /**
+         * @description The version to reject, and why
+         * @example {
+         *       "version": 1,
+         *       "reason": "Not before the price is final"
+         *     }
+         */
+        DraftRejection: {
+            /**
+             * @description The version that the decider has seen
+             * @example 1
+             */
+            version: number;
+            /**
+             * @description The reason, which is told to who asks for the same mail again
+             * @example Not before the price is final
+             */
+            reason?: string;
+        };
+        /**
          * @description When to send it. Default: the `sendAt` of the draft, or at once
          * @example {}
          * @example {
@@ -4574,7 +4903,7 @@ export interface components {
              * @description Its type
              * @enum {string}
              */
-            event: "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "message.blocked" | "suppression.added" | "domain.verified" | "domain.failing" | "domain.failed";
+            event: "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "message.blocked" | "suppression.added" | "domain.verified" | "domain.failing" | "domain.failed" | "approval.requested" | "approval.resolved";
             /**
              * @description `pending`: queued; `delivered`: answered with 2xx; `failed`: given up; `none`: the endpoint subscribes to it, but it was never queued
              * @example delivered
@@ -4622,7 +4951,7 @@ export interface components {
             nextCursor: string | null;
         };
         /** @description An event of any type. `event` is its type */
-        Event: components["schemas"]["MessageReceived"] | components["schemas"]["MessageSent"] | components["schemas"]["MessageFailed"] | components["schemas"]["InboxCreated"] | components["schemas"]["InboxDeleted"] | components["schemas"]["WebhookDisabled"] | components["schemas"]["MessageDelayed"] | components["schemas"]["MessageDelivered"] | components["schemas"]["MessageBounced"] | components["schemas"]["MessageComplained"] | components["schemas"]["MessageBlocked"] | components["schemas"]["SuppressionAdded"] | components["schemas"]["DomainVerified"] | components["schemas"]["DomainFailing"] | components["schemas"]["DomainFailed"];
+        Event: components["schemas"]["MessageReceived"] | components["schemas"]["MessageSent"] | components["schemas"]["MessageFailed"] | components["schemas"]["InboxCreated"] | components["schemas"]["InboxDeleted"] | components["schemas"]["WebhookDisabled"] | components["schemas"]["MessageDelayed"] | components["schemas"]["MessageDelivered"] | components["schemas"]["MessageBounced"] | components["schemas"]["MessageComplained"] | components["schemas"]["MessageBlocked"] | components["schemas"]["SuppressionAdded"] | components["schemas"]["DomainVerified"] | components["schemas"]["DomainFailing"] | components["schemas"]["DomainFailed"] | components["schemas"]["ApprovalRequested"] | components["schemas"]["ApprovalResolved"];
         /** @description A page of events, and whether there are more after it */
         EventPage: {
             /** @description Events, oldest first; with `order=desc` newest first */
@@ -4709,7 +5038,7 @@ export interface components {
                  * @example refused
                  * @enum {string}
                  */
-                reason: "refused" | "timed_out" | "suppressed" | "canceled" | "limit" | "disabled" | "replied" | "gone";
+                reason: "refused" | "timed_out" | "suppressed" | "canceled" | "limit" | "disabled" | "replied" | "rejected" | "expired" | "gone";
             };
             /**
              * @description With `include` of `html`: the HTML as it came, not sanitised
@@ -4805,7 +5134,7 @@ export interface components {
                      * @example refused
                      * @enum {string}
                      */
-                    reason: "refused" | "timed_out" | "suppressed" | "canceled" | "limit" | "disabled" | "replied" | "gone";
+                    reason: "refused" | "timed_out" | "suppressed" | "canceled" | "limit" | "disabled" | "replied" | "rejected" | "expired" | "gone";
                 } | null;
             }[];
             /**
@@ -4832,7 +5161,7 @@ export interface components {
              * @example refused
              * @enum {string}
              */
-            reason: "refused" | "timed_out" | "suppressed" | "canceled" | "limit" | "disabled" | "replied" | "gone";
+            reason: "refused" | "timed_out" | "suppressed" | "canceled" | "limit" | "disabled" | "replied" | "rejected" | "expired" | "gone";
             /** @description The kind of failure, as for bounces. `hard`: no such address; `soft`: a temporary fault; `block`: our server or the content was rejected; `unknown`: no known cause. `suppressed`: the recipient is suppressed. Null if no server answered */
             type: ("hard" | "soft" | "block" | "unknown" | "suppressed") | null;
         };
@@ -5201,7 +5530,7 @@ export interface components {
              * @example message.sent
              * @enum {string}
              */
-            event: "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "message.blocked" | "suppression.added" | "domain.verified" | "domain.failing" | "domain.failed";
+            event: "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "message.blocked" | "suppression.added" | "domain.verified" | "domain.failing" | "domain.failed" | "approval.requested" | "approval.resolved";
             /** @description The endpoint; null for a default one that is deleted */
             webhookId: string | null;
             /**
@@ -5275,11 +5604,11 @@ export interface components {
             /** @description Days after which its mail is removed; null: those of the account */
             retentionDays: number | null;
             /**
-             * @description To whom the inbox may send. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
+             * @description To whom the inbox may send. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `approve_new`: everybody, but a person must approve mail to others than these; `approve_all`: a person must approve all mail; `closed`: nobody. The strictest of account, tenant, inbox and key holds; where one is `known` and another asks a person, others are refused and all mail is asked for
              * @example open
              * @enum {string}
              */
-            sendPolicy: "open" | "known" | "closed";
+            sendPolicy: "open" | "known" | "approve_new" | "approve_all" | "closed";
             /** @description The name beside its address in mail that it sends without `fromName` */
             displayName: string | null;
             /**
@@ -5329,10 +5658,10 @@ export interface components {
              */
             retentionDays?: number | null;
             /**
-             * @description To whom the inbox may send; null: `open`. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. Only for keys with access `full`. Also accepted as `send_policy`
+             * @description To whom the inbox may send; null: `open`. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `approve_new`: everybody, but a person must approve mail to others than these; `approve_all`: a person must approve all mail; `closed`: nobody. The strictest of account, tenant, inbox and key holds; where one is `known` and another asks a person, others are refused and all mail is asked for. Only for keys with access `full`. Also accepted as `send_policy`
              * @example known
              */
-            sendPolicy?: ("open" | "known" | "closed") | null;
+            sendPolicy?: ("open" | "known" | "approve_new" | "approve_all" | "closed") | null;
             /** @description The name beside its address in mail that it sends without `fromName`: 1 to 100 characters, none of `@<>`. Null: no name. Also accepted as `display_name` */
             displayName?: string | null;
             /**
@@ -5553,10 +5882,10 @@ export interface components {
              */
             revokedAt: string | null;
             /**
-             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
+             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `approve_new`: everybody, but a person must approve mail to others than these; `approve_all`: a person must approve all mail; `closed`: nobody. The strictest of account, tenant, inbox and key holds; where one is `known` and another asks a person, others are refused and all mail is asked for
              * @example null
              */
-            sendPolicy: ("open" | "known" | "closed") | null;
+            sendPolicy: ("open" | "known" | "approve_new" | "approve_all" | "closed") | null;
             /**
              * @description The same as `prefix`
              * @example ibx_00Qh
@@ -5675,10 +6004,10 @@ export interface components {
              */
             revokedAt: string | null;
             /**
-             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
+             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `approve_new`: everybody, but a person must approve mail to others than these; `approve_all`: a person must approve all mail; `closed`: nobody. The strictest of account, tenant, inbox and key holds; where one is `known` and another asks a person, others are refused and all mail is asked for
              * @example null
              */
-            sendPolicy: ("open" | "known" | "closed") | null;
+            sendPolicy: ("open" | "known" | "approve_new" | "approve_all" | "closed") | null;
         };
         /**
          * @description The changes. Missing fields stay as they are
@@ -5697,10 +6026,10 @@ export interface components {
              */
             expiresAt?: string | null;
             /**
-             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. A key makes no key with a milder one than its own. Also accepted as `send_policy`
+             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `approve_new`: everybody, but a person must approve mail to others than these; `approve_all`: a person must approve all mail; `closed`: nobody. The strictest of account, tenant, inbox and key holds; where one is `known` and another asks a person, others are refused and all mail is asked for. A key makes no key with a milder one than its own. Also accepted as `send_policy`
              * @example null
              */
-            sendPolicy?: ("open" | "known" | "closed") | null;
+            sendPolicy?: ("open" | "known" | "approve_new" | "approve_all" | "closed") | null;
         };
         /** @description A page of keys, and how many there are in all */
         KeyPage: {
@@ -7175,10 +7504,10 @@ export interface components {
              */
             retentionDays?: number | null;
             /**
-             * @description To whom the inbox may send; null: `open`. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. Only for keys with access `full`. Also accepted as `send_policy`
+             * @description To whom the inbox may send; null: `open`. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `approve_new`: everybody, but a person must approve mail to others than these; `approve_all`: a person must approve all mail; `closed`: nobody. The strictest of account, tenant, inbox and key holds; where one is `known` and another asks a person, others are refused and all mail is asked for. Only for keys with access `full`. Also accepted as `send_policy`
              * @example known
              */
-            sendPolicy?: ("open" | "known" | "closed") | null;
+            sendPolicy?: ("open" | "known" | "approve_new" | "approve_all" | "closed") | null;
         };
         /**
          * @description The new key
@@ -7224,10 +7553,10 @@ export interface components {
             /** @description The blocks of addresses (CIDR) from which it may be used; none: any address. Also accepted as `allowed_ips` */
             allowedIps?: string[];
             /**
-             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. A key makes no key with a milder one than its own. Also accepted as `send_policy`
+             * @description To whom the key and its tokens may send; null: as the inbox may. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `approve_new`: everybody, but a person must approve mail to others than these; `approve_all`: a person must approve all mail; `closed`: nobody. The strictest of account, tenant, inbox and key holds; where one is `known` and another asks a person, others are refused and all mail is asked for. A key makes no key with a milder one than its own. Also accepted as `send_policy`
              * @example null
              */
-            sendPolicy?: ("open" | "known" | "closed") | null;
+            sendPolicy?: ("open" | "known" | "approve_new" | "approve_all" | "closed") | null;
         };
         /**
          * @description The new rule. Without `inboxId` and `externalId` it is for the whole account
@@ -7383,7 +7712,7 @@ export interface components {
              *       "message.failed"
              *     ]
              */
-            eventTypes?: ("*" | "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "message.blocked" | "suppression.added" | "domain.verified" | "domain.failing" | "domain.failed")[];
+            eventTypes?: ("*" | "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "message.blocked" | "suppression.added" | "domain.verified" | "domain.failing" | "domain.failed" | "approval.requested" | "approval.resolved")[];
             /**
              * @description Only events of these inboxes; null: all
              * @example [
@@ -7498,10 +7827,10 @@ export interface components {
             inherited: ("account" | "tenant") | null;
             inbound: components["schemas"]["InboundPolicy"];
             /**
-             * @description Only of a tenant. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds
+             * @description Only of a tenant. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `approve_new`: everybody, but a person must approve mail to others than these; `approve_all`: a person must approve all mail; `closed`: nobody. The strictest of account, tenant, inbox and key holds; where one is `known` and another asks a person, others are refused and all mail is asked for
              * @enum {string}
              */
-            sendPolicy?: "open" | "known" | "closed";
+            sendPolicy?: "open" | "known" | "approve_new" | "approve_all" | "closed";
         };
         /**
          * @description The new policy, which replaces the earlier one
@@ -7515,10 +7844,10 @@ export interface components {
         PolicyChange: {
             inbound?: components["schemas"]["NewInboundPolicy"];
             /**
-             * @description Only of a tenant. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `closed`: nobody. The strictest of account, tenant, inbox and key holds. It stays if it is left out, and needs a key that reaches the whole account. Also accepted as `send_policy`
+             * @description Only of a tenant. `open`: everybody may be written to; `known`: only senders whom the inbox knows, inboxes of the same account, and recipients that an outbound rule allows; `approve_new`: everybody, but a person must approve mail to others than these; `approve_all`: a person must approve all mail; `closed`: nobody. The strictest of account, tenant, inbox and key holds; where one is `known` and another asks a person, others are refused and all mail is asked for. It stays if it is left out, and needs a key that reaches the whole account. Also accepted as `send_policy`
              * @enum {string}
              */
-            sendPolicy?: "open" | "known" | "closed";
+            sendPolicy?: "open" | "known" | "approve_new" | "approve_all" | "closed";
         };
         /** @description The mail is on disk for at least one recipient */
         PostedMail: {
@@ -7595,8 +7924,8 @@ export interface components {
             limit?: number;
             /** @description With `recipient_suppressed`: the suppression. `DELETE` it to allow mail again */
             suppression_id?: string;
-            /** @description With `recipient_suppressed`: the reason of the suppression. With `text_unavailable`: `unsupported`, `encrypted`, `damaged`, `too_large` or `no_text` */
-            reason?: string;
+            /** @description With `recipient_suppressed`: the reason of the suppression. With `draft_rejected`: the reason that the person gave. With `text_unavailable`: `unsupported`, `encrypted`, `damaged`, `too_large` or `no_text` */
+            reason?: string | null;
             /** @description With `recipient_suppressed`: when it ends; null: never */
             expires_at?: string | null;
             /** @description With `recipient_not_allowed` and `cold_outreach_limit`: the addresses that it is about. With `recipient_suppressed` of several: each with its suppression */
@@ -7607,6 +7936,12 @@ export interface components {
             scope?: string;
             /** @description With `not_cancelable`: the status of the message */
             message_status?: string;
+            /** @description With `draft_not_open`: the state of the draft */
+            state?: string;
+            /** @description With `draft_not_open`: its approval, if one was asked for */
+            approval?: unknown;
+            /** @description With `draft_rejected`: the rejected draft */
+            draftId?: string;
             /** @description With `answered_meanwhile`: the newest message of the inbox in the thread */
             messageId?: string;
             /** @description With `domain_in_use`: how many inboxes stand in the way */
@@ -8024,6 +8359,140 @@ export interface components {
             /** @description Reports, oldest first */
             data: components["schemas"]["Report"][];
         };
+        /** @description A mail that waits for a person, with the field names of events */
+        RequestedDraft: {
+            /**
+             * @description Id of the draft, and of its message
+             * @example msg_01km7xshd0efrsmm0nxk81y60b
+             */
+            id: string;
+            /**
+             * @description The version that it is about
+             * @example 1
+             */
+            version: number;
+            /**
+             * @description Why a person must approve it: `policy` asks for all mail, `new_recipient` for mail to somebody who is not known
+             * @example [
+             *       "new_recipient"
+             *     ]
+             */
+            reasons: ("policy" | "new_recipient")[];
+            /**
+             * @description The recipients that the inbox does not know
+             * @example [
+             *       "jane@example.com"
+             *     ]
+             */
+            new_recipients: string[];
+            /**
+             * @description Address of the sender
+             * @example ada@inbox.localhost
+             */
+            from: string;
+            /**
+             * @description Recipients
+             * @example [
+             *       "jane@example.com"
+             *     ]
+             */
+            to: string[];
+            /**
+             * @description Visible further recipients
+             * @example []
+             */
+            cc: string[];
+            /**
+             * @description Hidden recipients
+             * @example []
+             */
+            bcc: string[];
+            /**
+             * @description Empty if it has none
+             * @example Re: Your order
+             */
+            subject: string;
+            /**
+             * @description The text that would be sent, with its quote
+             * @example It is on its way.
+             */
+            body_text: string;
+            /**
+             * @description Its files, with newly signed URLs
+             * @example []
+             */
+            attachments: components["schemas"]["Attachment"][];
+            /**
+             * @description The metadata of the send
+             * @example {}
+             */
+            metadata: {
+                [key: string]: string;
+            };
+            /**
+             * @description When it is to be sent; null: once it is approved
+             * @example null
+             */
+            send_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it began to wait
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            requested_at: string;
+            /**
+             * Format: date-time
+             * @description When it expires if nobody decides
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            expires_at: string;
+        };
+        /** @description The decision about a mail, with the field names of events */
+        ResolvedDraft: {
+            /**
+             * @description Id of the draft, and of its message
+             * @example msg_01km7xshd0efrsmm0nxk81y60b
+             */
+            id: string;
+            /**
+             * @description The version that it is about
+             * @example 1
+             */
+            version: number;
+            /**
+             * @description Null while it waits
+             * @example null
+             */
+            decision: ("approved" | "rejected" | "expired" | "canceled") | null;
+            /**
+             * @description Who decided; null for nobody
+             * @example null
+             */
+            decided_by: {
+                /**
+                 * @description The key that decided
+                 * @example key_01km57j4m0eh7awf6pjemv2930
+                 */
+                key?: string;
+                /** @description The approver who decided by a link */
+                address?: string;
+            } | null;
+            /**
+             * @description When it was decided
+             * @example null
+             */
+            decided_at: string | null;
+            /**
+             * @description The reason that was given for a rejection
+             * @example null
+             */
+            reason: string | null;
+            /**
+             * @description Whether somebody else than its maker changed it while it waited
+             * @example false
+             */
+            edited: boolean;
+        };
         /** @description A rule: whose mail is allowed or blocked, or to whom */
         Rule: {
             /**
@@ -8122,16 +8591,29 @@ export interface components {
              */
             status: "pending" | "sent" | "failed";
             /**
-             * @description Set while it waits for its time: `status` is then `pending`
+             * @description Set while it waits for its time or for the approval of a person: `status` is then `pending`
              * @enum {string}
              */
-            state?: "scheduled";
+            state?: "scheduled" | "awaiting_approval";
             /**
              * Format: date-time
              * @description When it will be sent, if it is scheduled
              * @example 2026-03-21T10:05:00.000Z
              */
             sendAt?: string;
+            /**
+             * @description Why a person must approve it: `policy` asks for all mail, `new_recipient` for mail to somebody who is not known
+             * @example [
+             *       "new_recipient"
+             *     ]
+             */
+            reasons?: ("policy" | "new_recipient")[];
+            /**
+             * Format: date-time
+             * @description When it expires, if nobody approves it until then
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            expiresAt?: string;
             /** @description `false` if the thread stayed unread; see `reason` */
             isRead?: boolean;
             /**
@@ -8294,7 +8776,7 @@ export interface components {
                      * @example refused
                      * @enum {string}
                      */
-                    reason: "refused" | "timed_out" | "suppressed" | "canceled" | "limit" | "disabled" | "replied" | "gone";
+                    reason: "refused" | "timed_out" | "suppressed" | "canceled" | "limit" | "disabled" | "replied" | "rejected" | "expired" | "gone";
                 } | null;
             }[];
             /**
@@ -9301,7 +9783,7 @@ export interface components {
              *       "message.failed"
              *     ]
              */
-            eventTypes?: ("*" | "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "message.blocked" | "suppression.added" | "domain.verified" | "domain.failing" | "domain.failed")[];
+            eventTypes?: ("*" | "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "message.blocked" | "suppression.added" | "domain.verified" | "domain.failing" | "domain.failed" | "approval.requested" | "approval.resolved")[];
             /**
              * @description Only events of these inboxes; null: all
              * @example [
@@ -10828,7 +11310,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_key_reused`: the key was used for another request; `label_limit`: the inbox has its maximum of different labels; `recipient_suppressed`: the address is suppressed: it bounced, complained, unsubscribed, or you added it; `unsubscribe_unavailable`: BASE_URL is not https, or there is no DKIM key for the domain of the sender; `domain_not_verified`: the domain is not verified, or has failed; `quota_exceeded`: the account, or the inbox, has its maximum; `no_recipient`: the answered message has no other address to reply to */
+            /** @description `idempotency_key_reused`: the key was used for another request; `label_limit`: the inbox has its maximum of different labels; `recipient_suppressed`: the address is suppressed: it bounced, complained, unsubscribed, or you added it; `draft_rejected`: a person has rejected this mail in the last 7 days (`reason`); `unsubscribe_unavailable`: BASE_URL is not https, or there is no DKIM key for the domain of the sender; `domain_not_verified`: the domain is not verified, or has failed; `quota_exceeded`: the account, or the inbox, has its maximum; `no_recipient`: the answered message has no other address to reply to */
             422: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -11436,7 +11918,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only drafts in this state; may be given several times, or separated by commas. Default: the open ones */
-                state?: ("draft" | "scheduled" | "sent" | "canceled" | "failed")[];
+                state?: ("draft" | "scheduled" | "awaiting_approval" | "sent" | "canceled" | "rejected" | "expired" | "failed")[];
                 /** @description Only drafts of this inbox. Also accepted as `inboxId` */
                 inbox_id?: string;
                 /** @description Only drafts of this thread. Also accepted as `threadId` */
@@ -11501,6 +11983,7 @@ export interface operations {
                      *           "forwardAs": null,
                      *           "attachments": [],
                      *           "sendAt": null,
+                     *           "approval": null,
                      *           "failure": null,
                      *           "createdAt": "2026-03-21T10:05:00.000Z",
                      *           "updatedAt": "2026-03-21T10:05:00.000Z"
@@ -11678,6 +12161,7 @@ export interface operations {
                      *       "forwardAs": null,
                      *       "attachments": [],
                      *       "sendAt": null,
+                     *       "approval": null,
                      *       "failure": null,
                      *       "createdAt": "2026-03-21T10:05:00.000Z",
                      *       "updatedAt": "2026-03-21T10:05:00.000Z"
@@ -11868,7 +12352,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `draft_not_open`: the draft is sent, scheduled or over (`state`) */
+            /** @description `draft_not_open`: the draft is sent, scheduled, waits for approval, or is over (`state`) */
             409: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12023,6 +12507,7 @@ export interface operations {
                      *       "forwardAs": null,
                      *       "attachments": [],
                      *       "sendAt": null,
+                     *       "approval": null,
                      *       "failure": null,
                      *       "createdAt": "2026-03-21T10:05:00.000Z",
                      *       "updatedAt": "2026-03-21T10:05:00.000Z"
@@ -12081,7 +12566,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `answered_meanwhile`: this inbox has answered in the thread after readUpToMessageId, or has scheduled an answer; `address_taken`: the address is taken; `draft_not_open`: the draft is sent, scheduled or over (`state`) */
+            /** @description `answered_meanwhile`: this inbox has answered in the thread after readUpToMessageId, or has scheduled an answer; `address_taken`: the address is taken; `draft_not_open`: the draft is sent, scheduled, waits for approval, or is over (`state`) */
             409: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12129,7 +12614,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `label_limit`: the inbox has its maximum of different labels; `recipient_suppressed`: the address is suppressed: it bounced, complained, unsubscribed, or you added it; `unsubscribe_unavailable`: BASE_URL is not https, or there is no DKIM key for the domain of the sender; `domain_not_verified`: the domain is not verified, or has failed; `quota_exceeded`: the account, or the inbox, has its maximum; `no_recipient`: the answered message has no other address to reply to */
+            /** @description `label_limit`: the inbox has its maximum of different labels; `recipient_suppressed`: the address is suppressed: it bounced, complained, unsubscribed, or you added it; `draft_rejected`: a person has rejected this mail in the last 7 days (`reason`); `unsubscribe_unavailable`: BASE_URL is not https, or there is no DKIM key for the domain of the sender; `domain_not_verified`: the domain is not verified, or has failed; `quota_exceeded`: the account, or the inbox, has its maximum; `no_recipient`: the answered message has no other address to reply to */
             422: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12148,6 +12633,423 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    approveDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the draft
+                 * @example msg_01km7xshd0efrsmm0nxk81y60b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "version": 1
+                 *     }
+                 */
+                "application/json": components["schemas"]["DraftApproval"];
+            };
+        };
+        responses: {
+            /** @description A message that is not sent yet, or what became of it */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description The version of the draft */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "msg_01km7xshd0efrsmm0nxk81y60b",
+                     *       "inboxId": "inb_01km57j4m0eh7awf6pjemv292z",
+                     *       "threadId": "thr_01km7xnw70ejr8hy7ppemk390m",
+                     *       "state": "draft",
+                     *       "version": 1,
+                     *       "to": [
+                     *         {
+                     *           "address": "jane@example.com",
+                     *           "name": "Jane Doe"
+                     *         }
+                     *       ],
+                     *       "cc": [],
+                     *       "bcc": [],
+                     *       "fromAddr": null,
+                     *       "fromName": null,
+                     *       "replyTo": null,
+                     *       "subject": "Re: Your order",
+                     *       "body": "It is on its way.",
+                     *       "bodyHtml": null,
+                     *       "bodyFormat": "auto",
+                     *       "includeQuote": true,
+                     *       "replyToMessageId": "msg_01km7xnw70ejr8hy7ppemk391e",
+                     *       "readUpToMessageId": null,
+                     *       "ifUnanswered": false,
+                     *       "unlessReplied": false,
+                     *       "ignoreLoop": false,
+                     *       "unsubscribe": false,
+                     *       "autoSubmitted": null,
+                     *       "headers": {},
+                     *       "metadata": {},
+                     *       "labels": [
+                     *         "orders"
+                     *       ],
+                     *       "forwardOf": null,
+                     *       "forwardAs": null,
+                     *       "attachments": [],
+                     *       "sendAt": null,
+                     *       "approval": null,
+                     *       "failure": null,
+                     *       "createdAt": "2026-03-21T10:05:00.000Z",
+                     *       "updatedAt": "2026-03-21T10:05:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Draft"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`); `approval_forbidden`: the key made the draft, so another one must decide */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `draft_not_open`: the draft is sent, scheduled, waits for approval, or is over (`state`) */
+            409: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `version_mismatch`: the draft has changed since; `version` is that of now */
+            412: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rejectDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the draft
+                 * @example msg_01km7xshd0efrsmm0nxk81y60b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "version": 1,
+                 *       "reason": "Not before the price is final"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DraftRejection"];
+            };
+        };
+        responses: {
+            /** @description A message that is not sent yet, or what became of it */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description The version of the draft */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "msg_01km7xshd0efrsmm0nxk81y60b",
+                     *       "inboxId": "inb_01km57j4m0eh7awf6pjemv292z",
+                     *       "threadId": "thr_01km7xnw70ejr8hy7ppemk390m",
+                     *       "state": "draft",
+                     *       "version": 1,
+                     *       "to": [
+                     *         {
+                     *           "address": "jane@example.com",
+                     *           "name": "Jane Doe"
+                     *         }
+                     *       ],
+                     *       "cc": [],
+                     *       "bcc": [],
+                     *       "fromAddr": null,
+                     *       "fromName": null,
+                     *       "replyTo": null,
+                     *       "subject": "Re: Your order",
+                     *       "body": "It is on its way.",
+                     *       "bodyHtml": null,
+                     *       "bodyFormat": "auto",
+                     *       "includeQuote": true,
+                     *       "replyToMessageId": "msg_01km7xnw70ejr8hy7ppemk391e",
+                     *       "readUpToMessageId": null,
+                     *       "ifUnanswered": false,
+                     *       "unlessReplied": false,
+                     *       "ignoreLoop": false,
+                     *       "unsubscribe": false,
+                     *       "autoSubmitted": null,
+                     *       "headers": {},
+                     *       "metadata": {},
+                     *       "labels": [
+                     *         "orders"
+                     *       ],
+                     *       "forwardOf": null,
+                     *       "forwardAs": null,
+                     *       "attachments": [],
+                     *       "sendAt": null,
+                     *       "approval": null,
+                     *       "failure": null,
+                     *       "createdAt": "2026-03-21T10:05:00.000Z",
+                     *       "updatedAt": "2026-03-21T10:05:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Draft"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`); `approval_forbidden`: the key made the draft, so another one must decide */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `draft_not_open`: the draft is sent, scheduled, waits for approval, or is over (`state`) */
+            409: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `version_mismatch`: the draft has changed since; `version` is that of now */
+            412: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12294,7 +13196,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_in_progress`: the first request with this key still runs; `answered_meanwhile`: this inbox has answered in the thread after readUpToMessageId, or has scheduled an answer; `address_taken`: the address is taken; `draft_not_open`: the draft is sent, scheduled or over (`state`) */
+            /** @description `idempotency_in_progress`: the first request with this key still runs; `answered_meanwhile`: this inbox has answered in the thread after readUpToMessageId, or has scheduled an answer; `address_taken`: the address is taken; `draft_not_open`: the draft is sent, scheduled, waits for approval, or is over (`state`) */
             409: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12344,7 +13246,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_key_reused`: the key was used for another request; `label_limit`: the inbox has its maximum of different labels; `recipient_suppressed`: the address is suppressed: it bounced, complained, unsubscribed, or you added it; `unsubscribe_unavailable`: BASE_URL is not https, or there is no DKIM key for the domain of the sender; `domain_not_verified`: the domain is not verified, or has failed; `quota_exceeded`: the account, or the inbox, has its maximum; `no_recipient`: the answered message has no other address to reply to */
+            /** @description `idempotency_key_reused`: the key was used for another request; `label_limit`: the inbox has its maximum of different labels; `recipient_suppressed`: the address is suppressed: it bounced, complained, unsubscribed, or you added it; `draft_rejected`: a person has rejected this mail in the last 7 days (`reason`); `unsubscribe_unavailable`: BASE_URL is not https, or there is no DKIM key for the domain of the sender; `domain_not_verified`: the domain is not verified, or has failed; `quota_exceeded`: the account, or the inbox, has its maximum; `no_recipient`: the answered message has no other address to reply to */
             422: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */
@@ -12493,6 +13395,7 @@ export interface operations {
                      *       "forwardAs": null,
                      *       "attachments": [],
                      *       "sendAt": null,
+                     *       "approval": null,
                      *       "failure": null,
                      *       "createdAt": "2026-03-21T10:05:00.000Z",
                      *       "updatedAt": "2026-03-21T10:05:00.000Z"
@@ -26801,7 +27704,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only this action */
-                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.alias_added" | "inbox.alias_removed" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "message.removed" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.filed" | "thread.marked" | "thread.removed" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
+                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "draft.approved" | "draft.rejected" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.alias_added" | "inbox.alias_removed" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "message.removed" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.filed" | "thread.marked" | "thread.removed" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
                 /** @description Only what this key did, by its id, or this type of actor */
                 actor?: string;
                 /** @description Only what was done to this thing, by its id */
@@ -27987,7 +28890,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only this action */
-                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.alias_added" | "inbox.alias_removed" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "message.removed" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.filed" | "thread.marked" | "thread.removed" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
+                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "draft.approved" | "draft.rejected" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.alias_added" | "inbox.alias_removed" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "message.removed" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.filed" | "thread.marked" | "thread.removed" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
                 /** @description Only what this key did, by its id, or this type of actor */
                 actor?: string;
                 /** @description Only what was done to this thing, by its id */
@@ -31125,6 +32028,196 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["DomainFailedDelivery"];
+            };
+        };
+        responses: {
+            /** @description Disables the webhook: it gets no more events */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received: any 2xx within 15 seconds. The body does not matter */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received, also if there is a redirect or no answer. The event is delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is respected */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onApprovalRequested: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The `event_id`: the same at each attempt
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                "X-Event-Id": string;
+                /**
+                 * @description Unix seconds of this attempt. Refuse what is older than 300 seconds
+                 * @example 1774087501
+                 */
+                "X-Timestamp": string;
+                /**
+                 * @description Lower-case hex HMAC-SHA-256 of `<X-Timestamp>.<body>` under the whole secret
+                 * @example 9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3
+                 */
+                "X-Signature": string;
+                /**
+                 * @description The `event_id`, as Standard Webhooks has it
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                "webhook-id": string;
+                /**
+                 * @description The same as `X-Timestamp`
+                 * @example 1774087501
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description Signatures as Standard Webhooks has them, one for each secret while a rotation overlaps
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "approval.requested",
+                 *       "event_id": "evt_01km7xnw70ejr8hy7ppemk397f",
+                 *       "occurred_at": "2026-03-21T10:05:00.000Z",
+                 *       "delivered_at": "2026-03-21T10:05:01.000Z",
+                 *       "attempt": 1,
+                 *       "inbox_id": "inb_01km57j4m0eh7awf6pjemv292z",
+                 *       "external_id": "user-7",
+                 *       "thread_id": "thr_01km7xnw70ejr8hy7ppemk390m",
+                 *       "draft": {
+                 *         "id": "msg_01km7xshd0efrsmm0nxk81y60b",
+                 *         "version": 1,
+                 *         "reasons": [
+                 *           "new_recipient"
+                 *         ],
+                 *         "new_recipients": [
+                 *           "jane@example.com"
+                 *         ],
+                 *         "from": "ada@inbox.localhost",
+                 *         "to": [
+                 *           "jane@example.com"
+                 *         ],
+                 *         "cc": [],
+                 *         "bcc": [],
+                 *         "subject": "Re: Your order",
+                 *         "body_text": "It is on its way.",
+                 *         "attachments": [],
+                 *         "metadata": {},
+                 *         "send_at": null,
+                 *         "requested_at": "2026-03-21T10:05:00.000Z",
+                 *         "expires_at": "2026-03-21T10:05:00.000Z"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ApprovalRequestedDelivery"];
+            };
+        };
+        responses: {
+            /** @description Disables the webhook: it gets no more events */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received: any 2xx within 15 seconds. The body does not matter */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received, also if there is a redirect or no answer. The event is delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is respected */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onApprovalResolved: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The `event_id`: the same at each attempt
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                "X-Event-Id": string;
+                /**
+                 * @description Unix seconds of this attempt. Refuse what is older than 300 seconds
+                 * @example 1774087501
+                 */
+                "X-Timestamp": string;
+                /**
+                 * @description Lower-case hex HMAC-SHA-256 of `<X-Timestamp>.<body>` under the whole secret
+                 * @example 9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3
+                 */
+                "X-Signature": string;
+                /**
+                 * @description The `event_id`, as Standard Webhooks has it
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                "webhook-id": string;
+                /**
+                 * @description The same as `X-Timestamp`
+                 * @example 1774087501
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description Signatures as Standard Webhooks has them, one for each secret while a rotation overlaps
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "approval.resolved",
+                 *       "event_id": "evt_01km7xnw70ejr8hy7ppemk397f",
+                 *       "occurred_at": "2026-03-21T10:05:00.000Z",
+                 *       "delivered_at": "2026-03-21T10:05:01.000Z",
+                 *       "attempt": 1,
+                 *       "inbox_id": "inb_01km57j4m0eh7awf6pjemv292z",
+                 *       "external_id": "user-7",
+                 *       "thread_id": "thr_01km7xnw70ejr8hy7ppemk390m",
+                 *       "draft": {
+                 *         "id": "msg_01km7xshd0efrsmm0nxk81y60b",
+                 *         "version": 1,
+                 *         "decision": null,
+                 *         "decided_by": null,
+                 *         "decided_at": null,
+                 *         "reason": null,
+                 *         "edited": false
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ApprovalResolvedDelivery"];
             };
         };
         responses: {

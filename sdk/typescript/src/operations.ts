@@ -106,6 +106,8 @@ export function resources(request: Requester, caller: Caller): Strict<Resources>
       change: at("PATCH", "/v1/drafts/{id}", "body"),
       send: once("/v1/drafts/{id}/send"),
       discard: at("DELETE", "/v1/drafts/{id}"),
+      approve: at("POST", "/v1/drafts/{id}/approve", "body"),
+      reject: at("POST", "/v1/drafts/{id}/reject", "body"),
     },
     threads: {
       list: list("/v1/inboxes/{id}/threads", listByCursor),

@@ -233,7 +233,7 @@ export interface Policies {
   deleteOfInbox(id: string, options?: CallOptions): Promise<void>;
 }
 
-/** Messages that are not sent yet: written for later, or scheduled. */
+/** Messages that are not sent yet: written for later, scheduled, or waiting for a person. */
 export interface Drafts {
   /** Newest first; without `state` the open ones. */
   list(query?: QueryAt<"/v1/drafts">, options?: CallOptions): List<Schemas["Draft"], Schemas["DraftPage"]>;
@@ -244,8 +244,11 @@ export interface Drafts {
   change(id: string, change: Body<"DraftChange">, options?: CallOptions): Promise<Schemas["Draft"]>;
   /** Sends it now, or at `sendAt`. */
   send(id: string, when?: Body<"DraftSend">, options?: CallOptions): Promise<Schemas["SendResult"]>;
-  /** Removes a draft, and cancels a scheduled one. */
+  /** Removes a draft, and cancels one that is scheduled or waits for a person. */
   discard(id: string, options?: CallOptions): Promise<void>;
+  /** Approves this version. It is sent at once, or at its time. */
+  approve(id: string, seen: Body<"DraftApproval">, options?: CallOptions): Promise<Schemas["Draft"]>;
+  reject(id: string, seen: Body<"DraftRejection">, options?: CallOptions): Promise<Schemas["Draft"]>;
 }
 
 /** Mail that rules and policies have blocked. */

@@ -20,6 +20,8 @@ export const actions: Readonly<Record<Entry["action"], string>> = {
   "domain.removed": "Removed a domain",
   "domain.verified": "Verified a domain",
   "domain.verified_by_operator": "Verified a domain without DNS",
+  "draft.approved": "Approved a mail",
+  "draft.rejected": "Rejected a mail",
   "event.redelivered": "Delivered an event again",
   "export.read": "Exported mail or the account",
   "grant.ended": "Ended the access of a program",

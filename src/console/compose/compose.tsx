@@ -104,8 +104,8 @@ function ComposeForm({ name, purpose }: { name: string; purpose: Purpose }) {
         if (outcome.kind !== "sent") return;
         const { status, threadId, messageId, state } = outcome.sent;
         clearDraft(...fields.map(draft));
-        if (state === "scheduled") {
-          notifyScheduled(messageId);
+        if (state !== undefined) {
+          notifyWaiting(state === "scheduled" ? "Scheduled" : "Waits for approval", messageId);
           return go(may("read") ? href("drafts") : href("inboxes"), true);
         }
         notify(status === "failed" ? "The mail was refused" : "Sent", status === "failed" ? "bad" : "good");
@@ -267,8 +267,8 @@ function ComposeForm({ name, purpose }: { name: string; purpose: Purpose }) {
 }
 
 /** Tells that a mail is scheduled, and offers to take it back. */
-function notifyScheduled(messageId: string): void {
-  notify("Scheduled", "good", {
+function notifyWaiting(text: string, messageId: string): void {
+  notify(text, "good", {
     verb: "Undo",
     run() {
       inboxd.messages.cancel(messageId).then(

@@ -63,8 +63,8 @@ export function DraftList() {
       <CursorPager cursors={cursors} next={page.value?.nextCursor} />
       {toDiscard && (
         <Confirm
-          title={toDiscard.state === "scheduled" ? "Cancel this mail?" : "Discard this draft?"}
-          verb={toDiscard.state === "scheduled" ? "Cancel mail" : "Discard draft"}
+          title={toDiscard.state === "draft" ? "Discard this draft?" : "Cancel this mail?"}
+          verb={toDiscard.state === "draft" ? "Discard draft" : "Cancel mail"}
           onDone={(isConfirmed) => {
             setToDiscard(undefined);
             if (isConfirmed) void change(() => inboxd.drafts.discard(toDiscard.id), "It is not sent");
@@ -81,10 +81,17 @@ export function DraftList() {
   );
 }
 
+const stateWords: Partial<Record<Draft["state"], string>> = {
+  draft: "Draft",
+  scheduled: "Scheduled",
+  awaiting_approval: "Awaits approval",
+};
+
 function DraftRow({ draft, onSend, onDiscard }: { draft: Draft; onSend(): void; onDiscard(): void }) {
   const { id, state, sendAt, subject, createdAt, replyToMessageId, threadId } = draft;
   const to = draft.to.map(({ address }) => address).join(", ") || "nobody yet";
-  const address = state === "scheduled" ? href(`messages/${id}`) : replyToMessageId && href(`threads/${threadId}`);
+  const isAccepted = state !== "draft";
+  const address = isAccepted ? href(`messages/${id}`) : replyToMessageId && href(`threads/${threadId}`);
   const content = (
     <>
       <span class="strong">{to}</span>
@@ -101,7 +108,7 @@ function DraftRow({ draft, onSend, onDiscard }: { draft: Draft; onSend(): void; 
         <div class="row-link">{content}</div>
       )}
       <div class="row-state">
-        <Tag tone={state === "scheduled" ? "good" : "plain"}>{state === "scheduled" ? "Scheduled" : "Draft"}</Tag>
+        <Tag tone={isAccepted ? "good" : "plain"}>{stateWords[state] ?? state}</Tag>
         <span class="quiet-text">
           {sendAt === null ? (
             <>
@@ -123,7 +130,7 @@ function DraftRow({ draft, onSend, onDiscard }: { draft: Draft; onSend(): void; 
             type="button"
             class="quiet small"
             aria-label={`Discard the mail to ${to}`}
-            title={state === "scheduled" ? "Cancel" : "Discard"}
+            title={isAccepted ? "Cancel" : "Discard"}
             onClick={onDiscard}
           >
             <Icon name="close" />

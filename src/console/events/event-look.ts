@@ -25,11 +25,13 @@ export const looks: Readonly<Record<InboxdEvent["event"], Look>> = {
   "domain.verified": { icon: "done", tone: "good", name: "Domain verified" },
   "domain.failing": { icon: "inboxes", tone: "warm", name: "Domain failing" },
   "domain.failed": { icon: "close", tone: "bad", name: "Domain failed" },
+  "approval.requested": { icon: "outbox", tone: "warm", name: "Approval requested" },
+  "approval.resolved": { icon: "done", tone: "plain", name: "Approval resolved" },
 };
 
 /**
  * One line about what an event concerns: the subject and correspondent of a mail, the address of an inbox, the URL of a
- * webhook, or the name of a domain.
+ * webhook, the name of a domain, or the decision about a mail.
  */
 export function subjectOf(event: InboxdEvent): string {
   if ("message" in event) {
@@ -42,5 +44,11 @@ export function subjectOf(event: InboxdEvent): string {
     return `${subject || "(no subject)"} · ${from}`;
   }
   if ("domain" in event) return event.domain.domain;
+  if ("draft" in event) {
+    const { draft } = event;
+    return "subject" in draft
+      ? `${draft.subject || "(no subject)"} · to ${draft.to.join(", ")}`
+      : (draft.decision ?? "");
+  }
   return "inbox" in event ? event.inbox.address : event.webhook.url;
 }

@@ -59,6 +59,8 @@ const sending: Choice<SendPolicy> = {
   words: [
     ["open", "to everybody"],
     ["known", "to known recipients alone"],
+    ["approve_new", "to others than known recipients once a person approves"],
+    ["approve_all", "once a person approves"],
     ["closed", "to nobody"],
   ],
 };

@@ -41,8 +41,8 @@ export interface Caller extends Readonly<Limited> {
   readonly expiresAt?: Date | undefined;
   /** The blocks of addresses from which the key may be used; none for any address. */
   readonly allowedIps?: readonly string[];
-  /** The policy for what is sent with the key. For the key of a grant it is that of the granter too. */
-  readonly sendPolicy?: SendPolicy;
+  /** The policies for what is sent with the key: its own, and for the key of a grant that of the granter too. */
+  readonly sendPolicies?: readonly SendPolicy[];
 }
 
 export function hasEnded({ expiresAt }: Pick<Caller, "expiresAt">, now: Date): boolean {

@@ -18,6 +18,8 @@ export const auditActions = [
   "domain.removed",
   "domain.verified",
   "domain.verified_by_operator",
+  "draft.approved",
+  "draft.rejected",
   "event.redelivered",
   "export.read",
   "grant.ended",

@@ -6,6 +6,7 @@ import type { StoredFailure } from "../outcome.ts";
 import type { QuarantineReason } from "../policy.ts";
 import type { BounceType, ReportKind } from "../reports/report.ts";
 import type { ReportProof, ReportSource } from "../reports/reported-message.ts";
+import type { Approval } from "../send/approval.ts";
 import type { RecipientOutcome } from "../send/recipients/recipient-outcome.ts";
 
 /** All types of events, in the order of the documentation. A new type needs an entry of `EventData` too. */
@@ -25,6 +26,8 @@ export const eventTypes = [
   "domain.verified",
   "domain.failing",
   "domain.failed",
+  "approval.requested",
+  "approval.resolved",
 ] as const;
 
 export type EventType = (typeof eventTypes)[number];
@@ -46,6 +49,8 @@ export interface EventData {
   "domain.verified": ChangedDomain;
   "domain.failing": ChangedDomain;
   "domain.failed": ChangedDomain;
+  "approval.requested": RequestedApproval;
+  "approval.resolved": ResolvedApproval;
 }
 
 /** The row of a new event. */
@@ -59,7 +64,7 @@ interface EventFacts {
   /** Null if the event is about no inbox. */
   inboxId: string | null;
   threadId: string | null;
-  /** Null if the event is about no message. */
+  /** The message that it is about, or the draft of one. Null for none. */
   messageId: string | null;
   occurredAt: Date;
 }
@@ -76,6 +81,8 @@ export interface FailedMessage extends Omit<SentMessage, "status"> {
   /** `sent` if the message reached other recipients. */
   status: "sent" | "failed";
   failure: StoredFailure;
+  /** Set if it ended while it waited for a person. Its payload has no text and no files then. */
+  isUnapproved?: boolean;
 }
 
 export interface InboxFacts {
@@ -153,9 +160,29 @@ export interface AddedSuppression {
   };
 }
 
-/** Whether an event is about a message. Such an event leaves the log when its inbox is deleted. */
+/** A mail that a person must approve, as it was when it was asked for. Its text and its files are read from its draft. */
+export interface RequestedApproval extends Pick<Approval, "reasons" | "newRecipients" | "requestedAt" | "expiresAt"> {
+  id: string;
+  version: number;
+  from: string;
+  to: readonly string[];
+  cc: readonly string[];
+  bcc: readonly string[];
+  subject: string;
+  metadata: Readonly<Record<string, string>>;
+  /** ISO 8601; null if it is sent once it is approved. */
+  sendAt: string | null;
+}
+
+/** A decision about a mail, or another end of its waiting. */
+export interface ResolvedApproval extends Pick<Approval, "decision" | "decidedBy" | "decidedAt" | "reason" | "edited"> {
+  id: string;
+  version: number;
+}
+
+/** Whether an event is about a message, or the draft of one. Such an event leaves the log when its inbox is deleted. */
 export function isOfMessage(type: string): boolean {
-  return (type.startsWith("message.") && !isOfQuarantine(type)) || type === "suppression.added";
+  return /^(?:message|approval)\./.test(type) ? !isOfQuarantine(type) : type === "suppression.added";
 }
 
 /** Whether an event is about a quarantined mail, which is no message. Like an event of a message, it leaves the log when its inbox is deleted. */

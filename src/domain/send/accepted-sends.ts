@@ -1,9 +1,11 @@
 import type { AutoSubmitted } from "../automated.ts";
 import type { Recorded, ThreadState } from "../conversation.ts";
+import type { NewEvent } from "../events/event-types.ts";
 import type { KeyUse } from "../idempotency.ts";
 import type { SendUsage } from "../limits.ts";
 import type { CustomHeader } from "../message.ts";
 import type { NewItem } from "../outbox-item.ts";
+import { isApproved } from "./approval.ts";
 import { filedFiles } from "./attachments.ts";
 import { type Draft, draftOf } from "./draft.ts";
 import type { FiledFiles } from "./files-of-send.ts";
@@ -64,7 +66,8 @@ interface Accepted {
   /** The state of the inbox after the send. */
   sender: Sender;
   thread: ThreadState | undefined;
-  keyUse: SendKeyUse;
+  /** Undefined if the step uses no key yet: the dispatch of a mail that must wait for a person first. */
+  keyUse: SendKeyUse | undefined;
   /** Undefined if no attachments are to be written. */
   files: FiledFiles | undefined;
 }
@@ -76,6 +79,8 @@ export interface AcceptedSend extends Accepted {
   recipients: readonly NewRecipient[];
   /** The draft that the message was until now. */
   dispatched: DispatchedDraft | undefined;
+  /** The recipients to whom a person has approved this mail. */
+  approvedRecipients: readonly ApprovedRecipient[];
   /** One item for each destination (`destinationsOf`). */
   outboxItems: readonly NewItem[];
   coldSends: readonly ColdSend[];
@@ -86,6 +91,14 @@ export interface AcceptedDraft extends Accepted {
   draft: Draft;
   /** Whether it had other attachments before. */
   replacesFiles: boolean;
+  /** The event that asks a person for the approval. */
+  event: NewEvent | undefined;
+}
+
+/** A recipient of an approved mail, who is known to the inbox from then on. The address is in lower case. */
+export interface ApprovedRecipient {
+  inboxId: string;
+  address: string;
 }
 
 export interface DispatchedDraft {
@@ -110,8 +123,10 @@ export interface AcceptedSends {
   files: readonly FiledFiles[];
   drafts: readonly Draft[];
   dispatched: readonly DispatchedDraft[];
+  approvedRecipients: readonly ApprovedRecipient[];
   /** The ids of the drafts whose attachments are replaced. */
   refiled: readonly string[];
+  events: readonly NewEvent[];
 }
 
 /** The decisions about a send, before its rows are made. */
@@ -137,6 +152,7 @@ export function acceptedSend(decided: Decided, ways: WaysOut): AcceptedSend {
   const { send, recipients, suppressed, cold, recorded, usage, at } = decided;
   const { inbox, thread, createdAt } = recorded;
   const { messageId } = send;
+  const draft = draftOf(send.request.step);
   const reached = recipients.filter(({ address }) => !suppressed.has(address));
   const { lanes, numberOf } = destinationsOf(reached, ways);
   return {
@@ -179,27 +195,27 @@ export function acceptedSend(decided: Decided, ways: WaysOut): AcceptedSend {
       sentToday: sentToday + 1,
     })),
     files: filedFiles(send),
-    dispatched: dispatchedDraft(send, at),
+    dispatched: draft && { id: draft.id, inboxId: draft.inboxId, updatedAt: at },
+    approvedRecipients:
+      draft !== undefined && isApproved(draft)
+        ? reached.map(({ address }) => ({ inboxId: inbox.id, address: address.toLowerCase() }))
+        : [],
   };
 }
 
 /** The rows of an accepted draft. */
 export function acceptedDraft(
   send: Send,
-  { draft, sender, thread, at }: Pick<AcceptedDraft, "draft" | "sender" | "thread"> & { at: Date },
+  { draft, sender, thread, event, at }: Pick<AcceptedDraft, "draft" | "sender" | "thread" | "event"> & { at: Date },
 ): AcceptedDraft {
   const { step } = send.request;
   const replacesFiles = step?.kind === "change" && step.replacesFiles;
-  return { draft, sender, thread, keyUse: keyUseOf(send, at), files: filedFiles(send), replacesFiles };
+  const keyUse = step?.kind === "dispatch" ? undefined : keyUseOf(send, at);
+  return { draft, sender, thread, event, keyUse, files: filedFiles(send), replacesFiles };
 }
 
 function keyUseOf({ key: { accountId, operation, key }, fingerprint, messageId, request }: Send, at: Date): SendKeyUse {
   return { accountId, operation, key, fingerprint, subjectId: messageId, createdAt: at, inboxId: request.inboxId };
-}
-
-function dispatchedDraft({ request }: Send, updatedAt: Date): DispatchedDraft | undefined {
-  const draft = draftOf(request.step);
-  return draft && { id: draft.id, inboxId: draft.inboxId, updatedAt };
 }
 
 /** The bytes of the bodies and the attachments of a mail. */
@@ -253,14 +269,22 @@ export function joinedRows(accepted: readonly (AcceptedSend | AcceptedDraft)[]):
     threads: [...new Map(accepted.flatMap(({ thread }) => (thread ? [[thread.id, thread]] : []))).values()],
     messages: sends.map(({ message }) => message),
     recipients: sends.flatMap(({ recipients }) => recipients),
-    keyUses: accepted.map(({ keyUse }) => keyUse),
+    keyUses: accepted.flatMap(({ keyUse }) => keyUse ?? []),
     outboxItems: sends.flatMap(({ outboxItems }) => outboxItems),
     coldSends: countedColdSends(sends),
     files: accepted.flatMap(({ files }) => files ?? []),
     drafts: [...new Map(drafts.map((draft) => [draft.id, draft])).values()],
     dispatched: sends.flatMap(({ dispatched }) => dispatched ?? []),
+    approvedRecipients: approvedOnce(sends),
     refiled: accepted.flatMap((each) => ("draft" in each && each.replacesFiles ? each.draft.id : [])),
+    events: accepted.flatMap((each) => ("draft" in each ? (each.event ?? []) : [])),
   };
+}
+
+/** The recipients of approved mails, each once for its inbox. */
+function approvedOnce(sends: readonly AcceptedSend[]): ApprovedRecipient[] {
+  const approved = sends.flatMap(({ approvedRecipients }) => approvedRecipients);
+  return [...new Map(approved.map((each) => [`${each.inboxId} ${each.address}`, each])).values()];
 }
 
 /** Counts the sends of this batch to each cold recipient. The store adds these numbers to its own counts. */

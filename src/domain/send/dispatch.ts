@@ -1,5 +1,5 @@
 import type { Refusal } from "../errors.ts";
-import type { FailureReason, StoredFailure } from "../outcome.ts";
+import { type FailureReason, type StoredFailure, unsentFailure } from "../outcome.ts";
 import { type Draft, longestDelayMs } from "./draft.ts";
 
 /** The consequence of a refused dispatch for its draft. */
@@ -57,5 +57,5 @@ export function dispatchVerdict(draft: Pick<Draft, "sendAt">, refusal: Refusal, 
 export const suspendedTooLong = ended("failed", "disabled", "Cannot send: the account is suspended");
 
 function ended(state: "canceled" | "failed", reason: FailureReason, message: string) {
-  return { kind: "end" as const, state, failure: { code: null, enhancedCode: null, message, reason } };
+  return { kind: "end" as const, state, failure: unsentFailure(reason, message) };
 }

@@ -1,21 +1,40 @@
 import { notFound, Refusal } from "../errors.ts";
 import type { StoredFailure } from "../outcome.ts";
+import type { Approval } from "./approval.ts";
 import type { RecipientOutcome } from "./recipients/recipient-outcome.ts";
 import type { AskedMail } from "./send-fingerprint.ts";
 
-/** The states of a draft. The first two are open; the others are final. */
-export const draftStates = ["draft", "scheduled", "sent", "canceled", "failed"] as const;
+/** The states of a draft. The first three are open; the others are final. */
+export const draftStates = [
+  "draft",
+  "scheduled",
+  "awaiting_approval",
+  "sent",
+  "canceled",
+  "rejected",
+  "expired",
+  "failed",
+] as const;
 export type DraftState = (typeof draftStates)[number];
-export const openStates = ["draft", "scheduled"] as const satisfies readonly DraftState[];
+export const openStates = ["draft", "scheduled", "awaiting_approval"] as const satisfies readonly DraftState[];
+/** The states of a mail whose sending was accepted, and that is not sent yet. */
+export const waitingStates = ["scheduled", "awaiting_approval"] as const satisfies readonly DraftState[];
+export type WaitingState = (typeof waitingStates)[number];
 
 export function isOpen(state: DraftState): boolean {
   return openStates.some((open) => open === state);
+}
+
+export function isWaiting(state: DraftState): state is WaitingState {
+  return waitingStates.some((waiting) => waiting === state);
 }
 
 /** The mail of a draft, as its row keeps it. The recipients of a reply are in it. Attachments have rows of their own. */
 export interface DraftContent extends Omit<AskedMail, "attachments" | "sendAt"> {
   /** The Content-IDs of pictures of the forwarded message, which are among the attachments. */
   forwardedContentIds?: readonly string[] | undefined;
+  /** The text that would be sent, with its quote, of a mail that waits for a person. */
+  composedText?: string | undefined;
 }
 
 /** A message that is not sent yet, or what became of it. The comments of its fields are in the schema. */
@@ -35,6 +54,8 @@ export interface Draft {
   acceptedInboundSeq: number | null;
   madeRead: boolean;
   requestedBy: string;
+  approval: Approval | null;
+  fingerprint: string | null;
   failure: StoredFailure | null;
   createdAt: Date;
   updatedAt: Date;
@@ -59,6 +80,7 @@ export interface DraftFact {
   id: string;
   state: DraftState;
   version: number;
+  approval: Approval | null;
   /** The status of its message; null if it is not sent. */
   messageStatus: string | null;
 }
@@ -78,10 +100,10 @@ export function refuseChangedDraft(
 
 export function draftNotOpen(
   doing: string,
-  { state, messageStatus = null }: Pick<DraftFact, "state"> & Partial<DraftFact>,
+  { state, approval = null, messageStatus = null }: Pick<DraftFact, "state"> & Partial<DraftFact>,
 ): Refusal {
-  return new Refusal("draft_not_open", `Cannot ${doing}: the draft is ${state}`, {
-    extra: { state, message_status: messageStatus },
+  return new Refusal("draft_not_open", `Cannot ${doing}: the draft is ${state.replace("_", " ")}`, {
+    extra: { state, message_status: messageStatus, ...(approval && { approval }) },
   });
 }
 
@@ -106,6 +128,11 @@ export function refuseOverOpenDrafts(open: number, most: number): void {
 
 /** The time after `sendAt` for which a scheduled mail waits for a limit or a disabled sender. Then it fails. */
 export const longestDelayMs = 24 * 3_600_000;
+
+/** The facts of an event about a draft. */
+export function factsOfEvent({ id: messageId, accountId, inboxId, threadId }: Draft, id: string, occurredAt: Date) {
+  return { id, accountId, inboxId, threadId, messageId, occurredAt };
+}
 
 /** The status of the mail of a draft that has no message yet. */
 export function statusOfDraft({ state }: Pick<Draft, "state">): "pending" | "failed" {

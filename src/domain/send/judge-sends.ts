@@ -16,11 +16,12 @@ import {
   joinedRows,
   sizeOfSend,
 } from "./accepted-sends.ts";
-import { policyOfSend, refuseClosed, refuseDisabled, refuseNotAllowed } from "./allowed-recipients.ts";
+import { refuseClosed, refuseDisabled, refuseNotAllowed, sendRule } from "./allowed-recipients.ts";
+import { type ApprovalNeed, defaultApprovalHours, draftRejected, fingerprintOfMail, isApproved } from "./approval.ts";
 import { refuseLost } from "./attachments.ts";
-import { type Draft, draftNotOpen, draftOf, refuseChangedDraft, refuseOverOpenDrafts } from "./draft.ts";
+import { type Draft, draftNotOpen, draftOf, isWaiting, refuseChangedDraft, refuseOverOpenDrafts } from "./draft.ts";
 import { type HtmlBodies, mailContent } from "./forward-content.ts";
-import { type Kept, keptDraft, type Replying, unsentMessage } from "./kept-draft.ts";
+import { draftContent, type Kept, keptDraft, type Replying, requestedEvent, unsentMessage } from "./kept-draft.ts";
 import { refuseLoop } from "./loop.ts";
 import { type MeasureMail, refuseTooLarge } from "./mail-limit.ts";
 import type { WaysOut } from "./recipients/destinations.ts";
@@ -54,6 +55,8 @@ export interface Judging extends WaysOut, HtmlBodies {
   mailLimit?: MeasureMail | undefined;
   /** The most open drafts of an inbox. */
   openDraftsMax?: number | undefined;
+  /** The hours for which a mail waits for a person. */
+  approvalHours?: number | undefined;
 }
 
 /** The results of a batch of sends, and the rows of the accepted sends. */
@@ -126,31 +129,35 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   const { sender } = standing;
   if (request.step !== undefined && request.step.kind !== "create")
     refuseChangedDraft(request.step, state.drafts.get(request.step.draft.id));
-  const becomes = stateAfter(request, at);
+  const asked = stateAfter(request, at);
+  const isKept = asked === "draft";
   const given = request.fromAddr === undefined ? undefined : requestedFrom(request.fromAddr, sender, mailDomain);
   const fromName = request.fromName === undefined ? sender.displayName : request.fromName;
   const thread = threadOf(state, request);
   const replying = thread && replyingIn(state, request, thread);
-  if (becomes !== "draft" && replying !== undefined) refuseAnswered(state, request, replying);
+  if (!isKept && replying !== undefined) refuseAnswered(state, request, replying);
   refuseLost(request, state.lostSources);
   refuseForeignReplyTo(state, request, mailDomain);
   const book = state.books.get(request.account.id);
-  const policy = policyOfSend(request, sender, book);
-  if (becomes !== "draft") {
+  const rule = sendRule(request.account, sender, book);
+  if (!isKept) {
     refuseDisabled(sender);
-    refuseClosed(policy);
+    refuseClosed(rule);
   }
   const replied = thread && repliedThread(state, request, thread);
   const from = given ?? usualFrom(replied?.replied, sender, mailDomain);
   const ownAddresses = ownAddressesOf(sender, mailDomain);
-  const isUnaddressed = becomes === "draft" && thread === undefined;
+  const isUnaddressed = isKept && thread === undefined;
   const recipients = isUnaddressed
     ? request.recipients
     : recipientsOfSend(request, replied?.replied, { mailDomain, recipientsMax, ownAddresses });
   refuseUnsubscribeOfSeveral(request, recipients);
   const isKnown = (address: string) => isKnownRecipient(state, request.inboxId, address);
   const addresses = recipients.map(({ address }) => address);
-  if (becomes !== "draft") refuseNotAllowed(addresses, { policy, sender, book, isKnown });
+  const need = isKept
+    ? undefined
+    : needAfter(request, addresses, refuseNotAllowed(addresses, { rule, sender, book, isKnown }));
+  const becomes = need === undefined ? asked : "awaiting_approval";
   const quoted =
     thread && quotedMessage(state, request, thread, { replied: replied?.replied, recipients, ownAddresses });
   const content = mailContent(send, replied && { ...replied, quoted }, judging);
@@ -160,16 +167,18 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   const sizeBytes = sizeOfSend(send, content);
   const hasSubject = thread !== undefined || request.forward !== undefined;
   const subject = hasSubject ? content.subject : request.subject;
-  const kept = { standing, recipients, subject, replying, replied: replied?.replied };
+  const composedText = content.bodyText;
+  const kept = { standing, need, from, composedText, recipients, subject, replying, replied: replied?.replied };
   if (becomes === "draft") {
     refuseOverQuotas(sender, sizeBytes, limits);
     return keep(state, send, { ...kept, becomes }, judging);
   }
+  refuseRejected(send, { sender, recipients, subject });
   refuseUnproven(sender, usernameAt(from, mailDomain));
   const suppressed = suppressedRecipients(addresses, state.suppressed.get(send.key.label) ?? []);
   refuseWithoutUnsubscribe(send);
   refuseOverQuotas(sender, sizeBytes, limits);
-  if (becomes === "scheduled") return keep(state, send, { ...kept, becomes }, judging);
+  if (becomes !== "sent") return keep(state, send, { ...kept, becomes }, judging);
   const reached = suppressed.size === 0 ? recipients : recipients.filter(({ address }) => !suppressed.has(address));
   const cold = coldAmong(state, request.inboxId, reached);
   refuseOverLimit(standing.usage, { count: reached.length, cold, areSeveral: recipients.length > 1 }, limits, at);
@@ -218,14 +227,56 @@ function replyingIn(state: SendingState, request: SendRequest, thread: ThreadSta
   return { thread, seenSeq, hasNewerInbound: seenSeq !== undefined && thread.lastInboundSeq > seenSeq };
 }
 
-/** The state of a mail after its request. */
+/** The state of a mail after its request, if no person must approve it. */
 function stateAfter({ step, sendAt }: SendRequest, at: Date): "draft" | "scheduled" | "sent" {
   if (step?.kind === "create") return "draft";
-  if (step?.kind === "change") return step.draft.state === "draft" || sendAt === undefined ? "draft" : "scheduled";
+  if (step?.kind === "change") {
+    const isTakenBack = step.draft.state === "scheduled" && sendAt === undefined;
+    return step.draft.state === "draft" || isTakenBack ? "draft" : "scheduled";
+  }
   if (sendAt === undefined || sendAt <= at) return "sent";
   // The clock was set back since the draft was found due.
   if (step?.kind === "dispatch") throw draftNotOpen("dispatch draft", step.draft);
   return "scheduled";
+}
+
+/**
+ * Why a mail waits for a person; undefined if it does not. An approval counts at the dispatch of the version that was approved. A change of
+ * a waiting mail never ends the wait, because only a decision does.
+ */
+function needAfter(
+  { step }: SendRequest,
+  addresses: readonly string[],
+  need: ApprovalNeed | undefined,
+): ApprovalNeed | undefined {
+  const draft = draftOf(step);
+  if (draft === undefined) return need;
+  if (step?.kind === "dispatch" && isApproved(draft)) return undefined;
+  const { approval } = draft;
+  if (need !== undefined || draft.state !== "awaiting_approval" || approval === null) return need;
+  return {
+    reasons: approval.reasons,
+    newRecipients: approval.newRecipients.filter((address) => addresses.includes(address)),
+  };
+}
+
+/**
+ * Refuses a mail that a person has rejected lately. A caller with access `full` that did not make the rejected one may send it, and a mail
+ * that was accepted before is judged by its own approval.
+ */
+function refuseRejected(
+  { request }: Send,
+  { sender, recipients, subject }: Pick<Kept, "recipients" | "subject"> & { sender: Sender },
+): void {
+  const { rejections } = sender;
+  if (rejections == null || request.step?.kind === "dispatch") return;
+  const { keyId, access } = request.account;
+  const bound = rejections.filter(({ requestedBy }) => access !== "full" || requestedBy === keyId);
+  if (bound.length === 0) return;
+  const content = draftContent(request, recipients, subject);
+  const fingerprint = fingerprintOfMail(sender.id, content, request.files?.attachments);
+  const rejection = bound.find((each) => each.fingerprint === fingerprint);
+  if (rejection !== undefined) throw draftRejected(rejection);
 }
 
 /** Accepts a mail as a draft. Limits are judged when it is dispatched. */
@@ -233,28 +284,29 @@ function keep(
   state: SendingState,
   send: Send,
   kept: Kept & { standing: Standing },
-  { at, openDraftsMax = defaultOpenDrafts }: Judging,
+  { at, openDraftsMax = defaultOpenDrafts, approvalHours = defaultApprovalHours }: Judging,
 ): JudgedSend {
   const { standing, becomes, replying } = kept;
   const before = draftOf(send.request.step);
   const { sender, usage } = standing;
   if (before === undefined) refuseOverOpenDrafts(state.openDrafts.get(sender.id) ?? 0, openDraftsMax);
-  const isAccepted = becomes === "scheduled" && before?.acceptedAt == null;
+  const isAccepted = isWaiting(becomes) && before?.acceptedAt == null;
   const wasMarked = before?.madeRead === true;
   const marked = replying && markedThread(replying, { isAccepted, wasMarked, becomes, at });
   const changed = marked?.thread === replying?.thread ? undefined : marked?.thread;
-  const madeRead = isAccepted ? changed !== undefined : becomes === "scheduled" && replying !== undefined && wasMarked;
-  const draft = keptDraft(send, kept, { sender, before, madeRead, at });
+  const madeRead = isAccepted ? changed !== undefined : isWaiting(becomes) && replying !== undefined && wasMarked;
+  const draft = keptDraft(send, kept, { sender, before, madeRead, at, approvalHours });
   const accepted = acceptedDraft(send, {
     draft,
     sender: changed === undefined ? sender : withThread(sender, replying?.thread, changed),
     thread: changed,
+    event: requestedEvent(draft, kept.from, send.eventId),
     at,
   });
   noteAcceptedDraft(state, send, accepted);
   if (becomes === "draft") return { result: { kind: "kept", draft, usage }, accepted };
   const newerInbound = marked?.reason !== undefined;
-  return { result: { kind: "scheduled", message: unsentMessage(draft), draft, usage, newerInbound }, accepted };
+  return { result: { kind: "waiting", message: unsentMessage(draft), draft, usage, newerInbound }, accepted };
 }
 
 /** Marks the thread of a reply as read when its sending is accepted, and as unread again if that is taken back. */

@@ -1,5 +1,15 @@
 import type { ThreadState } from "../conversation.ts";
-import { type Draft, type DraftContent, recipientsOfDraft, statusOfDraft } from "./draft.ts";
+import type { NewEvent } from "../events/event-types.ts";
+import { type ApprovalNeed, approvalAsked, fingerprintOfMail } from "./approval.ts";
+import {
+  type Draft,
+  type DraftContent,
+  factsOfEvent,
+  isWaiting,
+  recipientsOfDraft,
+  statusOfDraft,
+  type WaitingState,
+} from "./draft.ts";
 import type { Recipient } from "./recipients/entries.ts";
 import type { Replied } from "./reply-content.ts";
 import type { Send, SendRequest, SentMessage } from "./send.ts";
@@ -16,7 +26,12 @@ export interface Replying {
 
 /** The decisions about a mail that is kept as a draft. */
 export interface Kept {
-  becomes: "draft" | "scheduled";
+  becomes: "draft" | WaitingState;
+  /** Why it waits for a person; undefined unless it does. */
+  need: ApprovalNeed | undefined;
+  from: string;
+  /** The text that would be sent. */
+  composedText: string;
   recipients: readonly Recipient[];
   /** Its subject, which may come from the answered or the forwarded message. */
   subject: string | undefined;
@@ -27,15 +42,25 @@ export interface Kept {
 /** The row of a draft, as it is after the step of the request. */
 export function keptDraft(
   send: Send,
-  { becomes, recipients, subject, replying, replied }: Kept,
-  { sender, before, madeRead, at }: { sender: Sender; before: Draft | undefined; madeRead: boolean; at: Date },
+  { becomes, need, composedText, recipients, subject, replying, replied }: Kept,
+  {
+    sender,
+    before,
+    madeRead,
+    at,
+    approvalHours,
+  }: { sender: Sender; before: Draft | undefined; madeRead: boolean; at: Date; approvalHours: number },
 ): Draft {
   const { request } = send;
-  const isScheduled = becomes === "scheduled";
+  const isAccepted = isWaiting(becomes);
   const asked = request.sendAt ?? null;
   // A scheduled draft whose time is changed to one that has passed is sent at once.
-  const sendAt = isScheduled && asked !== null && asked < at ? at : asked;
+  const sendAt = becomes === "scheduled" && asked !== null && asked < at ? at : asked;
   const inboundSeq = replying?.thread.lastInboundSeq ?? null;
+  const isChange = request.step?.kind === "change";
+  const content = draftContent(request, recipients, subject);
+  const changedBy = isChange ? request.account.keyId : undefined;
+  const approval = need && approvalAsked(need, before, { at, hours: approvalHours, changedBy });
   return {
     id: send.messageId,
     accountId: sender.accountId,
@@ -44,14 +69,16 @@ export function keptDraft(
     answeredId: replied?.id ?? null,
     rfcMessageId: send.rfcMessageId,
     state: becomes,
-    version: (before?.version ?? 0) + (request.step?.kind === "send" ? 0 : 1),
-    content: draftContent(request, recipients, subject),
+    version: (before?.version ?? 0) + (before === undefined || isChange ? 1 : 0),
+    content: approval === undefined ? content : { ...content, composedText },
     sendAt,
-    dueAt: isScheduled ? sendAt : null,
-    acceptedAt: isScheduled ? (before?.acceptedAt ?? at) : null,
-    acceptedInboundSeq: isScheduled ? (before?.acceptedInboundSeq ?? inboundSeq) : null,
+    dueAt: becomes === "scheduled" ? sendAt : approval === undefined ? null : new Date(approval.expiresAt),
+    acceptedAt: isAccepted ? (before?.acceptedAt ?? at) : null,
+    acceptedInboundSeq: isAccepted ? (before?.acceptedInboundSeq ?? inboundSeq) : null,
     madeRead,
     requestedBy: before?.requestedBy ?? request.account.keyId,
+    approval: approval ?? before?.approval ?? null,
+    fingerprint: approval === undefined ? null : fingerprintOfMail(sender.id, content, request.files?.attachments),
     failure: null,
     createdAt: before?.createdAt ?? at,
     updatedAt: at,
@@ -86,7 +113,7 @@ const contentFields = [
 ] as const satisfies readonly (keyof DraftContent)[];
 
 /** The content to store for a mail. It has the recipients that a reply gets, so it answers them and no later ones. */
-function draftContent(
+export function draftContent(
   request: SendRequest,
   recipients: readonly Recipient[],
   subject: string | undefined,
@@ -97,9 +124,37 @@ function draftContent(
   return pictures.length === 0 ? content : { ...content, forwardedContentIds: pictures };
 }
 
+/** The event that asks a person to approve a draft. Undefined if it does not wait for that. */
+export function requestedEvent(draft: Draft, from: string, id: string): NewEvent<"approval.requested"> | undefined {
+  const { approval, content, state, version, sendAt, updatedAt } = draft;
+  if (state !== "awaiting_approval" || approval === null) return undefined;
+  const { reasons, newRecipients, requestedAt, expiresAt } = approval;
+  const of = (type: Recipient["type"]) =>
+    (content?.recipients ?? []).flatMap((each) => (each.type === type ? [each.address] : []));
+  return {
+    ...factsOfEvent(draft, id, updatedAt),
+    type: "approval.requested",
+    data: {
+      id: draft.id,
+      version,
+      reasons,
+      newRecipients,
+      from,
+      to: of("to"),
+      cc: of("cc"),
+      bcc: of("bcc"),
+      subject: content?.subject ?? "",
+      metadata: content?.metadata ?? {},
+      sendAt: sendAt?.toISOString() ?? null,
+      requestedAt,
+      expiresAt,
+    },
+  };
+}
+
 /** The answer about a mail whose sending was accepted, and that is not sent yet or was not sent at all. */
 export function unsentMessage(draft: Draft): SentMessage {
-  const { id, inboxId, threadId, rfcMessageId, state, sendAt } = draft;
+  const { id, inboxId, threadId, rfcMessageId, state, sendAt, approval } = draft;
   return {
     id,
     inboxId,
@@ -108,6 +163,7 @@ export function unsentMessage(draft: Draft): SentMessage {
     rfcMessageId,
     providerMessageId: null,
     recipients: recipientsOfDraft(draft),
-    ...(state === "scheduled" && { state, sendAt: sendAt ?? undefined }),
+    ...(isWaiting(state) && { state, sendAt: sendAt ?? undefined }),
+    ...(state === "awaiting_approval" && approval !== null && { approval }),
   };
 }

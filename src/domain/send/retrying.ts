@@ -30,9 +30,8 @@ export interface RetriedRecipient {
 
 /** The recipients to which a message is sent again. Throws if there are none, if it is still being sent, or if it is too late. */
 export function recipientsToRetry(message: RetriedMessage, at: Date): readonly RetriedRecipient[] {
-  const { recipients, retries, createdAt, status } = message;
-  const refuse = (why: string) =>
-    new Refusal("not_retryable", `Cannot retry message: ${why}`, { extra: { message_status: status } });
+  const { recipients, retries, createdAt } = message;
+  const refuse = (why: string) => notRetryable(message, why);
   if (message.direction === "inbound") throw refuse("it is an inbound message");
   if (recipients.some((recipient) => recipient.status === "pending")) throw refuse("it is still being sent");
   const failed = recipients.filter(
@@ -43,4 +42,13 @@ export function recipientsToRetry(message: RetriedMessage, at: Date): readonly R
   if (retries >= mostRetries) throw refuse(`it was retried ${mostRetries} times`);
   if (at.getTime() - createdAt.getTime() > longestMs) throw refuse("it is more than 30 days old");
   return failed;
+}
+
+/** The refusal of a retry that a person would have to approve, and has not. A new send asks for the approval. */
+export function retryNotApproved(message: Pick<RetriedMessage, "status">): Refusal {
+  return notRetryable(message, "a person must approve it, so send it anew");
+}
+
+function notRetryable({ status }: Pick<RetriedMessage, "status">, why: string): Refusal {
+  return new Refusal("not_retryable", `Cannot retry message: ${why}`, { extra: { message_status: status } });
 }

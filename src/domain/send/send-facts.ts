@@ -5,6 +5,7 @@ import type { KeyUse } from "../idempotency.ts";
 import { dayInForce, type SendUsage } from "../limits.ts";
 import type { SendPolicy } from "../policy.ts";
 import type { RuleBook } from "../rules.ts";
+import type { Rejection } from "./approval.ts";
 import { type Draft, type DraftFact, draftOf } from "./draft.ts";
 import type { RecentMessage } from "./loop.ts";
 import type { SendRequest, SentMessage } from "./send.ts";
@@ -35,7 +36,7 @@ export interface SendFacts {
   books?: ReadonlyMap<string, RuleBook>;
   /** The labels of the inboxes whose sends have labels. */
   labels?: readonly { inboxId: string; label: string }[];
-  /** The known recipients of sends whose policy is `known`. */
+  /** The known recipients of sends whose policy depends on that. */
   knownRecipients?: readonly KnownRecipient[];
   /** The present states of the drafts that the steps of this batch are about. */
   drafts?: readonly DraftFact[];
@@ -43,11 +44,11 @@ export interface SendFacts {
   replayedDrafts?: readonly Draft[];
   /** The number of open drafts of each inbox in which this batch may make one. */
   openDrafts?: ReadonlyMap<string, number>;
-  /** The scheduled drafts in the threads of sends with `ifUnanswered`. */
+  /** The scheduled drafts, and those that wait for a person, in the threads of sends with `ifUnanswered`. */
   waiting?: readonly Pick<Draft, "id" | "threadId">[];
 }
 
-/** A recipient to whom an inbox may write, although its policy is `known`. */
+/** A recipient to whom an inbox may write although its policy is `known`, and without the approval of a person although it is `approve_new`. */
 export interface KnownRecipient {
   inboxId: string;
   /** The address of the recipient in lower case. */
@@ -103,6 +104,8 @@ export interface Sender extends InboxTotals {
   /** The policies for what the inbox and its account send. Absent for `open`. */
   sendPolicy?: SendPolicy;
   accountSendPolicy?: SendPolicy;
+  /** The mails that a person has rejected lately. Null or absent for none. */
+  rejections?: readonly Rejection[] | null;
   inWindow: number;
   oldestInWindowAt: Date | null;
   /** The own or shared domain of its address, and the usernames that it has there; null or absent for MAIL_DOMAIN. */

@@ -3,14 +3,15 @@ import type { Refusal } from "../errors.ts";
 import type { KeyUse } from "../idempotency.ts";
 import type { Limited, SendUsage } from "../limits.ts";
 import type { CustomHeader } from "../message.ts";
-import type { Draft, DraftStep } from "./draft.ts";
+import type { Approval } from "./approval.ts";
+import type { Draft, DraftStep, WaitingState } from "./draft.ts";
 import type { FilesOfSend, Forward } from "./files-of-send.ts";
 import type { RecipientOutcome } from "./recipients/recipient-outcome.ts";
 import type { AskedMail } from "./send-fingerprint.ts";
 
 /** A validated request to send. Its addresses are in the form that goes on the wire. */
 export interface SendRequest extends AskedMail {
-  account: Pick<Caller, "id" | "keyId"> & Limited & Partial<Pick<Caller, "reach" | "sendPolicy">>;
+  account: Pick<Caller, "id" | "keyId"> & Limited & Partial<Pick<Caller, "reach" | "access" | "sendPolicies">>;
   inboxId: string;
   idempotencyKey: string;
   /** All attachments of the mail: those of `attachments` and those of the forwarded message. */
@@ -40,6 +41,8 @@ export interface Send extends AskedSend {
   attachmentIds: readonly string[];
   rfcMessageId: string;
   messageIdHash: string;
+  /** The id of the event that asks for an approval. */
+  eventId: string;
   /**
    * The header fields by which the recipient unsubscribes, if the request asks for them. Undefined if mail from this domain cannot have them.
    */
@@ -61,8 +64,10 @@ export interface SentMessage {
   /** The recipients of the message, in the order of their position. */
   recipients: readonly RecipientOutcome[];
   /** Why it is not sent yet. Undefined if that is over. */
-  state?: "scheduled" | undefined;
+  state?: WaitingState | undefined;
   sendAt?: Date | undefined;
+  /** Set while it waits for a person. */
+  approval?: Approval | undefined;
 }
 
 export type SendResult =
@@ -74,8 +79,8 @@ export type SendResult =
       /** The number of rows that the message has in the outbox: one for each destination. */
       destinations: number;
     }
-  /** The mail is stored as a draft, and sent at its time. */
-  | { kind: "scheduled"; message: SentMessage; draft: Draft; usage: SendUsage; newerInbound: boolean }
+  /** The mail is stored as a draft, and sent at its time, or once a person has approved it. */
+  | { kind: "waiting"; message: SentMessage; draft: Draft; usage: SendUsage; newerInbound: boolean }
   /** The draft is stored, and sent when somebody asks for it. */
   | { kind: "kept"; draft: Draft; usage: SendUsage }
   /** `draft` is set if the first request made a draft. */

@@ -4,7 +4,7 @@ import { shownLabels } from "../filing.ts";
 import { expiryOfKeys, type KeyUse } from "../idempotency.ts";
 import type { RuleBook } from "../rules.ts";
 import type { AcceptedDraft, AcceptedSend } from "./accepted-sends.ts";
-import { type Draft, type DraftFact, draftOf, isOpen } from "./draft.ts";
+import { type Draft, type DraftFact, draftOf, isOpen, isWaiting } from "./draft.ts";
 import { mostRecentMessages, type RecentMessage } from "./loop.ts";
 import { lastShared, quotesLast } from "./quotable.ts";
 import type { Recipient as RecipientEntry } from "./recipients/entries.ts";
@@ -61,7 +61,7 @@ export interface SendingState {
   /** The drafts that a repeated request may be about. */
   replayedDrafts: Map<string, Draft>;
   openDrafts: Map<string, number>;
-  /** The scheduled drafts of each thread, as far as sends with `ifUnanswered` need them. */
+  /** The accepted drafts of each thread that are not sent yet, as far as sends with `ifUnanswered` need them. */
   waiting: Map<string, readonly string[]>;
 }
 
@@ -199,7 +199,7 @@ export function noteAccepted(state: SendingState, { key, request }: Send, accept
   if (draft !== undefined) noteDraft(state, draft, { ...draft, state: "sent", messageStatus: "pending" });
   state.senders.set(sender.id, sender);
   state.sent.set(message.id, sentMessage(accepted));
-  state.keyUses.set(key.label, keyUse);
+  if (keyUse !== undefined) state.keyUses.set(key.label, keyUse);
   for (const { inboxId, recipient, sentToday } of accepted.coldSends) {
     state.recipients.set(pairOf(inboxId, recipient), { isKnown: false, sentToday });
   }
@@ -235,7 +235,7 @@ export function noteAccepted(state: SendingState, { key, request }: Send, accept
 export function noteAcceptedDraft(state: SendingState, { key, request }: Send, accepted: AcceptedDraft): void {
   const { sender, thread, draft, keyUse } = accepted;
   state.senders.set(sender.id, sender);
-  state.keyUses.set(key.label, keyUse);
+  if (keyUse !== undefined) state.keyUses.set(key.label, keyUse);
   state.replayedDrafts.set(draft.id, draft);
   if (thread !== undefined) state.threads.set(thread.id, thread);
   noteDraft(state, draftOf(request.step), { ...draft, messageStatus: null });
@@ -246,7 +246,7 @@ function noteDraft(state: SendingState, before: Draft | undefined, draft: DraftF
   const opened = (isOpen(draft.state) ? 1 : 0) - (before === undefined ? 0 : 1);
   state.openDrafts.set(draft.inboxId, (state.openDrafts.get(draft.inboxId) ?? 0) + opened);
   const others = (state.waiting.get(draft.threadId) ?? []).filter((id) => id !== draft.id);
-  state.waiting.set(draft.threadId, draft.state === "scheduled" ? [...others, draft.id] : others);
+  state.waiting.set(draft.threadId, isWaiting(draft.state) ? [...others, draft.id] : others);
 }
 
 export function sentMessage({ message, recipients }: Pick<AcceptedSend, "message" | "recipients">): SentMessage {

@@ -6,7 +6,6 @@ import {
   partsOfToken,
   withToken,
 } from "../../domain/access/token.ts";
-import { strictest } from "../../domain/policy.ts";
 import { boundedMemory, passingMemory } from "../../primitives/memory.ts";
 import { paced } from "../../primitives/paced.ts";
 import { sha256Hex } from "../../standards/digest.ts";
@@ -129,10 +128,9 @@ export function authenticator(
   };
 }
 
-function callerOf({ inboxId, externalId, expiresAt, sendPolicies, ...holder }: KeyHolder): Caller {
+function callerOf({ inboxId, externalId, expiresAt, ...holder }: KeyHolder): Caller {
   const reach = { accountId: holder.id, inboxId: inboxId ?? undefined, externalId: externalId ?? undefined };
-  const sendPolicy = strictest(...sendPolicies);
-  return { ...holder, kind: "key", reach, expiresAt: expiresAt ?? undefined, sendPolicy };
+  return { ...holder, kind: "key", reach, expiresAt: expiresAt ?? undefined };
 }
 
 /** Authentication with tokens. `holderOf` finds the holder of a key by its hash. */

@@ -6,7 +6,7 @@ import { type KeySettings, keyWithin, lastKey, makerOfKeys, refuseMilder, wholeK
 import { notFound } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import { type Limited, limitsOf, refuseOverQuota } from "../../domain/limits.ts";
-import type { SendPolicy } from "../../domain/policy.ts";
+import { type SendPolicy, strictest } from "../../domain/policy.ts";
 import { type Account, lockAccount } from "../../store/account/accounts.ts";
 import { findInbox } from "../../store/account/inboxes.ts";
 import {
@@ -37,7 +37,8 @@ export interface KeyManager extends Limited {
 }
 
 export function managerOf(caller: Caller, actor: Actor): KeyManager {
-  const { plan, limits, reach, kind, sendPolicy } = caller;
+  const { plan, limits, reach, kind, sendPolicies } = caller;
+  const sendPolicy = sendPolicies && strictest(...sendPolicies);
   return { plan, limits, reach, actor, sendPolicy, createdBy: makerOfKeys(caller), isOperator: kind === "operator" };
 }
 

@@ -87,10 +87,10 @@ const bodies = {
     message && {
       ...threadFields(event),
       message: {
-        ...sentFields(message, data),
+        ...sentFields(data.isUnapproved ? { ...message, bodyText: "", attachments: [] } : message, data),
         failed_at: event.occurredAt.toISOString(),
         failure: failureFields(data.failure),
-        ...message.included,
+        ...(data.isUnapproved ? {} : message.included),
         ...addressingFields(message, data),
       },
     },
@@ -128,6 +128,39 @@ const bodies = {
   "domain.verified": domainBody,
   "domain.failing": domainBody,
   "domain.failed": domainBody,
+  "approval.requested": (data, event, message) =>
+    message && {
+      ...threadFields(event),
+      draft: {
+        id: data.id,
+        version: data.version,
+        reasons: [...data.reasons],
+        new_recipients: [...data.newRecipients],
+        from: data.from,
+        to: [...data.to],
+        cc: [...data.cc],
+        bcc: [...data.bcc],
+        subject: data.subject,
+        body_text: message.bodyText,
+        attachments: message.attachments,
+        metadata: data.metadata,
+        send_at: data.sendAt,
+        requested_at: data.requestedAt,
+        expires_at: data.expiresAt,
+      },
+    },
+  "approval.resolved": (data, event) => ({
+    ...threadFields(event),
+    draft: {
+      id: data.id,
+      version: data.version,
+      decision: data.decision,
+      decided_by: data.decidedBy,
+      decided_at: data.decidedAt,
+      reason: data.reason,
+      edited: data.edited,
+    },
+  }),
 } satisfies { [Type in EventType]: Writer<Type, object> };
 
 function domainBody({ domain: { name, ...domain }, records }: EventData["domain.verified"]) {

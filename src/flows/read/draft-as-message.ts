@@ -1,6 +1,6 @@
 import type { Reach } from "../../domain/access/access.ts";
 import { resolveBodies } from "../../domain/send/body-format.ts";
-import { type Draft, recipientsOfDraft, statusOfDraft } from "../../domain/send/draft.ts";
+import { type Draft, isWaiting, recipientsOfDraft, statusOfDraft, type WaitingState } from "../../domain/send/draft.ts";
 import { textOfHtml } from "../../mail/html/html.ts";
 import { inboxAddress } from "../../standards/address.ts";
 import { type ListedAttachment, listAttachments } from "../../store/mail/attachments.ts";
@@ -8,12 +8,12 @@ import { findMessage, type StoredMessage } from "../../store/mail/message-pages.
 import { findDraftOfInbox } from "../../store/send/drafts.ts";
 import type { Deps } from "../deps.ts";
 
-/** A message that the API shows alone: one with a row, or a scheduled one. */
-export type ShownAlone = StoredMessage & { state: "scheduled" | null };
+/** A message that the API shows alone: one with a row, or one that is not sent yet. */
+export type ShownAlone = StoredMessage & { state: WaitingState | null };
 
 /**
  * Finds a message, or the draft that is to become it. A draft counts as a message from the moment at which its sending is accepted. Its
- * bodies have no quote yet.
+ * bodies have no quote yet, unless it waits for a person.
  */
 export async function findMessageOrDraft(
   deps: Pick<Deps, "db" | "mailDomain">,
@@ -46,7 +46,7 @@ export function messageOfDraft(draft: Draft, address: string, attachments: Liste
     inboxId: draft.inboxId,
     direction: "outbound",
     status: statusOfDraft(draft),
-    state: state === "scheduled" ? state : null,
+    state: isWaiting(state) ? state : null,
     fromAddr: content?.fromAddr ?? address,
     fromName: content?.fromName ?? null,
     toAddr: recipients[0]?.address ?? "",
@@ -54,7 +54,7 @@ export function messageOfDraft(draft: Draft, address: string, attachments: Liste
     cc: addressesOf("cc"),
     replyTo: content?.replyTo ?? null,
     subject: content?.subject ?? "",
-    bodyText: text,
+    bodyText: content?.composedText ?? text,
     bodyHtml: html ?? null,
     attachments: attachments.length === 0 ? null : attachments,
     recipients,

@@ -4,7 +4,8 @@ import type { ActorIn } from "../../domain/access/actor.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import { canceledFailure } from "../../domain/outcome.ts";
-import { statusOfDraft } from "../../domain/send/draft.ts";
+import { deciderOf } from "../../domain/send/approval.ts";
+import { isWaiting, statusOfDraft } from "../../domain/send/draft.ts";
 import { lockInboxes } from "../../store/account/inboxes.ts";
 import { isMessageOf, markCanceled } from "../../store/send/canceling.ts";
 import { findDraft, findLockedDraft } from "../../store/send/drafts.ts";
@@ -41,7 +42,7 @@ export async function cancelMail(
   deps.changes.notify([{ accountId, inboxId }]);
 }
 
-/** Cancels a scheduled draft. Returns false if the mail is no draft any more: it is then canceled as a message. */
+/** Cancels a draft that is scheduled or waits for a person. Returns false if the mail is no draft any more: it is then canceled as a message. */
 async function cancelScheduled(
   deps: Deps,
   { actor, ...reach }: ActorIn & SentReach,
@@ -56,9 +57,9 @@ async function cancelScheduled(
     // A draft that nobody has sent is no message.
     if (inbox === undefined || draft?.acceptedAt == null) throw notFound("message");
     if (draft.state === "sent") return undefined;
-    if (draft.state !== "scheduled") throw notCancelable(statusOfDraft(draft));
+    if (!isWaiting(draft.state)) throw notCancelable(statusOfDraft(draft));
     const at = deps.now();
-    const end = { state: "canceled", failure: canceledFailure } as const;
+    const end = { state: "canceled", failure: canceledFailure, by: deciderOf(actor) } as const;
     const hasDeliveries = await writeEnd(tx, deps, { inbox, draft, end, at });
     await audit(tx, deps, at, {
       action: "outbox.canceled",

@@ -1,4 +1,4 @@
-import { strictest } from "../../domain/policy.ts";
+import { expiredEnd } from "../../domain/send/decide-draft.ts";
 import { dispatchVerdict, suspendedTooLong } from "../../domain/send/dispatch.ts";
 import { longestDelayMs } from "../../domain/send/draft.ts";
 import type { SendRequest, SendResult } from "../../domain/send/send.ts";
@@ -54,9 +54,13 @@ async function dispatchInOrder(
   return postponed;
 }
 
-/** Dispatches a draft. Returns until when it must wait; undefined if it is sent, has ended, or was changed meanwhile. */
+/** Dispatches a draft, or ends one that nobody approved in time. Returns until when it must wait; undefined if it is sent, has ended, waits for a person, or was changed meanwhile. */
 async function dispatchOne(deps: DispatchDeps, whole: WholeDraft & { draft: DueDraft }) {
   const { draft } = whole;
+  if (draft.state === "awaiting_approval") {
+    await endDraft(deps, draft, expiredEnd);
+    return undefined;
+  }
   if (draft.isSuspended) {
     await endDraft(deps, draft, suspendedTooLong);
     return undefined;
@@ -82,7 +86,7 @@ function requesterOf(draft: DueDraft): SendRequest["account"] {
     keyId: requestedBy,
     plan,
     limits,
-    sendPolicy: strictest(...sendPolicies),
+    sendPolicies,
     reach: { accountId, inboxId: onlyInboxId ?? undefined, externalId: onlyExternalId ?? undefined },
   };
 }

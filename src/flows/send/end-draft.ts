@@ -2,40 +2,35 @@ import { type Db, transaction } from "../../database/db.ts";
 import { type InboxTotals, withThread } from "../../domain/conversation.ts";
 import type { NewEvent } from "../../domain/events/event-types.ts";
 import { fileThread } from "../../domain/filing.ts";
-import { canceledFailure, type StoredFailure } from "../../domain/outcome.ts";
-import { type Draft, isOpen, recipientsOfDraft } from "../../domain/send/draft.ts";
+import { canceledFailure } from "../../domain/outcome.ts";
+import { endedDraft, resolvedEvents, type UnsentEnd } from "../../domain/send/decide-draft.ts";
+import { type Draft, factsOfEvent, isOpen, recipientsOfDraft } from "../../domain/send/draft.ts";
 import { lockInboxes, markInboxTotals } from "../../store/account/inboxes.ts";
 import { insertEvents } from "../../store/events/fan-out.ts";
 import { listThreadsOfInbox, markThreads } from "../../store/mail/threads.ts";
 import {
   findLockedDraft,
   listUnsentIn,
-  markDraftEnded,
+  markDraft,
   removeContentOfDrafts,
   removeDrafts,
 } from "../../store/send/drafts.ts";
 import { deleteEventsOfUnsent } from "../../store/upkeep/removal.ts";
 import type { Deps } from "../deps.ts";
 
-/** How a scheduled draft ends without being sent. */
-export interface UnsentEnd {
-  state: "canceled" | "failed";
-  failure: StoredFailure;
-}
-
 /**
- * Ends a scheduled draft behind the lock on its inbox, unless it has another state or version by now. A dispatch that has read the inbox
+ * Ends an accepted draft behind the lock on its inbox, unless it has another state or version by now. A dispatch that has read the inbox
  * before is not written, because the revision of the inbox changes.
  */
 export async function endDraft(
   deps: Pick<Deps, "db" | "now" | "newId" | "nudge" | "changes">,
-  { id, inboxId, accountId, version }: Pick<Draft, "id" | "inboxId" | "accountId" | "version">,
+  { id, inboxId, accountId, state, version }: Pick<Draft, "id" | "inboxId" | "accountId" | "state" | "version">,
   end: UnsentEnd,
 ): Promise<void> {
   const hasDeliveries = await transaction(deps.db.work, async (tx) => {
     const [inbox] = await lockInboxes(tx, [inboxId]);
     const draft = await findLockedDraft(tx, id);
-    if (draft?.state !== "scheduled" || draft.version !== version) return false;
+    if (draft?.state !== state || draft.version !== version) return false;
     return writeEnd(tx, deps, { inbox, draft, end, at: deps.now() });
   });
   if (hasDeliveries) deps.nudge("webhook");
@@ -43,7 +38,7 @@ export async function endDraft(
 }
 
 /**
- * Writes the end of a draft whose sending was accepted, with its event. If accepting it had marked its thread as read, the thread becomes
+ * Writes the end of a draft whose sending was accepted, with its events. If accepting it had marked its thread as read, the thread becomes
  * unread again, because the answer has not gone out. `inbox` is locked; undefined if it is deleted. Returns whether there are deliveries.
  */
 export async function writeEnd(
@@ -51,23 +46,27 @@ export async function writeEnd(
   { newId }: Pick<Deps, "newId">,
   { inbox, draft, end, at }: { inbox: InboxTotals | undefined; draft: Draft; end: UnsentEnd; at: Date },
 ): Promise<boolean> {
-  await markDraftEnded(tx, { id: draft.id, ...end, at });
+  const ended = endedDraft(draft, end, at);
+  await markDraft(tx, ended);
   if (inbox === undefined) return false;
   await markUnread(tx, inbox, draft, at);
-  return insertEvents(tx, [failedEvent({ ...draft, ...end }, newId("evt", at), at)]);
+  const resolved = resolvedEvents(draft, ended, newId("evt", at));
+  return insertEvents(tx, [...resolved, failedEvent(ended, end, newId("evt", at))]);
 }
 
-function failedEvent(draft: Draft & UnsentEnd, id: string, occurredAt: Date): NewEvent<"message.failed"> {
-  const { accountId, inboxId, threadId, id: messageId, failure } = draft;
+function failedEvent(ended: Draft, { failure }: UnsentEnd, id: string): NewEvent<"message.failed"> {
+  const { approval, updatedAt } = ended;
+  const isUnapproved = approval !== null && approval.decision !== "approved";
   return {
-    id,
-    accountId,
-    inboxId,
-    threadId,
-    messageId,
+    ...factsOfEvent(ended, id, updatedAt),
     type: "message.failed",
-    occurredAt,
-    data: { status: "failed", providerMessageId: null, recipients: recipientsOfDraft(draft), failure },
+    data: {
+      status: "failed",
+      providerMessageId: null,
+      recipients: recipientsOfDraft(ended),
+      failure,
+      ...(isUnapproved && { isUnapproved }),
+    },
   };
 }
 
@@ -94,7 +93,8 @@ export async function endDraftsIn(
     drafts.filter(({ state }) => (state === "draft") === isDraft),
   );
   const canceled = kept.filter(({ state }) => isOpen(state));
-  for (const { id } of canceled) await markDraftEnded(tx, { id, state: "canceled", failure: canceledFailure, at });
+  const end: UnsentEnd = { state: "canceled", failure: canceledFailure };
+  for (const draft of canceled) await markDraft(tx, endedDraft(draft, end, at));
   const idsOf = (which: readonly Draft[]) => which.map(({ id }) => id);
   await removeDrafts(tx, idsOf(unsent));
   if (kept.length > 0) {

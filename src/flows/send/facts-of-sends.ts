@@ -2,7 +2,7 @@ import type { Db } from "../../database/db.ts";
 import { isWholeAccount } from "../../domain/access/access.ts";
 import { limitsOf, utcDay } from "../../domain/limits.ts";
 import type { RuleBook } from "../../domain/rules.ts";
-import { policyOfSend } from "../../domain/send/allowed-recipients.ts";
+import { dependsOnKnown, sendRule } from "../../domain/send/allowed-recipients.ts";
 import { sourcesNamed } from "../../domain/send/attachments.ts";
 import { draftOf } from "../../domain/send/draft.ts";
 import { addresseesOfSend } from "../../domain/send/recipients/recipients-of-send.ts";
@@ -14,6 +14,7 @@ import {
   isAddressedByReply,
   nameOfReply,
   ownAddressesOf,
+  type Sender,
   type SendFact,
   type SendFacts,
 } from "../../domain/send/send-facts.ts";
@@ -21,7 +22,7 @@ import { suppressedForm } from "../../domain/send/suppressed.ts";
 import { recipientOf, usernameAt } from "../../standards/address.ts";
 import { listLabelsOfInboxes } from "../../store/mail/labels.ts";
 import { listLostSources } from "../../store/send/attached.ts";
-import { countOpenDrafts, listDraftFacts, listDrafts, listScheduledIn } from "../../store/send/drafts.ts";
+import { countOpenDrafts, listDraftFacts, listDrafts, listWaitingIn } from "../../store/send/drafts.ts";
 import {
   type AskedFact,
   type AskedRecipient,
@@ -69,7 +70,7 @@ export async function factsOfSends(db: Db, deps: FactDeps, sends: readonly Asked
   const [replays, replayedDrafts, ofDrafts, owners, labels, quotable] = await Promise.all([
     listSentMessages(db, keyUses),
     listDrafts(db, keyUses),
-    factsOfDrafts(db, requests, at),
+    factsOfDrafts(db, requests, (request, index) => mayBeKept(request, { sender: facts[index]?.sender, books, at })),
     listOwners(db, ownNamesIn(requests, deps.mailDomain)),
     labelsOfSenders(db, requests),
     quotableMessages(db, requests, answers.replied, (inboxId) => {
@@ -121,19 +122,27 @@ async function labelsOfSenders(db: Db, requests: readonly SendRequest[]): Promis
   return inboxIds.length === 0 ? [] : listLabelsOfInboxes(db, unique(inboxIds));
 }
 
+/** Whether a request may make a draft: if it asks for one, or for a mail that is sent later or that a person must approve. */
+function mayBeKept(
+  { step, sendAt, account }: SendRequest,
+  { sender, books, at }: { sender: Sender | undefined; books: ReadonlyMap<string, RuleBook>; at: Date },
+): boolean {
+  if (step !== undefined) return step.kind === "create";
+  const isLater = sendAt !== undefined && sendAt > at;
+  return isLater || (sender !== undefined && sendRule(account, sender, books.get(account.id)).asks !== "never");
+}
+
 /** The facts about drafts. A batch of plain sends needs none. */
 async function factsOfDrafts(
   db: Db,
   requests: readonly SendRequest[],
-  at: Date,
+  mayBeKept: (request: SendRequest, index: number) => boolean,
 ): Promise<Pick<SendFacts, "drafts" | "openDrafts" | "waiting">> {
-  const making = requests.filter(
-    ({ step, sendAt }) => step?.kind === "create" || (step === undefined && sendAt !== undefined && sendAt > at),
-  );
+  const making = requests.filter(mayBeKept);
   const [drafts, openDrafts, waiting] = await Promise.all([
     listDraftFacts(db, unique(requests.flatMap(({ step }) => draftOf(step)?.id ?? []))),
     countOpenDrafts(db, unique(making.map(({ inboxId }) => inboxId))),
-    listScheduledIn(
+    listWaitingIn(
       db,
       unique(requests.flatMap(({ ifUnanswered, threadId }) => (ifUnanswered === true ? (threadId ?? []) : []))),
     ),
@@ -151,7 +160,7 @@ interface ReadFacts {
   books: ReadonlyMap<string, RuleBook>;
 }
 
-/** The recipients of the sends that may only go to known recipients. */
+/** The recipients of the sends whose policy depends on who is known. */
 function askedRecipients(
   sends: readonly AskedSend[],
   { facts, answers, books }: ReadFacts,
@@ -160,7 +169,7 @@ function askedRecipients(
   return sends.flatMap(({ request }, index) => {
     const { sender } = facts[index] ?? {};
     const { account, inboxId } = request;
-    if (sender === undefined || policyOfSend(request, sender, books.get(account.id)) !== "known") return [];
+    if (sender === undefined || !dependsOnKnown(sendRule(account, sender, books.get(account.id)))) return [];
     const isBound = account.reach !== undefined && !isWholeAccount(account.reach);
     return addresseesOf(request, answers, deps).map((address) => ({
       inboxId,

@@ -57,7 +57,7 @@ export function requestOfDraft(
   { draft, files, forward }: WholeDraft,
   caller: Pick<SendRequest, "account" | "idempotencyKey"> & { step: DraftStep },
 ): SendRequest {
-  const { forwardedContentIds: _, ...mail } = draft.content ?? emptyContent;
+  const { forwardedContentIds: _, composedText: __, ...mail } = draft.content ?? emptyContent;
   return {
     ...caller,
     ...mail,
@@ -81,4 +81,5 @@ const emptyContent = {
   autoSubmitted: undefined,
   ignoreLoop: undefined,
   forwardedContentIds: undefined,
+  composedText: undefined,
 };

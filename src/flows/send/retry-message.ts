@@ -5,19 +5,22 @@ import { notFound } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import { limitsOf, refuseOverLimit, type SendUsage } from "../../domain/limits.ts";
 import {
-  policyOfAccount,
+  dependsOnKnown,
   refuseClosed,
   refuseDisabled,
   refuseNotAllowed,
+  sendRule,
 } from "../../domain/send/allowed-recipients.ts";
+import { isApproved } from "../../domain/send/approval.ts";
 import { refuseUnproven } from "../../domain/send/judge-sends.ts";
 import { destinationsOf, subjectOfDestination } from "../../domain/send/recipients/destinations.ts";
-import { recipientsToRetry } from "../../domain/send/retrying.ts";
+import { recipientsToRetry, retryNotApproved } from "../../domain/send/retrying.ts";
 import type { SentMessage } from "../../domain/send/send.ts";
 import { usageOf } from "../../domain/send/send-facts.ts";
 import { suppressedForm, suppressedRecipients } from "../../domain/send/suppressed.ts";
 import { usernameAt } from "../../standards/address.ts";
 import { lockInboxes } from "../../store/account/inboxes.ts";
+import { listDrafts } from "../../store/send/drafts.ts";
 import { findMessageToRetry, markRetried } from "../../store/send/retrying.ts";
 import { listKnownRecipients, listSentMessages } from "../../store/send/send-facts.ts";
 import { listSuppressed } from "../../store/send/suppressions.ts";
@@ -59,24 +62,25 @@ export async function retryMessage(
     const usage = usageOf(sender, at);
     if (sender === undefined || usage === undefined) throw notFound("inbox");
     const book = books.get(accountId);
-    const policy = policyOfAccount(caller, sender, book);
+    const rule = sendRule(caller, sender, book);
     refuseDisabled(sender);
-    refuseClosed(policy);
+    refuseClosed(rule);
     const isBound = !isWholeAccount(caller.reach);
-    const knownRecipients =
-      policy === "known"
-        ? await listKnownRecipients(
-            tx,
-            addresses.map((address) => ({
-              inboxId,
-              address: address.toLowerCase(),
-              username: usernameAt(address, deps.mailDomain) ?? null,
-              isBound,
-            })),
-          )
-        : [];
+    const knownRecipients = dependsOnKnown(rule)
+      ? await listKnownRecipients(
+          tx,
+          addresses.map((address) => ({
+            inboxId,
+            address: address.toLowerCase(),
+            username: usernameAt(address, deps.mailDomain) ?? null,
+            isBound,
+          })),
+        )
+      : [];
     const isKnown = (address: string) => knownRecipients.some((each) => each.address === address.toLowerCase());
-    refuseNotAllowed(addresses, { policy, sender, book, isKnown });
+    const need = refuseNotAllowed(addresses, { rule, sender, book, isKnown });
+    const [draft] = need === undefined ? [] : await listDrafts(tx, [messageId]);
+    if (need !== undefined && (draft === undefined || !isApproved(draft))) throw retryNotApproved(message);
     refuseUnproven(sender, usernameAt(message.fromAddr, deps.mailDomain));
     const forms = addresses.map(suppressedForm);
     const [suppressed = []] = await listSuppressed(tx, [{ accountId, inboxId, addresses: forms }], at);

@@ -44,6 +44,8 @@ const leastWaitMs = 250;
 export interface SendingDeps extends FactDeps {
   /** The most open drafts of an inbox. Undefined: the default. */
   openDraftsMax?: number;
+  /** The hours for which a mail waits for a person. Undefined: the default. */
+  approvalHours?: number;
   /** Measures mails against the size limit. Undefined: there is no limit. */
   mailLimit?: MeasureMail;
   /** Adds the header fields of `unsubscribe`. Undefined: no send can have them. */
@@ -147,7 +149,10 @@ function sizeOfSource(source: Source | undefined): number {
 async function nudging(deps: Deps, accepting: Promise<(SendResult | Outrun)[]>): Promise<(SendResult | Outrun)[]> {
   const results = await accepting;
   if (results.some(({ kind }) => kind === "accepted")) deps.nudge("relay");
-  if (results.some(({ kind }) => kind === "scheduled")) deps.nudge("dispatch");
+  if (results.some(({ kind }) => kind === "waiting")) {
+    deps.nudge("dispatch");
+    deps.nudge("webhook");
+  }
   return results;
 }
 
@@ -194,6 +199,7 @@ async function acceptSends(deps: SendingDeps, db: Db, asked: readonly AskedSend[
     isRenamed,
     mailLimit: deps.mailLimit,
     openDraftsMax: deps.openDraftsMax,
+    approvalHours: deps.approvalHours,
   });
   const written = await write(db, facts.facts, judgement, at);
   const outrun = judgement.senders.filter(({ id }) => !written.has(id)).map(({ id }) => id);
@@ -229,10 +235,12 @@ function replacesFiles({ request: { step } }: AskedSend): boolean {
 /** A send with the ids of its rows. The Message-ID ends in the domain of the inbox, so that no other domain shows in its mail. */
 function withIds(deps: Deps, asked: AskedSend, sender: Sender | undefined, at: Date): Send {
   const attachmentIds = asked.request.files?.attachments.map(() => deps.newId("att", at)) ?? [];
+  const eventId = deps.newId("evt", at);
   const draft = draftOf(asked.request.step);
   if (draft !== undefined) {
     const { id: messageId, threadId: newThreadId, rfcMessageId } = draft;
-    return { ...asked, messageId, newThreadId, attachmentIds, rfcMessageId, messageIdHash: shortDigest(rfcMessageId) };
+    const messageIdHash = shortDigest(rfcMessageId);
+    return { ...asked, messageId, newThreadId, attachmentIds, rfcMessageId, messageIdHash, eventId };
   }
   const messageId = deps.newId("msg", at);
   const { domain } = splitAddress(sender?.username ?? "") ?? { domain: deps.mailDomain };
@@ -244,6 +252,7 @@ function withIds(deps: Deps, asked: AskedSend, sender: Sender | undefined, at: D
     attachmentIds,
     rfcMessageId,
     messageIdHash: shortDigest(rfcMessageId),
+    eventId,
   };
 }
 

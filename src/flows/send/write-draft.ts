@@ -5,6 +5,7 @@ import { cursorAtRow } from "../../domain/cursor.ts";
 import { notFound } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import { canceledFailure } from "../../domain/outcome.ts";
+import { deciderOf } from "../../domain/send/approval.ts";
 import type { AskedAttachment } from "../../domain/send/attachment-words.ts";
 import { type Draft, draftNotOpen, isOpen, versionMismatch } from "../../domain/send/draft.ts";
 import type { SendRequest, SendResult } from "../../domain/send/send.ts";
@@ -66,7 +67,7 @@ export async function changeDraft(
   for (;;) {
     const draft = await draftToChange(deps, caller.reach, { id, version, doing });
     const result = await writeChange(deps, caller, draft, read(draft));
-    if (result.kind === "kept" || result.kind === "scheduled") return result.draft;
+    if (result.kind === "kept" || result.kind === "waiting") return result.draft;
     if (result.kind === "refused" && !isStale(result)) throw result.refusal;
   }
 }
@@ -155,7 +156,7 @@ export async function sendDraft(
   }
 }
 
-/** Removes a draft that nobody has sent, and cancels a scheduled one. */
+/** Removes a draft that nobody has sent, and cancels one that is scheduled or waits for a person. */
 export async function discardDraft(
   deps: Deps,
   { actor, ...reach }: ActorIn & Reach,
@@ -176,7 +177,7 @@ export async function discardDraft(
     }
     const at = deps.now();
     await audit(tx, deps, at, { action: "outbox.canceled", accountId, actor, target: { type: "message", id } });
-    const end = { state: "canceled", failure: canceledFailure } as const;
+    const end = { state: "canceled", failure: canceledFailure, by: deciderOf(actor) } as const;
     return writeEnd(tx, deps, { inbox, draft, end, at });
   });
   if (hasDeliveries) deps.nudge("webhook");

@@ -161,6 +161,8 @@ function exampleDetails(code: Reason, of: AnyOperation): RefusalDetails {
       return { extra: { message_status: "sent" } };
     case "domain_not_verified":
       return { extra: { domain: examples.domain, domain_status: "pending" } };
+    case "draft_rejected":
+      return { extra: { draftId: examples.draftId, reason: "Not before the price is final" } };
     case "answered_meanwhile":
       return { extra: { messageId: examples.answerId } };
     case "loop_detected":
@@ -187,7 +189,8 @@ function resourceOf(path: string): Resource {
   if (path.startsWith("/v1/admin/accounts/")) return "account";
   if (path.startsWith("/v1/admin/domains/")) return "domain";
   const [, resource] =
-    /^\/v1\/(inbox|thread|message|attachment|upload|event|webhook|suppression|rule|domain|key)e?s\b/.exec(path) ?? [];
+    /^\/v1\/(inbox|thread|message|draft|attachment|upload|event|webhook|suppression|rule|domain|key)e?s\b/.exec(path) ??
+    [];
   return (resource as Resource | undefined) ?? "route";
 }
 
@@ -232,7 +235,7 @@ const meanings: Record<Reason, string> = {
   send_in_progress: "an attempt is running",
   not_cancelable: "all of it is sent, or has failed",
   answered_meanwhile: "this inbox has answered in the thread after readUpToMessageId, or has scheduled an answer",
-  draft_not_open: "the draft is sent, scheduled or over (`state`)",
+  draft_not_open: "the draft is sent, scheduled, waits for approval, or is over (`state`)",
   not_retryable: "no recipient has failed in a way that a retry may change, or it is too late",
   version_mismatch: "the draft has changed since; `version` is that of now",
   upgrade_required: "this path is a WebSocket",
@@ -253,6 +256,8 @@ const meanings: Record<Reason, string> = {
   unsubscribe_unavailable: "BASE_URL is not https, or there is no DKIM key for the domain of the sender",
   inbox_disabled: "the inbox is disabled",
   sending_disabled: "the `sendPolicy` of the account, the tenant, the inbox or the key is `closed`",
+  approval_forbidden: "the key made the draft, so another one must decide",
+  draft_rejected: "a person has rejected this mail in the last 7 days (`reason`)",
   recipient_not_allowed:
     "an outbound rule blocks a recipient (`rule_id`), or `sendPolicy` allows known recipients alone",
   label_limit: "the inbox has its maximum of different labels",

@@ -159,9 +159,9 @@ export const Problem = named(
         Type.String({ description: "With `recipient_suppressed`: the suppression. `DELETE` it to allow mail again" }),
       ),
       reason: Type.Optional(
-        Type.String({
+        nullable(Type.String(), {
           description:
-            "With `recipient_suppressed`: the reason of the suppression. With `text_unavailable`: `unsupported`, `encrypted`, `damaged`, `too_large` or `no_text`",
+            "With `recipient_suppressed`: the reason of the suppression. With `draft_rejected`: the reason that the person gave. With `text_unavailable`: `unsupported`, `encrypted`, `damaged`, `too_large` or `no_text`",
         }),
       ),
       expires_at: Type.Optional(
@@ -188,6 +188,11 @@ export const Problem = named(
         }),
       ),
       message_status: Type.Optional(Type.String({ description: "With `not_cancelable`: the status of the message" })),
+      state: Type.Optional(Type.String({ description: "With `draft_not_open`: the state of the draft" })),
+      approval: Type.Optional(
+        Type.Unknown({ description: "With `draft_not_open`: its approval, if one was asked for" }),
+      ),
+      draftId: Type.Optional(Type.String({ description: "With `draft_rejected`: the rejected draft" })),
       messageId: Type.Optional(
         Type.String({ description: "With `answered_meanwhile`: the newest message of the inbox in the thread" }),
       ),

@@ -4,6 +4,7 @@ import type { Reach } from "../../domain/access/access.ts";
 import type { ThreadState } from "../../domain/conversation.ts";
 import type { Folder } from "../../domain/folders.ts";
 import { isReached } from "../reach.ts";
+import { isOpenDraft } from "../send/drafts.ts";
 import { threadFields } from "./threads.ts";
 
 /** A thread of a list, with the number of its open drafts. */
@@ -13,13 +14,11 @@ export interface ListedThread extends ThreadState {
 
 /** Counts the open drafts of a thread `t`. Most inboxes have none, which one look-up for the whole statement shows. */
 function draftCount(inboxId: string): SQL {
-  return sql`case when (select exists (select from drafts d where d.inbox_id = ${inboxId} and d.state in ('draft', 'scheduled')))
+  return sql`case when (select exists (select from drafts d where d.inbox_id = ${inboxId} and ${isOpenDraft}))
     then ${openDraftsOfThread} else 0 end as "draftCount"`;
 }
 
-const openDraftsOfThread = sql.raw(
-  "(select count(*) from drafts d where d.thread_id = t.id and d.state in ('draft', 'scheduled'))",
-);
+const openDraftsOfThread = sql`(select count(*) from drafts d where d.thread_id = t.id and ${isOpenDraft})`;
 
 /** The threads of a list: those of some folders or, if a label is given, those with this label outside the trash. */
 export interface ThreadList {

@@ -5,7 +5,7 @@ import type { Limits, Plan } from "../../domain/limits.ts";
 import type { Metadata } from "../../domain/metadata.ts";
 import type { SendPolicy } from "../../domain/policy.ts";
 import type { AcceptedSends } from "../../domain/send/accepted-sends.ts";
-import type { Draft, DraftFact, DraftState } from "../../domain/send/draft.ts";
+import { type Draft, type DraftFact, type DraftState, openStates, waitingStates } from "../../domain/send/draft.ts";
 import { columnNames, fieldsOf, replaced, selected } from "../columns.ts";
 import { lockNumber } from "../locks.ts";
 import { sharesReleased } from "../mail/shares.ts";
@@ -34,13 +34,21 @@ const draftFields = [
   "acceptedInboundSeq",
   "madeRead",
   "requestedBy",
+  "approval",
+  "fingerprint",
   "failure",
   "createdAt",
   "updatedAt",
 ] as const satisfies readonly (keyof Draft)[];
 
 const shownFields = selected(drafts, "d", draftFields);
-const isOpen = sql.raw("d.state in ('draft', 'scheduled')");
+/** Whether a draft `d` is open. */
+export const isOpenDraft = isIn(openStates);
+
+/** Whether a draft `d` is in one of these states. */
+function isIn(states: readonly DraftState[]): SQL {
+  return sql.raw(`d.state in (${states.map((state) => `'${state}'`).join(", ")})`);
+}
 
 /** Parts of the statement that writes sends (sending.ts), for those that are drafts. Empty without any, so that the statement stays short. */
 export function draftsWriting({ drafts: kept, dispatched }: Pick<AcceptedSends, "drafts" | "dispatched">): SQL {
@@ -64,7 +72,7 @@ export async function listDraftFacts(db: Db, ids: readonly string[]): Promise<Dr
   if (ids.length === 0) return [];
   return query<DraftFact>(
     db,
-    sql`select d.id, d.state, d.version, m.status as "messageStatus" from drafts d
+    sql`select d.id, d.state, d.version, d.approval, m.status as "messageStatus" from drafts d
         left join messages m on m.id = d.id where d.id = any(${arrayOf("text", ids)})`,
   );
 }
@@ -80,22 +88,22 @@ export async function countOpenDrafts(db: Db, inboxIds: readonly string[]): Prom
   const counts = await query<{ inboxId: string; count: number }>(
     db,
     sql`select d.inbox_id as "inboxId", count(*) as count from drafts d
-        where d.inbox_id = any(${arrayOf("text", inboxIds)}) and ${isOpen} group by d.inbox_id`,
+        where d.inbox_id = any(${arrayOf("text", inboxIds)}) and ${isOpenDraft} group by d.inbox_id`,
   );
   return new Map(counts.map(({ inboxId, count }) => [inboxId, count]));
 }
 
 export function countOpenDraftsByState(db: Db): Promise<{ state: DraftState; count: number }[]> {
-  return query(db, sql`select d.state, count(*) as count from drafts d where ${isOpen} group by d.state`);
+  return query(db, sql`select d.state, count(*) as count from drafts d where ${isOpenDraft} group by d.state`);
 }
 
-/** Lists the scheduled drafts in these threads. */
-export async function listScheduledIn(db: Db, threadIds: readonly string[]): Promise<Pick<Draft, "id" | "threadId">[]> {
+/** Lists the drafts in these threads whose sending was accepted, and that are not sent yet. */
+export async function listWaitingIn(db: Db, threadIds: readonly string[]): Promise<Pick<Draft, "id" | "threadId">[]> {
   if (threadIds.length === 0) return [];
   return query(
     db,
     sql`select d.id, d.thread_id as "threadId" from drafts d
-        where d.thread_id = any(${arrayOf("text", threadIds)}) and d.state = 'scheduled' order by d.id`,
+        where d.thread_id = any(${arrayOf("text", threadIds)}) and ${isIn(waitingStates)} order by d.id`,
   );
 }
 
@@ -230,7 +238,7 @@ export async function removeForgottenDrafts(tx: Db, before: Date, limit: number)
 export function removeContentOfFinalDrafts(tx: Db, before: Date, limit: number): Promise<number> {
   return removeContent(
     tx,
-    sql`select id, state from drafts where content is not null and updated_at < ${before} and state not in ('draft', 'scheduled')
+    sql`select id, state from drafts d where content is not null and updated_at < ${before} and not (${isOpenDraft})
         order by updated_at limit ${limit} for update`,
   );
 }
@@ -244,7 +252,11 @@ async function removeContent(tx: Db, chosen: SQL): Promise<number> {
   const emptied = await query(
     tx,
     sql`with old as materialized (${chosen}),
-        emptied as (update drafts d set content = null from old where d.id = old.id returning d.id),
+        emptied as (
+          update drafts d set content = null,
+            approval = case when jsonb_typeof(d.approval) = 'object' then d.approval || '{"newRecipients": []}' end
+          from old where d.id = old.id returning d.id
+        ),
         attached as (delete from attachments
           where message_id = any(array(select id from old where state <> 'sent')) returning source_id, message_id),
         ${releasedShares}
@@ -270,14 +282,14 @@ export interface Claim {
   now: Date;
   leaseMs: number;
   limit: number;
-  /** Drafts of suspended accounts with a time before this are claimed too. */
+  /** Scheduled drafts of suspended accounts with a time before this are claimed too. */
   overdueBefore: Date;
 }
 
 /**
- * Claims due drafts, in the order of their times. It claims none of an inbox that another process is dispatching: two processes would mix
- * up the order of its mails. A lock makes claims of several processes run one after the other, because each must see the leases of the
- * others. If it is taken, nothing is claimed.
+ * Claims due drafts, in the order of their times: scheduled ones, and those that expire while they wait for a person. It claims none of an
+ * inbox that another process is dispatching: two processes would mix up the order of its mails. A lock makes claims of several processes
+ * run one after the other, because each must see the leases of the others. If it is taken, nothing is claimed.
  */
 export function claimDueDrafts(db: Db, { now, leaseMs, limit, overdueBefore }: Claim): Promise<DueDraft[]> {
   const leasedUntil = new Date(now.getTime() + leaseMs);
@@ -291,20 +303,20 @@ export function claimDueDrafts(db: Db, { now, leaseMs, limit, overdueBefore }: C
       tx,
       sql`with due as materialized (
             select d.id, a.plan, a.limits, a.suspended is not null as is_suspended from drafts d join accounts a on a.id = d.account_id
-            where d.state = 'scheduled' and d.due_at <= ${now} and a.deleted_at is null
-              and (a.suspended is null or (a.suspended <> 'moving' and d.send_at < ${overdueBefore}))
+            where d.due_at <= ${now} and a.deleted_at is null
+              and (a.suspended is null or (a.suspended <> 'moving' and (d.send_at < ${overdueBefore} or d.state = 'awaiting_approval')))
               and not exists (select from drafts other where other.inbox_id = d.inbox_id and other.leased_until > ${now})
             order by d.due_at, d.send_at, d.id limit ${limit}
           ),
           claimed as (
             update drafts d set leased_until = ${leasedUntil} from due
-            where d.id = due.id and d.state = 'scheduled' and d.due_at <= ${now}
+            where d.id = due.id and d.due_at <= ${now}
             returning ${shownFields}, due.plan, due.limits, due.is_suspended as "isSuspended"
           )
           select claimed.*, array_remove(array[k.send_policy, granter.send_policy], null) as "sendPolicies",
             k.inbox_id as "onlyInboxId", k.external_id as "onlyExternalId"
           from claimed left join api_keys k on k.id = claimed."requestedBy" left join api_keys granter on granter.id = k.granted_by
-          order by claimed."sendAt", claimed.id`,
+          order by claimed.state = 'scheduled', claimed."sendAt", claimed.id`,
     );
     return claimed;
   });
@@ -314,7 +326,7 @@ export function claimDueDrafts(db: Db, { now, leaseMs, limit, overdueBefore }: C
 export async function findNextDueDraft(db: Db): Promise<Date | undefined> {
   const [next] = await query<{ dueAt: Date | null }>(
     db,
-    sql`select min(due_at) as "dueAt" from drafts where state = 'scheduled'`,
+    sql`select min(due_at) as "dueAt" from drafts where due_at is not null`,
   );
   return next?.dueAt ?? undefined;
 }
@@ -338,13 +350,26 @@ export async function findLockedDraft(tx: Db, id: string): Promise<Draft | undef
   return draft;
 }
 
-/** Ends a draft. The caller has locked its inbox, and raises its revision. */
-export async function markDraftEnded(
+/** Writes the new state of a draft. The caller has locked its inbox, and raises its revision. */
+export async function markDraft(
   tx: Db,
-  { id, state, failure, at }: { id: string; state: DraftState; failure: Draft["failure"]; at: Date },
+  { id, state, approval, failure, sendAt, dueAt, updatedAt }: Omit<Draft, "content">,
 ): Promise<void> {
   await query(
     tx,
-    sql`update drafts set state = ${state}, failure = ${jsonb(failure)}, due_at = null, leased_until = null, updated_at = ${at} where id = ${id}`,
+    sql`update drafts set state = ${state}, approval = ${jsonb(approval)}, failure = ${jsonb(failure)}, send_at = ${sendAt},
+          due_at = ${dueAt}, leased_until = null, updated_at = ${updatedAt} where id = ${id}`,
   );
 }
+
+/**
+ * Selects the mails of an inbox that a person has rejected since an instant, as a JSON array; null for none. `inboxId` is a column of the
+ * statement. Most inboxes have none, which one look-up in the index of rejected drafts shows.
+ */
+export function rejectionsOf(inboxId: SQL, since: Date): SQL {
+  return sql`(select json_agg(${rejection}) from drafts d where d.inbox_id = ${inboxId} and d.state = 'rejected' and d.updated_at > ${since})`;
+}
+
+const rejection = sql.raw(
+  `json_build_object('draftId', d.id, 'fingerprint', d.fingerprint, 'requestedBy', d.requested_by, 'reason', d.approval->>'reason')`,
+);

@@ -2,6 +2,7 @@ import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
 import type { KeyUse } from "../../domain/idempotency.ts";
 import type { Window } from "../../domain/limits.ts";
+import { rejectionMs } from "../../domain/send/approval.ts";
 import { mostRecentMessages, type RecentMessage } from "../../domain/send/loop.ts";
 import type { SentMessage } from "../../domain/send/send.ts";
 import type {
@@ -23,6 +24,7 @@ import { totalsOf } from "../account/inbox-totals.ts";
 import { asJson, selected } from "../columns.ts";
 import { threadFields } from "../mail/threads.ts";
 import { messages } from "../schema.ts";
+import { rejectionsOf } from "./drafts.ts";
 import { recipientsOf } from "./recipients.ts";
 import { type SuppressedRow, suppressedOf, suppressionOfAsked } from "./suppressions.ts";
 
@@ -65,6 +67,7 @@ export async function listSendFacts(
         )
         select ${senderFields}, sender.revision, sender.domain, sender.account_storage_bytes as "accountStorageBytes",
           sender.external_id as "externalId", sender.display_name as "displayName", sender.aliases, sender.disabled, sender.send_policy as "sendPolicy", sender.account_send_policy as "accountSendPolicy",
+          ${rejectionsOf(sql`sender.id`, new Date(at.getTime() - rejectionMs))} as rejections,
           sender.in_window as "inWindow", sender.oldest as "oldestInWindowAt",
           used.fingerprint, used.subject_id as "subjectId", used.created_at as "usedAt",
           case when asked.recipient is not null then exists (select from correspondents c
@@ -245,7 +248,7 @@ export async function listRecipientsOfSends(
   );
 }
 
-/** A recipient of a send whose policy is `known`. */
+/** A recipient of a send whose policy depends on who is known. */
 export interface AskedRecipient extends KnownRecipient {
   /** The username that an inbox with this address has; null if no inbox can have it. */
   username: string | null;
@@ -254,8 +257,8 @@ export interface AskedRecipient extends KnownRecipient {
 }
 
 /**
- * Lists those of these recipients that are known to an inbox (contract §5.3): its correspondents, and inboxes of the same account, or of the
- * same tenant for a key that reaches only a part of the account.
+ * Lists those of these recipients that are known to an inbox (contract §5.3): its correspondents, those who were sent an approved mail, and
+ * inboxes of the same account, or of the same tenant for a key that reaches only a part of the account.
  */
 export async function listKnownRecipients(db: Db, asked: readonly AskedRecipient[]): Promise<KnownRecipient[]> {
   if (asked.length === 0) return [];
@@ -270,6 +273,7 @@ export async function listKnownRecipients(db: Db, asked: readonly AskedRecipient
           )}) as asked (inbox_id, recipient, username, is_bound)
         cross join lateral (select * from inboxes where id = asked.inbox_id limit 1) sender
         where exists (select from correspondents c where c.inbox_id = asked.inbox_id and c.address = asked.recipient)
+          or exists (select from approved_recipients c where c.inbox_id = asked.inbox_id and c.address = asked.recipient)
           or exists (select from addresses a join inboxes i on i.id = a.inbox_id where a.username = asked.username
             and a.held_until is null and i.deleted_at is null and i.account_id = sender.account_id
             and (not asked.is_bound or i.id = sender.id or i.external_id = sender.external_id))`,

@@ -3,10 +3,11 @@ import { arrayOf, type Db, query } from "../../database/db.ts";
 import type { AcceptedSends, OutboundMessage } from "../../domain/send/accepted-sends.ts";
 import { sendTotals } from "../account/inbox-totals.ts";
 import { assigned, columnNames, fieldsOf } from "../columns.ts";
+import { eventsAndDeliveries, newEvents } from "../events/fan-out.ts";
 import { labelsWritten } from "../mail/labels.ts";
 import { threadChanges, threadsWritten } from "../mail/threads.ts";
 import { insertion, recordSet, recordsOf, recordsWith } from "../rows.ts";
-import { coldSends, idempotencyKeys, inboxes, messages, outbox, recipients } from "../schema.ts";
+import { approvedRecipients, coldSends, idempotencyKeys, inboxes, messages, outbox, recipients } from "../schema.ts";
 import { filesWriting } from "./attached.ts";
 import { draftsWriting } from "./drafts.ts";
 import { useFields } from "./idempotency.ts";
@@ -22,12 +23,18 @@ export async function insertSends(db: Db, sends: AcceptedSends): Promise<Set<str
       ? sql``
       : sql`cold as (${insertion(coldSends, sends.coldSends, whereWritten)}
           on conflict (inbox_id, recipient, sent_on) do update set count = cold_sends.count + excluded.count),`;
+  const approved =
+    sends.approvedRecipients.length === 0
+      ? sql``
+      : sql`approved as (${insertion(approvedRecipients, sends.approvedRecipients, whereWritten)} on conflict do nothing),`;
   const labels = sql.join(labelsWritten(sends.threads, whereWritten).map((part) => sql`${part},`));
   const files = filesWriting(sends.files);
   // A draft without a thread that changes is the only reason for a batch without threads.
   const thread =
     sends.threads.length === 0 ? sql`` : sql`thread as (${threadsWritten(sends.threads, whereWritten, sendChanges)}),`;
   const ofDrafts = draftsWriting(sends);
+  const events =
+    sends.events.length === 0 ? sql`` : sql`${newEvents(sends.events, whereWritten)}, ${eventsAndDeliveries},`;
   const rows = await query<{ id: string }>(
     db,
     sql`with asked as materialized (select * from ${recordSet(inboxes, sends.senders, ["id", "revision", ...sendTotals])}),
@@ -42,8 +49,10 @@ export async function insertSends(db: Db, sends: AcceptedSends): Promise<Set<str
         message as (${messagesInserted(sends.messages)} ${whereWritten}),
         recipient as (${recipientInto} from ${recordsOf(newRecipients, sends.recipients)} ${whereWritten}),
         ${cold}
+        ${approved}
         ${files.written}
         ${ofDrafts}
+        ${events}
         outboxed as (${outboxInto} from ${recordSet(outbox, sends.outboxItems, outboxFields)} ${whereWritten})
         select id from sender`,
   );

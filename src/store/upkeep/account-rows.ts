@@ -113,6 +113,7 @@ const rowsOfAccount = new Map<PgTable, RowsOf>([
       ) t`,
   ],
   [schema.correspondents, byInbox(schema.correspondents)],
+  [schema.approvedRecipients, byInbox(schema.approvedRecipients)],
   [schema.coldSends, byInbox(schema.coldSends)],
   [schema.idempotencyKeys, byAccount(schema.idempotencyKeys)],
   [schema.events, byAccount(schema.events)],

@@ -39,6 +39,7 @@ export const portable: readonly { table: PgTable; order: string; rowsALine: numb
   { table: schema.sourceChunks, order: "source_id, part, seq", rowsALine: 4 },
   { table: schema.unparsedMails, order: "source_id", rowsALine: 20 },
   { table: schema.correspondents, order: "inbox_id, address", rowsALine: 100 },
+  { table: schema.approvedRecipients, order: "inbox_id, address", rowsALine: 100 },
   { table: schema.usedTokens, order: "token", rowsALine: 100 },
   { table: schema.coldSends, order: "inbox_id, recipient, sent_on", rowsALine: 100 },
   { table: schema.idempotencyKeys, order: "account_id, operation, key", rowsALine: 100 },

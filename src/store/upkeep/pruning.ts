@@ -172,6 +172,7 @@ const tablesOfInboxes = [
   { table: "thread_labels", key: "thread_id" },
   { table: "label_counts", key: "label" },
   { table: "correspondents", key: "address" },
+  { table: "approved_recipients", key: "address" },
   { table: "awaited_parents", key: "message_id_hash" },
   { table: "removed_messages", key: "message_id_hash" },
   { table: "removed_threads", key: "thread_id" },

@@ -57,6 +57,7 @@ function send(
     attachmentIds: [],
     rfcMessageId: `${name}@mail.test`,
     messageIdHash: `hash of ${name}`,
+    eventId: `event of ${name}`,
   };
 }
 

@@ -12,6 +12,7 @@ import { startReceiver } from "../../support/receiver.ts";
 import { report, sent, signingKey } from "../../support/reported.ts";
 import { quarantinedMail } from "../../support/ruled.ts";
 import { mismatches } from "../../support/schema-check.ts";
+import { send } from "../../support/sends.ts";
 import { startWorld, type World } from "../../support/world.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is looked into at any depth
@@ -53,6 +54,8 @@ describe("The document of the service", () => {
       "Drafts: getDraft",
       "Drafts: changeDraft",
       "Drafts: discardDraft",
+      "Drafts: approveDraft",
+      "Drafts: rejectDraft",
       "Drafts: sendDraft",
       "Drafts: createDraft",
       "Messages: listMessages",
@@ -283,8 +286,13 @@ describe("The document of the service", () => {
     await hear(10);
     await quarantinedMail(world, inbox);
     await hear(11);
-    await world.api(`/v1/inboxes/${inbox.id}`, { method: "DELETE" });
+    await world.api(`/v1/inboxes/${inbox.id}`, { method: "PATCH", body: { sendPolicy: "approve_all" } });
+    const { messageId } = (await send(world, inbox.id)).body;
     await hear(12);
+    await world.api(`/v1/messages/${messageId}/cancel`, { method: "POST" });
+    await hear(13);
+    await world.api(`/v1/inboxes/${inbox.id}`, { method: "DELETE" });
+    await hear(14);
     const data = { webhookId: examples.webhookId, url: examples.webhookUrl, reason: "failing" as const };
     const disabled = { id: examples.eventId, inboxId: null, threadId: null, messageId: null, data };
     const [account] = await query<{ id: string }>(db, sql`select id from accounts`);
@@ -292,7 +300,7 @@ describe("The document of the service", () => {
       { ...disabled, accountId: account?.id ?? "", type: "webhook.disabled", occurredAt: new Date() },
       ...domainEvents(account?.id ?? ""),
     ]);
-    await hear(16);
+    await hear(18);
     await receiver.close();
     const told = [...heard.values()];
     expect(told.map(({ event }) => event.event).sort()).toEqual(Object.keys(document.webhooks).sort());

@@ -48,6 +48,8 @@ const operations: Record<string, [Who, Thing?]> = {
   changeDraft: ["agent", "draft"],
   discardDraft: ["agent", "draft"],
   sendDraft: ["agent", "draft"],
+  approveDraft: ["full", "draft"],
+  rejectDraft: ["full", "draft"],
   listMessages: ["read", "inbox"],
   waitForMail: ["read", "inbox"],
   searchMessages: ["read"],

@@ -122,6 +122,7 @@ function agreeing(json: unknown, { operationId }: ShownOperation): unknown {
   if (operationId === "sendEmail" || operationId === "createDraft") return agreeingMail(json);
   if (operationId === "changeDraft") return { subject: "Changed" };
   if (operationId === "sendDraft") return {};
+  if (operationId === "approveDraft" || operationId === "rejectDraft") return { ...(json as object), version: 1 };
   if (/^(?:create|change)\w*Key$/.test(operationId) && typeof json === "object" && json !== null)
     return agreeingKey({ ...json });
   if (operationId === "createToken" && typeof json === "object" && json !== null && "inboxId" in json)

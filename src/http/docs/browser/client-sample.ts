@@ -34,6 +34,8 @@ const calls: Readonly<Record<string, ClientCall>> = {
   changeDraft: { name: "drafts.change", takes: "body" },
   discardDraft: { name: "drafts.discard" },
   sendDraft: { name: "drafts.send", takes: "body" },
+  approveDraft: { name: "drafts.approve", takes: "body" },
+  rejectDraft: { name: "drafts.reject", takes: "body" },
   downloadRawMessage: { name: "messages.raw" },
   showMessage: { name: "messages.html", takes: "query" },
   getMessageHistory: { name: "messages.history" },

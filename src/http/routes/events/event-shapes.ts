@@ -15,6 +15,7 @@ import { Attachment, Automated } from "../mail/message-shape.ts";
 import { quarantineFields } from "../mail/quarantine-shape.ts";
 import { addressee } from "../mail/recipient-shape.ts";
 import { reportFields } from "../mail/report-shapes.ts";
+import { approvalFields, reasonsShown } from "../send/approval-shape.ts";
 
 const ofInbox = {
   inbox_id: Type.String({ description: "The inbox that the event is about", examples: [examples.inboxId] }),
@@ -271,6 +272,58 @@ const BlockedMail = named(
   ),
 );
 
+const addresses = (description: string, example: string[]) =>
+  Type.Array(Type.String({ examples: [examples.sender] }), { description, examples: [example] });
+
+const draftOfEvent = {
+  id: Type.String({ description: "Id of the draft, and of its message", examples: [examples.draftId] }),
+  version: Type.Integer({ minimum: 1, description: "The version that it is about", examples: [1] }),
+};
+
+const RequestedDraft = named(
+  "RequestedDraft",
+  Type.Object(
+    {
+      ...draftOfEvent,
+      reasons: reasonsShown(),
+      new_recipients: addresses("The recipients that the inbox does not know", [examples.sender]),
+      from: Type.String({ description: "Address of the sender", examples: [examples.address] }),
+      to: addresses("Recipients", [examples.sender]),
+      cc: addresses("Visible further recipients", []),
+      bcc: addresses("Hidden recipients", []),
+      subject: Type.String({ description: "Empty if it has none", examples: [`Re: ${examples.subject}`] }),
+      body_text: Type.String({
+        description: "The text that would be sent, with its quote",
+        examples: [examples.answer],
+      }),
+      attachments: Type.Array(Attachment, { description: "Its files, with newly signed URLs", examples: [[]] }),
+      metadata: Type.Record(Type.String(), Type.String(), { description: "The metadata of the send", examples: [{}] }),
+      send_at: nullable(instant(), {
+        description: "When it is to be sent; null: once it is approved",
+        examples: [null],
+      }),
+      requested_at: instant({ description: "When it began to wait" }),
+      expires_at: instant({ description: "When it expires if nobody decides" }),
+    },
+    { description: "A mail that waits for a person, with the field names of events" },
+  ),
+);
+
+const ResolvedDraft = named(
+  "ResolvedDraft",
+  Type.Object(
+    {
+      ...draftOfEvent,
+      decision: approvalFields.decision,
+      decided_by: approvalFields.decidedBy,
+      decided_at: approvalFields.decidedAt,
+      reason: approvalFields.reason,
+      edited: approvalFields.edited,
+    },
+    { description: "The decision about a mail, with the field names of events" },
+  ),
+);
+
 const reportEvent = { ...ofThread, message: MessageInShort, report: ToldReport };
 
 /** All events of the log, in the order of the documentation. The payloads are made in flows/events/event-payload.ts. */
@@ -431,6 +484,16 @@ const logged = [
     name: "DomainFailed",
     description: "A domain is not proven, or no longer: its inboxes send and receive no more",
     fields: ofDomain,
+  }),
+  eventOf("approval.requested", {
+    name: "ApprovalRequested",
+    description: "A mail waits for the approval of a person, or was changed while it waits",
+    fields: { ...ofThread, draft: RequestedDraft },
+  }),
+  eventOf("approval.resolved", {
+    name: "ApprovalResolved",
+    description: "A mail waits for a person no longer: it was approved or rejected, has expired, or was canceled",
+    fields: { ...ofThread, draft: ResolvedDraft },
   }),
 ];
 

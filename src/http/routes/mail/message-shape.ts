@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { automatedKinds } from "../../../domain/automated.ts";
 import { inContractOrder } from "../../../domain/receive/authentication.ts";
+import { waitingStates } from "../../../domain/send/draft.ts";
 import {
   type AttachmentLinks,
   type LinkedAttachment,
@@ -145,7 +146,7 @@ const messageFields = {
     description: "For outbound mail: the message that it forwards",
     examples: [null],
   }),
-  state: nullable(oneOf(["scheduled", "awaiting_approval"]), {
+  state: nullable(oneOf(waitingStates), {
     description: "Why it is not sent yet, if it waits for its time or for approval",
     examples: [null],
   }),

@@ -11,6 +11,7 @@ import { named } from "../../document/schema.ts";
 import { instant, nextCursor, nullable, oneOf } from "../../shell/models.ts";
 import { Attachment } from "../mail/message-shape.ts";
 import { Failure, toFailure } from "../mail/recipient-shape.ts";
+import { Approval, toApproval } from "./approval-shape.ts";
 
 const Addressee = named(
   "Addressee",
@@ -37,7 +38,7 @@ export const Draft = named(
       }),
       state: oneOf(draftStates, {
         description:
-          "`draft` waits for somebody to send it, `scheduled` for its time. The others are final: the message says more about `sent`",
+          "`draft` waits for somebody to send it, `scheduled` for its time, `awaiting_approval` for a person. The others are final: the message says more about `sent`",
         examples: ["draft"],
       }),
       version: Type.Integer({ minimum: 1, description: "Counts its changes. Also its `ETag`", examples: [1] }),
@@ -92,6 +93,7 @@ export const Draft = named(
         description: "When it is sent; null for a draft without a time",
         examples: [null],
       }),
+      approval: nullable(Approval, { description: "Null if no person was asked", examples: [null] }),
       failure: nullable(Failure, { description: "Why it was not sent", examples: [null] }),
       createdAt: instant({ description: "When it was written" }),
       updatedAt: instant({ description: "When it was changed last, or ended" }),
@@ -122,6 +124,7 @@ export async function toDrafts(deps: ShowingDrafts, drafts: readonly DraftRow[])
       ...shown(draft),
       attachments: await linkedAttachments(deps.links, draft.id, filesOf.get(draft.id) ?? [], now),
       sendAt: draft.sendAt?.toISOString() ?? null,
+      approval: draft.approval && toApproval(draft.approval),
       failure: toFailure(draft.failure),
       createdAt: draft.createdAt.toISOString(),
       updatedAt: draft.updatedAt.toISOString(),

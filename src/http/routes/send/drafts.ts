@@ -5,6 +5,7 @@ import { Refusal } from "../../../domain/errors.ts";
 import { missingIdempotencyKey } from "../../../domain/idempotency.ts";
 import { faultsOfDraft, missingFields } from "../../../domain/send/combinations.ts";
 import { type Draft as DraftRow, draftStates, openStates } from "../../../domain/send/draft.ts";
+import { type DecidingDeps, decideDraft } from "../../../flows/send/decide-draft.ts";
 import {
   changeDraft,
   type DraftChange,
@@ -32,7 +33,7 @@ import { limitHeaders, limitsIn, refusalsOfSend, type SendDeps, Sent, sentAnswer
 import { sendFormBody } from "./send-form.ts";
 import { takenForms } from "./taken-forms.ts";
 
-export interface DraftDeps extends SendDeps, ShowingDrafts {}
+export interface DraftDeps extends SendDeps, ShowingDrafts, DecidingDeps {}
 
 const DraftQuery = Type.Object({
   state: Type.Optional(
@@ -66,6 +67,33 @@ const DraftSend = named(
   ),
 );
 
+const seenVersion = Type.Integer({ minimum: 1, description: "The version that the decider has seen", examples: [1] });
+
+const DraftApproval = named(
+  "DraftApproval",
+  Type.Object({ version: seenVersion }, { description: "The version to approve", examples: [{ version: 1 }] }),
+);
+
+const DraftRejection = named(
+  "DraftRejection",
+  Type.Object(
+    {
+      version: seenVersion,
+      reason: Type.Optional(
+        text({
+          max: 500,
+          description: "The reason, which is told to who asks for the same mail again",
+          examples: ["Not before the price is final"],
+        }),
+      ),
+    },
+    {
+      description: "The version to reject, and why",
+      examples: [{ version: 1, reason: "Not before the price is final" }],
+    },
+  ),
+);
+
 const ifMatch = {
   "If-Match": { description: "The `ETag` that the draft must have; else `version_mismatch`", example: '"1"' },
 };
@@ -92,7 +120,7 @@ export function drafts(deps: DraftDeps) {
     return shown;
   }
 
-  /** The email of a changed draft. Null removes a field (RFC 7396). A draft that stays scheduled must be complete. */
+  /** The email of a changed draft. Null removes a field (RFC 7396). A draft that stays scheduled, or waits for a person, must be complete. */
   function changed(draft: DraftRow, patch: Readonly<Record<string, unknown>>): DraftChange {
     const fields = fieldsOfDraft(draft);
     // A reply to all takes its recipients anew.
@@ -101,8 +129,9 @@ export function drafts(deps: DraftDeps) {
       if (value === null) delete fields[name];
       else if (value !== undefined) fields[name] = value;
     }
-    const isScheduled = draft.state === "scheduled" && fields.sendAt !== undefined;
-    const { mail, attachments } = (isScheduled ? judgeWhole : judgeDraft)(fields);
+    const isWanted =
+      draft.state === "awaiting_approval" || (draft.state === "scheduled" && fields.sendAt !== undefined);
+    const { mail, attachments } = (isWanted ? judgeWhole : judgeDraft)(fields);
     const names = (...some: string[]) => some.some((name) => patch[name] !== undefined);
     return {
       mail,
@@ -180,7 +209,7 @@ export function drafts(deps: DraftDeps) {
       operation({
         summary: "List drafts",
         access: "read",
-        description: "Drafts and scheduled mail, newest first.",
+        description: "Drafts, and mail that waits for its time or for the approval of a person, newest first.",
         query: DraftQuery,
         answers: { 200: DraftPage },
         refuses: ["not_found"],
@@ -209,7 +238,7 @@ export function drafts(deps: DraftDeps) {
         summary: "Change draft",
         access: "agent",
         description:
-          "Changes a draft, or a mail that is scheduled. Without `sendAt`, as with `null`, a scheduled mail becomes a draft again. Changes at the same time are made one after the other. To keep a file, name it in `attachments` by the id of the draft and its filename.",
+          "Changes a draft, or a mail that is scheduled or waits for approval, which then needs approval anew. Without `sendAt`, as with `null`, a scheduled mail becomes a draft again. Changes at the same time are made one after the other. To keep a file, name it in `attachments` by the id of the draft and its filename.",
         ...ofDraft,
         headers: ifMatch,
         body: draftChange(deps.mailDomain),
@@ -231,7 +260,8 @@ export function drafts(deps: DraftDeps) {
       operation({
         summary: "Discard draft",
         access: "agent",
-        description: "Removes a draft that nobody has sent. A scheduled mail is canceled, and stays readable.",
+        description:
+          "Removes a draft that nobody has sent. A mail that is scheduled or waits for approval is canceled, and stays readable.",
         ...ofDraft,
         headers: ifMatch,
         answers: { 204: nothing("Discarded") },
@@ -286,6 +316,44 @@ export function drafts(deps: DraftDeps) {
           429: limitHeaders,
         },
         refuses: [...refusalsOfSend, "draft_not_open", "version_mismatch"],
+      }),
+    )
+    .post(
+      "/:id/approve",
+      async ({ account, actor, params: { id }, body: { version }, set }) => {
+        const by = { key: account.keyId };
+        const caller = { ...account.reach, actor };
+        return answer(set, await decideDraft(deps, caller, { id, version, decision: "approve", by }));
+      },
+      operation({
+        summary: "Approve draft",
+        access: "full",
+        description:
+          "Approves this version of a mail that waits for a person. It is sent at once, or at its time. A key decides about no draft that it made.",
+        ...ofDraft,
+        body: DraftApproval,
+        answers: { 200: Draft },
+        answerHeaders: { 200: entityTag },
+        refuses: ["approval_forbidden", "draft_not_open", "version_mismatch"],
+      }),
+    )
+    .post(
+      "/:id/reject",
+      async ({ account, actor, params: { id }, body: { version, reason }, set }) => {
+        const by = { key: account.keyId };
+        const caller = { ...account.reach, actor };
+        return answer(set, await decideDraft(deps, caller, { id, version, decision: "reject", by, reason }));
+      },
+      operation({
+        summary: "Reject draft",
+        access: "full",
+        description:
+          "Rejects a mail that waits for a person. For 7 days the same mail is refused with `draft_rejected` and the reason; keys with access `full` that did not make it may send it.",
+        ...ofDraft,
+        body: DraftRejection,
+        answers: { 200: Draft },
+        answerHeaders: { 200: entityTag },
+        refuses: ["approval_forbidden", "draft_not_open", "version_mismatch"],
       }),
     );
   return new Elysia().use(ofInbox).use(all);

@@ -3,6 +3,7 @@ import { keyInReach, type Reach } from "../../../domain/access/access.ts";
 import { notFound, type Refusal } from "../../../domain/errors.ts";
 import { missingIdempotencyKey } from "../../../domain/idempotency.ts";
 import { type Limited, limitsOf, rateLimitFields, type SendUsage } from "../../../domain/limits.ts";
+import { waitingStates } from "../../../domain/send/draft.ts";
 import type { SendResult, SentMessage } from "../../../domain/send/send.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { sendUsage } from "../../../flows/send/send-usage.ts";
@@ -18,6 +19,7 @@ import { operation } from "../../shell/operation.ts";
 import { idempotencyKeyOf } from "../../shell/request-headers.ts";
 import { inboxPath, ownedInbox } from "../account/inboxes.ts";
 import { Recipient, toRecipient } from "../mail/recipient-shape.ts";
+import { reasonsShown } from "./approval-shape.ts";
 import { newEmail, readEmail } from "./new-email.ts";
 import { sendFormBody } from "./send-form.ts";
 import { takenForms } from "./taken-forms.ts";
@@ -48,9 +50,13 @@ export const Sent = named(
         examples: ["sent"],
       }),
       state: Type.Optional(
-        oneOf(["scheduled"], { description: "Set while it waits for its time: `status` is then `pending`" }),
+        oneOf(waitingStates, {
+          description: "Set while it waits for its time or for the approval of a person: `status` is then `pending`",
+        }),
       ),
       sendAt: Type.Optional(instant({ description: "When it will be sent, if it is scheduled" })),
+      reasons: Type.Optional(reasonsShown()),
+      expiresAt: Type.Optional(instant({ description: "When it expires, if nobody approves it until then" })),
       isRead: Type.Optional(Type.Boolean({ description: "`false` if the thread stayed unread; see `reason`" })),
       reason: Type.Optional(
         oneOf(["newer_inbound"], { description: "Mail newer than `readUpToMessageId` is in the thread" }),
@@ -154,6 +160,7 @@ export const refusalsOfSend = [
   "sending_disabled",
   "recipient_not_allowed",
   "recipient_suppressed",
+  "draft_rejected",
   "unsubscribe_unavailable",
   "rate_limit_exceeded",
   "daily_limit_exceeded",
@@ -184,7 +191,7 @@ export const limitHeaders = { RateLimit: "What remains of each limit", "RateLimi
 
 /** The answer to an accepted send, after its first attempts unless it is sent later. */
 export async function sentAnswer(deps: SendDeps, request: Request, result: SendResult) {
-  if (result.kind !== "accepted" && result.kind !== "scheduled") throw new Error("Cannot answer: nothing was accepted");
+  if (result.kind !== "accepted" && result.kind !== "waiting") throw new Error("Cannot answer: nothing was accepted");
   const waits = result.kind === "accepted" && !prefersNoWait(request);
   const message = waits ? await firstAttempts(deps, result) : undefined;
   return {
@@ -209,6 +216,7 @@ export function toSent(message: SentMessage) {
     status: message.status === "received" ? "sent" : message.status,
     ...(message.state !== undefined && { state: message.state }),
     ...(message.sendAt !== undefined && { sendAt: message.sendAt.toISOString() }),
+    ...(message.approval && { reasons: [...message.approval.reasons], expiresAt: message.approval.expiresAt }),
     ...(message.recipients.length > 1 && { recipients: message.recipients.map(toRecipient) }),
   };
 }

@@ -68,6 +68,10 @@ describe("the audit", () => {
     const blocked = { direction: "inbound", action: "block", pattern: "spam.example" };
     const { body: rule } = await ask("POST", "/v1/rules", blocked);
     const { body: key } = await ask("POST", "/v1/keys", { access: "agent" });
+    const { body: asking } = await ask("POST", "/v1/keys", { access: "agent", sendPolicy: "approve_all" });
+    const waiting: string[] = [];
+    for (const subject of ["One", "Two"])
+      waiting.push((await send(world(), inbox.id, { subject }, { apiKey: asking.key })).body.messageId);
     const { body: domain } = await ask("POST", "/v1/domains", { domain: "own.example.org" });
     const grantId = await newGrant(world());
     const items = await untilAnswered(async () => {
@@ -136,6 +140,18 @@ describe("the audit", () => {
         ["outbox.canceled"],
         scheduled.messageId,
         () => ask("DELETE", `/v1/drafts/${scheduled.messageId}`),
+      ],
+      [
+        "approveDraft",
+        ["draft.approved"],
+        waiting[0],
+        () => ask("POST", `/v1/drafts/${waiting[0]}/approve`, { version: 1 }),
+      ],
+      [
+        "rejectDraft",
+        ["draft.rejected"],
+        waiting[1],
+        () => ask("POST", `/v1/drafts/${waiting[1]}/reject`, { version: 1 }),
       ],
       [
         "addSuppressions",
