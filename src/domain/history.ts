@@ -4,11 +4,15 @@ import { instantOfId } from "./ids.ts";
 import type { StoredFailure } from "./outcome.ts";
 import type { Authentication, Verdict } from "./receive/authentication.ts";
 import type { KeptReport } from "./reports/reported-message.ts";
+import type { Draft } from "./send/draft.ts";
 import type { RecipientAttempt } from "./send/recipient-attempt.ts";
 
 /** The rows that tell what became of a message. */
 export interface HistoryFacts {
-  message: HistoryMessage;
+  /** Undefined if the message was not sent. */
+  message: HistoryMessage | undefined;
+  /** Undefined if it was sent without one. */
+  draft: HistoryDraft | undefined;
   /** Empty for an inbound message. */
   recipients: readonly TriedRecipient[];
   events: readonly LoggedEvent[];
@@ -28,6 +32,9 @@ export interface HistoryMessage {
   toAddr: string;
   authentication: Authentication | null;
 }
+
+/** The draft that became the message, or whose sending was accepted. */
+export type HistoryDraft = Pick<Draft, "createdAt" | "acceptedAt" | "sendAt" | "updatedAt" | "failure">;
 
 export interface TriedRecipient {
   address: string;
@@ -63,7 +70,8 @@ export interface MarkedBy extends Pick<Actor, "type" | "id"> {
 
 /** One step in the life of a message. `eventId` is its event in the log, if the log has one. */
 export type HistoryEntry = { at: Date; eventId: string | null } & (
-  | { what: "accepted" | "parsed_later" | "sent" }
+  | { what: "drafted" | "accepted" | "parsed_later" | "sent" }
+  | { what: "scheduled"; sendAt: Date }
   | {
       what: "received";
       envelope: { from: string; to: string };
@@ -85,6 +93,8 @@ export type HistoryEntry = { at: Date; eventId: string | null } & (
 const order: readonly HistoryEntry["what"][] = [
   "received",
   "parsed_later",
+  "drafted",
+  "scheduled",
   "accepted",
   "attempted",
   "sent",
@@ -108,11 +118,13 @@ export interface History {
 }
 
 /** The history of a message, oldest first. */
-export function historyOf({ message, recipients, events, reports, deliveries, marks }: HistoryFacts): History {
+export function historyOf({ message, draft, recipients, events, reports, deliveries, marks }: HistoryFacts): History {
   const [first, ...later] = [
-    ...beginning(message, events),
+    ...(draft === undefined ? [] : drafted(draft, events)),
+    ...(message === undefined ? [] : beginning(message, events)),
     ...recipients.flatMap(attempts),
-    ...events.flatMap(outcome),
+    // The end of a draft is in its row, which stays longer than the event.
+    ...(message === undefined ? [] : events.flatMap(outcome)),
     ...reports.map((report) => reported(report, events)),
     ...deliveries.map(told),
     ...marks.map(({ at, isRead, by }): HistoryEntry => ({ at, what: isRead ? "read" : "unread", eventId: null, by })),
@@ -123,6 +135,21 @@ export function historyOf({ message, recipients, events, reports, deliveries, ma
 
 function inTime(one: HistoryEntry, other: HistoryEntry): number {
   return one.at.getTime() - other.at.getTime() || order.indexOf(one.what) - order.indexOf(other.what);
+}
+
+/** The steps of a draft until it is sent, or ends unsent. A send with a time is scheduled in the instant in which it is written. */
+function drafted(draft: HistoryDraft, events: readonly LoggedEvent[]): HistoryEntry[] {
+  const { createdAt, acceptedAt, sendAt, updatedAt, failure } = draft;
+  const eventId = events.find(({ type }) => type === "message.failed")?.id ?? null;
+  return [
+    ...(acceptedAt?.getTime() === createdAt.getTime()
+      ? []
+      : [{ at: createdAt, what: "drafted" as const, eventId: null }]),
+    ...(acceptedAt === null || sendAt === null
+      ? []
+      : [{ at: acceptedAt, what: "scheduled" as const, eventId: null, sendAt }]),
+    ...(failure === null ? [] : [{ at: updatedAt, what: "failed" as const, eventId, failure }]),
+  ];
 }
 
 /**

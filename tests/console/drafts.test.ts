@@ -36,7 +36,13 @@ describeInBrowser("Mail that is sent later, in the console", () => {
     await page.getByText("It is not sent").waitFor();
     await page.getByLabel("Send to third@example.com now").click();
     await untilSo(async () => (await drafts("sent")).length === 1);
-    expect((await drafts("canceled")).length).toBe(2);
+    const canceled = await drafts("canceled");
+    expect(canceled.length).toBe(2);
+    await page.goto(new URL(`/console/messages/${canceled[0].id}`, setup.world.service.apiUrl).href);
+    const steps = page.locator(".step-name");
+    await steps.nth(1).waitFor();
+    expect(await steps.allTextContents()).toEqual(["Scheduled (done)", "Canceled (failed)"]);
+    expect(await page.locator(".step-note").first().textContent()).toStartWith("for ");
     await page.context().close();
   });
 });

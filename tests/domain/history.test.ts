@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { type HistoryFacts, historyOf, mostEntries } from "../../src/domain/history.ts";
+import { type HistoryFacts, type HistoryMessage, historyOf, mostEntries } from "../../src/domain/history.ts";
 import { idMaker } from "../../src/domain/ids.ts";
 import { authenticationOf } from "../support/arrivals.ts";
 
@@ -7,7 +7,7 @@ const arrivedAt = new Date("2026-03-21T10:05:00.000Z");
 const filedAt = new Date("2026-03-21T10:06:00.000Z");
 
 /** A message whose source was made at another instant, if the mail was parsed later. */
-function mail(sourceAt = filedAt): HistoryFacts["message"] {
+function mail(sourceAt = filedAt): HistoryMessage {
   const newId = idMaker((length) => new Uint8Array(length).fill(7));
   const sourceId = newId("src", sourceAt);
   return {
@@ -21,7 +21,7 @@ function mail(sourceAt = filedAt): HistoryFacts["message"] {
   };
 }
 
-const nothing = { recipients: [], events: [], reports: [], deliveries: [], marks: [] };
+const nothing = { draft: undefined, recipients: [], events: [], reports: [], deliveries: [], marks: [] };
 const event = { id: "evt_1", type: "message.received", occurredAt: filedAt, data: null } as const;
 const from = {
   envelope: { from: "jane@example.com", to: "ada@inbox.localhost" },
@@ -45,6 +45,56 @@ describe("the history of a message", () => {
     ]);
   });
 
+  const later = (minutes: number) => new Date(filedAt.getTime() + minutes * 60_000);
+  const draft = { createdAt: arrivedAt, acceptedAt: filedAt, sendAt: later(5), updatedAt: filedAt, failure: null };
+  const failure = { code: null, enhancedCode: null, message: "Canceled", reason: "canceled" } as const;
+  const outbound: HistoryMessage = { ...mail(), direction: "outbound", createdAt: later(5) };
+
+  test.each<[mail: string, facts: Partial<HistoryFacts>, steps: object[]]>([
+    [
+      "that was written as a draft, scheduled and sent",
+      { draft, message: outbound },
+      [
+        { at: arrivedAt, what: "drafted" },
+        { at: filedAt, what: "scheduled", sendAt: later(5) },
+        { at: later(5), what: "accepted" },
+      ],
+    ],
+    [
+      "that was sent with a time",
+      { draft: { ...draft, createdAt: filedAt }, message: outbound },
+      [{ what: "scheduled" }, { what: "accepted" }],
+    ],
+    [
+      "that was sent from its draft at once",
+      { draft: { ...draft, acceptedAt: null, sendAt: null }, message: outbound },
+      [{ what: "drafted" }, { what: "accepted" }],
+    ],
+    [
+      "that ended unsent",
+      {
+        draft: { ...draft, createdAt: filedAt, updatedAt: later(1), failure },
+        events: [
+          {
+            id: "evt_3",
+            type: "message.failed",
+            occurredAt: later(1),
+            data: { status: "failed", providerMessageId: null, recipients: [], failure },
+          },
+        ],
+      },
+      [{ what: "scheduled" }, { at: later(1), what: "failed", eventId: "evt_3", failure }],
+    ],
+    [
+      "that ended unsent, and whose event has left the log",
+      { draft: { ...draft, createdAt: filedAt, updatedAt: later(1), failure } },
+      [{ what: "scheduled" }, { at: later(1), what: "failed", eventId: null, failure }],
+    ],
+  ])("begins with the draft of a mail %s", (_, facts, steps) => {
+    const { entries } = historyOf({ ...nothing, message: undefined, ...facts });
+    expect(entries).toEqual(steps.map((step) => expect.objectContaining(step)));
+  });
+
   test("lists what has the same instant in the order in which it happens", () => {
     const attempt = {
       at: filedAt.toISOString(),
@@ -56,7 +106,7 @@ describe("the history of a message", () => {
       enhancedCode: null,
       message: "Ok",
     } as const;
-    const message: HistoryFacts["message"] = {
+    const message: HistoryMessage = {
       ...mail(),
       direction: "outbound",
     };

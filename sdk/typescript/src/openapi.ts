@@ -5354,8 +5354,24 @@ export interface components {
              */
             message: string;
         };
+        /** @description The mail was written as a draft */
+        HistoryDrafted: {
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            at: string;
+            /**
+             * @description What happened (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            what: "drafted";
+            /** @description The event about it, if the log has one */
+            eventId: string | null;
+        };
         /** @description A step in the life of a message. `what` is its type */
-        HistoryEntry: components["schemas"]["HistoryAccepted"] | components["schemas"]["HistoryAttempted"] | components["schemas"]["HistorySent"] | components["schemas"]["HistoryFailed"] | components["schemas"]["HistoryReported"] | components["schemas"]["HistoryTold"] | components["schemas"]["HistoryReceived"] | components["schemas"]["HistoryParsedLater"] | components["schemas"]["HistoryMarked"];
+        HistoryEntry: components["schemas"]["HistoryAccepted"] | components["schemas"]["HistoryAttempted"] | components["schemas"]["HistorySent"] | components["schemas"]["HistoryFailed"] | components["schemas"]["HistoryReported"] | components["schemas"]["HistoryTold"] | components["schemas"]["HistoryReceived"] | components["schemas"]["HistoryParsedLater"] | components["schemas"]["HistoryDrafted"] | components["schemas"]["HistoryScheduled"] | components["schemas"]["HistoryMarked"];
         /** @description A recipient did not get the mail, and no attempt is left */
         HistoryFailed: {
             /**
@@ -5493,6 +5509,28 @@ export interface components {
              * @enum {string}
              */
             source: "dsn" | "arf" | "relay";
+        };
+        /** @description Its sending was accepted, to be sent later */
+        HistoryScheduled: {
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            at: string;
+            /**
+             * @description What happened (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            what: "scheduled";
+            /** @description The event about it, if the log has one */
+            eventId: string | null;
+            /**
+             * Format: date-time
+             * @description When it is to be sent
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            sendAt: string;
         };
         /** @description The first recipient's server took the mail */
         HistorySent: {

@@ -9,16 +9,18 @@ type Entry = Schemas["MessageHistory"]["data"][number];
 export function historyRows({ data, truncated }: Schemas["MessageHistory"], calendar: Calendar): object[] {
   if (truncated) print("Steps behind the first one are left out\n", process.stderr);
   return data.map((entry) => {
-    const [whom, result] = about(entry);
+    const [whom, result] = about(entry, calendar);
     return { time: fullTime(entry.at, calendar), what: entry.what.replaceAll("_", " "), whom, result };
   });
 }
 
 /** The recipient or endpoint of a step, and its result. */
-function about(entry: Entry): [whom: string, result: string] {
+function about(entry: Entry, calendar: Calendar): [whom: string, result: string] {
   switch (entry.what) {
     case "received":
       return [entry.envelope.to, arrival(entry)];
+    case "scheduled":
+      return ["", `for ${fullTime(entry.sendAt, calendar)}`];
     case "attempted":
       return [entry.recipient, `${entry.outcome.replace("_", " ")}: ${shownFailure(entry)}${byServer(entry)}`];
     case "failed":

@@ -1,6 +1,7 @@
 import { href } from "../address.ts";
 import type { Schemas } from "../api.ts";
 import { looks } from "../events/event-look.ts";
+import { formatFullTime } from "../format.ts";
 import { Time } from "../parts/time.tsx";
 
 type Message = Schemas["Message"];
@@ -60,6 +61,10 @@ function stepOf(entry: Entry): Step {
       return { name: "Received", state: "done", note: arrivalOf(entry) };
     case "parsed_later":
       return { name: "Parsed", state: "done" };
+    case "drafted":
+      return { name: "Written", state: "done", note: "as a draft" };
+    case "scheduled":
+      return { name: "Scheduled", state: "done", note: `for ${formatFullTime(new Date(entry.sendAt))}` };
     case "accepted":
       return { name: "Accepted", state: "done", note: "stored in the outbox" };
     case "attempted": {
@@ -70,7 +75,11 @@ function stepOf(entry: Entry): Step {
     case "sent":
       return { name: "Sent", state: "done" };
     case "failed":
-      return { name: "Failed", state: "failed", note: wordsOf(entry.failure) };
+      return {
+        name: entry.failure.reason === "canceled" ? "Canceled" : "Failed",
+        state: "failed",
+        note: wordsOf(entry.failure),
+      };
     case "told": {
       const { event, attempt, status, error } = entry;
       const note = joined([event, `attempt ${attempt}`, error ?? String(status)]);
@@ -93,8 +102,9 @@ function arrivalOf({ envelope, clientAddress, verdict }: Extract<Entry, { what: 
   return joined([way, clientAddress && `by ${clientAddress}`, verdict && `verdict ${verdict}`]);
 }
 
-function toCome({ direction, status, delivery }: Message): Step[] {
+function toCome({ direction, status, state, delivery }: Message): Step[] {
   if (direction === "inbound" || status === "failed") return [];
+  if (state === "scheduled") return [{ name: "Waiting", state: "now", note: "for its time" }];
   if (status === "pending") return [{ name: "Waiting", state: "now", note: "for the next attempt" }];
   return delivery ? [] : [{ name: "Delivery", state: "open", note: "no report yet, which is normal" }];
 }

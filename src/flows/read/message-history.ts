@@ -4,6 +4,7 @@ import { notFound } from "../../domain/errors.ts";
 import { type History, historyOf, mostEntries } from "../../domain/history.ts";
 import { isId } from "../../domain/ids.ts";
 import {
+  findHistoryDraft,
   findHistoryMessage,
   listDeliveriesOfEvents,
   listEventsOfMessage,
@@ -18,22 +19,27 @@ import type { Deps } from "../deps.ts";
  * and marks without a name.
  */
 export async function messageHistory({ db }: Pick<Deps, "db">, caller: Caller, id: string): Promise<History> {
-  const message = isId("msg", id) ? await findHistoryMessage(db.api, caller.reach, id) : undefined;
-  if (message === undefined) throw notFound("message");
-  const { threadId, direction, createdAt } = message;
+  if (!isId("msg", id)) throw notFound("message");
   const { accountId } = caller.reach;
+  // In this order, because the draft may be sent meanwhile.
+  const draft = await findHistoryDraft(db.api, caller.reach, id);
+  const message = await findHistoryMessage(db.api, caller.reach, id);
+  if (message === undefined && draft === undefined) throw notFound("message");
+  const inbound = message?.direction === "inbound" ? message : undefined;
   const seesAll = reachesAll(caller);
   const [reports, marks] = await Promise.all([
-    direction === "outbound" ? listReports(db.api, id) : [],
-    direction === "inbound" ? listMarksOfThread(db.api, { threadId, since: createdAt, limit: mostEntries }) : [],
+    inbound === undefined ? listReports(db.api, id) : [],
+    inbound === undefined
+      ? []
+      : listMarksOfThread(db.api, { ...inbound, since: inbound.createdAt, limit: mostEntries }),
   ]);
   // In this order: a report is written with its event, and an attempt with the event of its outcome. So none is shown without the other.
-  const events = await listEventsOfMessage(db.api, id, arrivalEventId(id, createdAt));
+  const events = await listEventsOfMessage(db.api, id, inbound && arrivalEventId(id, inbound.createdAt));
   const eventIds = seesAll ? events.map((event) => event.id) : [];
   const [recipients, deliveries] = await Promise.all([
-    direction === "outbound" ? listTriedRecipients(db.api, id) : [],
+    inbound === undefined ? listTriedRecipients(db.api, id) : [],
     eventIds.length === 0 ? [] : listDeliveriesOfEvents(db.api, { accountId, eventIds, limit: mostEntries }),
   ]);
   const shownMarks = seesAll ? marks : marks.map((mark) => ({ ...mark, by: null }));
-  return historyOf({ message, recipients, events, reports, deliveries, marks: shownMarks });
+  return historyOf({ message, draft, recipients, events, reports, deliveries, marks: shownMarks });
 }

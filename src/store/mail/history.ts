@@ -1,10 +1,17 @@
 import { sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
 import type { Reach } from "../../domain/access/access.ts";
-import type { EventDelivery, HistoryMessage, LoggedEvent, ThreadMark, TriedRecipient } from "../../domain/history.ts";
+import type {
+  EventDelivery,
+  HistoryDraft,
+  HistoryMessage,
+  LoggedEvent,
+  ThreadMark,
+  TriedRecipient,
+} from "../../domain/history.ts";
 import { selected } from "../columns.ts";
 import { isReached } from "../reach.ts";
-import { auditEntries, deliveries, events, messages, recipients } from "../schema.ts";
+import { auditEntries, deliveries, drafts, events, messages, recipients } from "../schema.ts";
 
 /*
  * The rows that tell what became of a message. None is written for this alone.
@@ -34,6 +41,18 @@ export async function findHistoryMessage(db: Db, reach: Reach, id: string): Prom
   return message;
 }
 
+const ofDraft = selected(drafts, "d", ["createdAt", "acceptedAt", "sendAt", "updatedAt", "failure"]);
+
+/** Finds the draft of a message within the reach, unless nobody has sent it. */
+export async function findHistoryDraft(db: Db, reach: Reach, id: string): Promise<HistoryDraft | undefined> {
+  const [draft] = await query<HistoryDraft>(
+    db,
+    sql`select ${ofDraft} from drafts d join inboxes i on i.id = d.inbox_id
+        where d.id = ${id} and (d.accepted_at is not null or d.state = 'sent') and ${isReached(reach)}`,
+  );
+  return draft;
+}
+
 const triedRecipient = selected(recipients, "r", ["address", "attempts"]);
 
 /** Lists the recipients of a message with the attempts to send to each. */
@@ -46,8 +65,11 @@ export function listTriedRecipients(db: Db, messageId: string): Promise<TriedRec
 
 const ofEvent = selected(events, "e", ["id", "type", "occurredAt", "data"]);
 
-/** Lists the events about a message. The event of its arrival is found by its id, because the index of messages leaves it out. */
-export function listEventsOfMessage(db: Db, messageId: string, arrivalEventId: string): Promise<LoggedEvent[]> {
+/**
+ * Lists the events about a message. The event of its arrival, if it is inbound, is found by its id, because the index of messages leaves it
+ * out.
+ */
+export function listEventsOfMessage(db: Db, messageId: string, arrivalEventId = ""): Promise<LoggedEvent[]> {
   return query(
     db,
     sql`select ${ofEvent} from events e where e.message_id = ${messageId} and e.type <> 'message.received'

@@ -67,6 +67,11 @@ test("the history of a message is printed as a table, or as the API has it", asy
   const { stdout: steps } = await run("message", body.messageId, "--history");
   expect(steps).toMatch(/accepted/);
   expect(steps).toMatch(new RegExp(`attempted +${self.address} +sent: 250 2\\.0\\.0 Stored\n`));
+  const sendAt = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
+  const { body: later } = await send(world, self.id, { to: self.address, sendAt });
+  expect((await run("message", later.messageId, "--history")).stdout).toMatch(
+    /scheduled +- +for \d+ \w{3} \d{4}, \d\d:\d\d\n/,
+  );
   expect(await run("message", id, "--history", "--raw")).toMatchObject({ code: 2, stdout: "" });
 });
 

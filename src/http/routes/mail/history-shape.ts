@@ -46,8 +46,12 @@ const received = entry("HistoryReceived", ["received"], "The mail arrived", {
   }),
 });
 
-const step = (what: "parsed_later" | "accepted" | "sent", name: string, description: string) =>
+const step = (what: "drafted" | "parsed_later" | "accepted" | "sent", name: string, description: string) =>
   entry(name, [what], description, {});
+
+const scheduled = entry("HistoryScheduled", ["scheduled"], "Its sending was accepted, to be sent later", {
+  sendAt: instant({ description: "When it is to be sent" }),
+});
 
 const attempted = entry("HistoryAttempted", ["attempted"], "An attempt to send the mail to a recipient", {
   recipient,
@@ -115,6 +119,8 @@ const Entry = taggedUnion("what", "HistoryEntry", "A step in the life of a messa
   told,
   received,
   step("parsed_later", "HistoryParsedLater", "The mail was parsed, which had to wait after its arrival"),
+  step("drafted", "HistoryDrafted", "The mail was written as a draft"),
+  scheduled,
   marked,
 ]);
 
@@ -134,5 +140,6 @@ export const MessageHistory = named(
 
 export function toEntry(shown: HistoryEntry) {
   const at = shown.at.toISOString();
-  return shown.what === "failed" ? { ...shown, at, failure: shownFailure(shown.failure) } : { ...shown, at };
+  if (shown.what === "failed") return { ...shown, at, failure: shownFailure(shown.failure) };
+  return shown.what === "scheduled" ? { ...shown, at, sendAt: shown.sendAt.toISOString() } : { ...shown, at };
 }

@@ -146,6 +146,31 @@ describe.each(enginesHere())("The history of a message (%s):", (engine) => {
     await world.api(`/v1/webhooks/${hook.id}`, { method: "DELETE" });
   });
 
+  test("a mail is written as a draft, scheduled, and sent or canceled", async () => {
+    const inbox = await world.inbox();
+    const post = (path: string, body: object) =>
+      world.api(path, { method: "POST", body, headers: { "idempotency-key": crypto.randomUUID() } });
+    const mail = { to: "jim@example.com", subject: "Hello", body: "Hello Jim" };
+    const { id } = (await post(`/v1/inboxes/${inbox.id}/drafts`, mail)).body;
+    expect((await history(id)).code).toBe("not_found");
+    world.clock.pass(1000);
+    const sendAt = new Date(world.clock.now().getTime() + 60_000).toISOString();
+    await post(`/v1/drafts/${id}/send`, { sendAt });
+    expect((await history(id)).data).toMatchObject([{ what: "drafted" }, { what: "scheduled", sendAt, eventId: null }]);
+    const canceled = (await send(world, inbox.id, { ...mail, sendAt })).body.messageId;
+    await post(`/v1/messages/${canceled}/cancel`, {});
+    const { data: events } = (await world.api("/v1/events?types=message.failed&order=desc")).body;
+    expect((await history(canceled)).data).toMatchObject([
+      { what: "scheduled" },
+      { what: "failed", eventId: events[0].event_id, failure: { reason: "canceled" } },
+    ]);
+    world.clock.pass(60_000);
+    await until(async () => (await steps(id)).includes("sent"));
+    expect(await steps(id)).toEqual(["drafted", "scheduled", "accepted", "attempted", "sent"]);
+    const other = await keyWith({ access: "read", inboxId: (await world.inbox()).id });
+    expect((await history(canceled, other)).code).toBe("not_found");
+  });
+
   test("a mail is received, and its thread is read and unread by a key", async () => {
     const inbox = await world.inbox();
     await world.deliver(mailOf({ messageId: `${inbox.id}@example.com` }), inbox.address, "jane@client.example");
