@@ -11838,7 +11838,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`); `sending_disabled`: the `sendPolicy` of the account, the tenant, the inbox or the key is `closed`; `recipient_not_allowed`: an outbound rule blocks a recipient (`rule_id`), or `sendPolicy` allows known recipients alone */
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`); `inbox_disabled`: the inbox is disabled; `sending_disabled`: the `sendPolicy` of the account, the tenant, the inbox or the key is `closed`; `recipient_not_allowed`: an outbound rule blocks a recipient (`rule_id`), or `sendPolicy` allows known recipients alone */
             403: {
                 headers: {
                     /** @description Id of this request, or the one that the caller sent */

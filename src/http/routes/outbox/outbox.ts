@@ -216,6 +216,7 @@ export function retry(deps: RetryDeps) {
       answerHeaders: { 200: limitHeaders },
       refuses: [
         "not_retryable",
+        "inbox_disabled",
         "sending_disabled",
         "recipient_not_allowed",
         "domain_not_verified",
