@@ -73,7 +73,9 @@ function goodText({ minLength, maxLength = 40, pattern, examples = [] }: ShownSc
 /** A value that does not fit the schema. */
 export function badValue(schema: ShownSchema, chance: Chance): unknown {
   const types = (schema.anyOf ?? [schema]).flatMap(({ type }) => type);
-  const wrongType = oddValues.filter((value) => !types.some((type) => isOfType(type, value)));
+  const wrongType = oddValues.filter(
+    (value) => !types.some((type) => isOfType(type, value)) && !(mayBeEmpty(schema) && isEmptyList(value)),
+  );
   const { minimum, maximum, minLength, maxLength } = schema;
   return chance.pick([
     chance.pick(wrongType),
@@ -83,6 +85,15 @@ export function badValue(schema: ShownSchema, chance: Chance): unknown {
     ...(maxLength === undefined || maxLength > 5000 ? [] : ["x".repeat(maxLength + 1)]),
     ...(schema.enum === undefined ? [] : [`${schema.enum[0]}x`]),
   ]);
+}
+
+/** Whether recipients may be an empty list. No other odd value is right for them. */
+function mayBeEmpty({ oneOf = [] }: ShownSchema): boolean {
+  return oneOf.some(({ type, minItems = 0 }) => type === "array" && minItems === 0);
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
 }
 
 /** Anything at all. */
