@@ -57,7 +57,7 @@ const app = httpApp(
   },
   {
     guarded: [
-      inboxes(deps),
+      inboxes({ ...deps, hosts: { find: async () => undefined } }),
       send({
         ...deps,
         uploads: { sendMaxBytes: 26_214_400, uploadsMaxBytes: 2 ** 30, uploadTtlMs: 86_400_000 },

@@ -270,6 +270,7 @@ CREATE TABLE "inboxes" (
 	"display_name" text,
 	"aliases" text[] DEFAULT '{}' NOT NULL,
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"approvers" text[],
 	"disabled" boolean DEFAULT false NOT NULL,
 	"expires_at" timestamp (3) with time zone,
 	"updated_at" timestamp (3) with time zone,

@@ -67,6 +67,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
     UPLOADS_MAX_BYTES: config.uploadsMaxBytes,
     OPEN_DRAFTS: config.openDrafts,
     APPROVAL_HOURS: config.approvalHours,
+    APPROVERS: config.approvers.join(","),
     MAX_QUEUE_HOURS: config.maxQueueHours,
     RETURN_PATH: config.returnPath,
     ASK_DELIVERED: config.askDelivered ? 1 : 0,

@@ -3,6 +3,7 @@ import { domainToASCII } from "node:url";
 import { checkWebhookUrl } from "./domain/events/webhook-url.ts";
 import { type Outbound, parseOutbound } from "./domain/outbound.ts";
 import { type NoticeSource, parseNoticeSource } from "./domain/reports/notice-source.ts";
+import { approverAddresses, faultsOfApprovers, mostApprovers } from "./domain/send/approvers.ts";
 import type { NamingSetting } from "./domain/send/wire-name.ts";
 import { isHostName } from "./standards/host-name.ts";
 import { isAddressBlock, isIpAddress } from "./standards/ip.ts";
@@ -134,6 +135,14 @@ export function parseListenHost(text: string): Parsed<string> {
 export function parseAddresses(text: string): Parsed<string[]> {
   const addresses = text.split(",").map((part) => part.trim().toLowerCase());
   return addresses.every(isIpAddress) ? { value: addresses } : "must be IP addresses with commas between them";
+}
+
+/** The people who approve mail. An address at MAIL_DOMAIN is none, because keys of accounts could read its mail. */
+export function parseApprovers(text: string, mailDomain: string): Parsed<string[]> {
+  const approvers = text.split(",").map((part) => part.trim());
+  return approvers.length <= mostApprovers && faultsOfApprovers(approvers, mailDomain).length === 0
+    ? { value: approverAddresses(approvers, mailDomain) }
+    : `must be at most ${mostApprovers} email addresses with commas between them, none of them at MAIL_DOMAIN`;
 }
 
 export function parseBlocks(text: string): Parsed<string[]> {

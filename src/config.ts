@@ -2,6 +2,7 @@ import {
   type CorsOrigins,
   type Environment,
   parseAddresses,
+  parseApprovers,
   parseBaseUrl,
   parseBlocks,
   parseCell,
@@ -112,6 +113,8 @@ export interface Config {
   openDrafts: number;
   /** The hours after its last change in which a person can approve a mail. */
   approvalHours: number;
+  /** The people who approve mail of inboxes that name no approvers. */
+  approvers: readonly string[];
   maxQueueHours: number;
   /** The envelope sender: a return path for each mail, or the address of the inbox. */
   returnPath: (typeof returnPathKinds)[number];
@@ -278,6 +281,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     uploadsMaxBytes: integer("UPLOADS_MAX_BYTES", 1 << 30, 1024, 2 ** 50),
     openDrafts: integer("OPEN_DRAFTS", 1000, 1, 1_000_000),
     approvalHours: integer("APPROVAL_HOURS", 72, 1, 24 * 365),
+    approvers: checked("APPROVERS", text("APPROVERS"), (value) => parseApprovers(value, mailDomain)) ?? [],
     maxQueueHours: integer("MAX_QUEUE_HOURS", 48, 1, 24 * 30),
     returnPath: choice("RETURN_PATH", returnPathKinds, "verp"),
     askDelivered: choice("ASK_DELIVERED", ["0", "1"], "0") === "1",

@@ -29,6 +29,7 @@ test("no setting is required", () => {
 });
 
 const noListenHost = "must be an IP address of this machine, 0.0.0.0 for all of them, or its name";
+const noApprovers = "must be at most 5 email addresses with commas between them, none of them at MAIL_DOMAIN";
 const wrong: readonly [name: string, value: string, end: string][] = [
   ["HOST", "not an address", noListenHost],
   ["HOST", "300.1.1.1", noListenHost],
@@ -57,6 +58,9 @@ const wrong: readonly [name: string, value: string, end: string][] = [
   ["AUTH_TIMEOUT_MS", "10", "must be a whole number from 100 to 60000"],
   ["JUDGE_URL", "ftp://judge.example/", "must start with https:// or http://"],
   ["JUDGE_URL", "rspamd+http://rspamd:11333/checkv2", "must have no path behind the host of rspamd"],
+  ["APPROVERS", "boss", noApprovers],
+  ["APPROVERS", "boss@inbox.localhost", noApprovers],
+  ["APPROVERS", "a@e.org,b@e.org,c@e.org,d@e.org,e@e.org,f@e.org", noApprovers],
   ["JUDGE_SECRET", "short", "must have at least 24 characters"],
   ["JUDGE_TIMEOUT_MS", "99", "must be a whole number from 100 to 60000"],
   ["JUDGE_FAILS", "refuse", "must be one of take, quarantine"],

@@ -84,7 +84,7 @@ interface ApiParts {
   tokens: AccessTokens;
   links: AttachmentLinks;
   notices: Omit<RelayNoticesDeps, "isDraining">;
-  receiving: Pick<Receiving, "htmlOfMarkdown" | "unsubscribing">;
+  receiving: Pick<Receiving, "htmlOfMarkdown" | "unsubscribing" | "hosts">;
   sender: SendEmail;
   inbound: InboundDeps;
   streaming: StreamingDeps;
@@ -180,7 +180,7 @@ async function appOf(
     tokens: accessTokens,
     links,
     notices,
-    receiving: { htmlOfMarkdown, unsubscribing },
+    receiving: { htmlOfMarkdown, unsubscribing, hosts },
     sender,
     inbound: receivesMail,
     streaming,
@@ -235,7 +235,7 @@ async function appOf(
     },
     {
       guarded: [
-        inboxes(deps),
+        inboxes({ ...deps, hosts }),
         send(sending),
         drafts({ ...sending, links, decided: watch.decided }),
         markdown({ htmlOfMarkdown }),

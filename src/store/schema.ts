@@ -366,6 +366,8 @@ export const inboxes = pgTable(
     aliases: text().array().notNull().default([]),
     /** Strings of the owner, by name. They are never in a mail. */
     metadata: jsonb().$type<Readonly<Record<string, string>>>().notNull().default({}),
+    /** The people who approve its mail, each by an address; null for those of the service. */
+    approvers: text().array(),
     /** Whether the owner has disabled it: it takes and sends no mail. Mail that was accepted before still comes and goes. */
     disabled: boolean().notNull().default(false),
     /** When it is deleted; null for never. */

@@ -29,6 +29,16 @@ test("`inbox set` changes the fields that it is given, and clears those with an 
   expect(await stored()).toMatchObject({ ...none, sendPolicy: "known", metadata: { term: "a=b" } });
 });
 
+test("`inbox set` names the approvers of an inbox, and gives it those of the service again", async () => {
+  const approvers = ["boss@example.org", "cfo@example.org"];
+  expect((await run("set", "ada", "--approvers", ...approvers)).stdout).toMatch(
+    /^approvers +boss@example.org,cfo@example.org$/m,
+  );
+  expect((await stored()).approvers).toEqual(approvers);
+  expect((await run("set", "ada", "--approvers", "")).code).toBe(0);
+  expect((await stored()).approvers).toBe(null);
+});
+
 test("`inbox set` changes nothing for a number that is none", async () => {
   const before = await stored();
   const { code, stderr } = await run("set", "ada", "--retention-days", "many");

@@ -18,6 +18,7 @@ describeInBrowser("The settings of an inbox", () => {
     await page.getByLabel("Days that mail is kept").fill("30");
     await page.getByLabel("Is deleted at").fill("2031-05-01T12:30");
     await page.getByLabel("Metadata").fill("plan=silver\nterm=a=b");
+    await page.getByLabel("Approvers of its mail").fill("boss@example.org, cfo@example.org");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("The settings are saved").waitFor();
     const saved = await inboxOf(ada.id);
@@ -25,18 +26,19 @@ describeInBrowser("The settings of an inbox", () => {
       displayName: "Ada Lovelace",
       retentionDays: 30,
       metadata: { plan: "silver", term: "a=b" },
+      approvers: ["boss@example.org", "cfo@example.org"],
     });
     expect(saved.metadata.old).toBeUndefined();
     expect(saved.expiresAt).toStartWith("2031-05-01T");
     await page.reload();
     // A field that another one changes meanwhile stays.
     await setup.world.api(`/v1/inboxes/${ada.id}`, { method: "PATCH", body: { externalId: "user-7" } });
-    for (const name of ["Name beside the address", "Days that mail is kept", "Is deleted at", "Metadata"])
-      await page.getByLabel(name).fill("");
+    const labels = ["Name beside the address", "Days that mail is kept", "Is deleted at", "Metadata", "Approvers"];
+    for (const name of labels) await page.getByLabel(name).fill("");
     await page.getByRole("button", { name: "Save" }).click();
-    const none = { displayName: null, retentionDays: null, expiresAt: null, metadata: {}, externalId: "user-7" };
+    const none = { displayName: null, retentionDays: null, expiresAt: null, metadata: {}, approvers: null };
     await untilSo(async () => (await inboxOf(ada.id)).displayName === null);
-    expect(await inboxOf(ada.id)).toMatchObject(none);
+    expect(await inboxOf(ada.id)).toMatchObject({ ...none, externalId: "user-7" });
     expect(faults.filter((fault) => !/40[01]/.test(fault))).toEqual([]);
   });
 

@@ -5677,6 +5677,13 @@ export interface components {
              * @example 2026-03-20T09:00:00.000Z
              */
             updatedAt: string;
+            /**
+             * @description The people who approve its mail; null: those of the service (`APPROVERS`)
+             * @example [
+             *       "boss@example.org"
+             *     ]
+             */
+            approvers: string[] | null;
         };
         /**
          * @description The changes. Missing fields stay as they are
@@ -5719,6 +5726,13 @@ export interface components {
              * @example null
              */
             expiresAt?: string | null;
+            /**
+             * @description The people who get a letter about each mail that waits for approval, and whose link decides: at most 5 addresses whose mail does not come to this service. An empty list: nobody; null: those of the service (`APPROVERS`). Only for keys with access `full`
+             * @example [
+             *       "boss@example.org"
+             *     ]
+             */
+            approvers?: string[] | null;
         };
         /** @description An inbox was created */
         InboxCreated: {
@@ -7546,6 +7560,13 @@ export interface components {
              * @example known
              */
             sendPolicy?: ("open" | "known" | "approve_new" | "approve_all" | "closed") | null;
+            /**
+             * @description The people who get a letter about each mail that waits for approval, and whose link decides: at most 5 addresses whose mail does not come to this service. An empty list: nobody; null: those of the service (`APPROVERS`). Only for keys with access `full`
+             * @example [
+             *       "boss@example.org"
+             *     ]
+             */
+            approvers?: string[] | null;
         };
         /**
          * @description The new key
@@ -10006,7 +10027,10 @@ export interface operations {
                      *           "aliases": [],
                      *           "disabled": false,
                      *           "expiresAt": null,
-                     *           "updatedAt": "2026-03-20T09:00:00.000Z"
+                     *           "updatedAt": "2026-03-20T09:00:00.000Z",
+                     *           "approvers": [
+                     *             "boss@example.org"
+                     *           ]
                      *         }
                      *       ],
                      *       "total": 1,
@@ -10158,7 +10182,10 @@ export interface operations {
                      *       "aliases": [],
                      *       "disabled": false,
                      *       "expiresAt": null,
-                     *       "updatedAt": "2026-03-20T09:00:00.000Z"
+                     *       "updatedAt": "2026-03-20T09:00:00.000Z",
+                     *       "approvers": [
+                     *         "boss@example.org"
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Inbox"];
@@ -10344,7 +10371,10 @@ export interface operations {
                      *       "aliases": [],
                      *       "disabled": false,
                      *       "expiresAt": null,
-                     *       "updatedAt": "2026-03-20T09:00:00.000Z"
+                     *       "updatedAt": "2026-03-20T09:00:00.000Z",
+                     *       "approvers": [
+                     *         "boss@example.org"
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Inbox"];
@@ -10625,7 +10655,10 @@ export interface operations {
                      *       "aliases": [],
                      *       "disabled": false,
                      *       "expiresAt": null,
-                     *       "updatedAt": "2026-03-20T09:00:00.000Z"
+                     *       "updatedAt": "2026-03-20T09:00:00.000Z",
+                     *       "approvers": [
+                     *         "boss@example.org"
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Inbox"];
@@ -10776,7 +10809,10 @@ export interface operations {
                      *       "aliases": [],
                      *       "disabled": false,
                      *       "expiresAt": null,
-                     *       "updatedAt": "2026-03-20T09:00:00.000Z"
+                     *       "updatedAt": "2026-03-20T09:00:00.000Z",
+                     *       "approvers": [
+                     *         "boss@example.org"
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Inbox"];

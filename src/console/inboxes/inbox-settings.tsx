@@ -143,6 +143,15 @@ function SettingsForm({ inbox, onSaved }: { inbox: Inbox; onSaved: () => void })
       />
       <label for="expiresAt">Is deleted at</label>
       <input id="expiresAt" name="expiresAt" type="datetime-local" defaultValue={endText(inbox)} />
+      <label for="approvers">Approvers of its mail, by email address</label>
+      <input
+        id="approvers"
+        name="approvers"
+        autocomplete="off"
+        spellcheck={false}
+        placeholder="as in the service"
+        defaultValue={inbox.approvers?.join(", ") ?? ""}
+      />
       <label for="metadata">Metadata, a line for each key=value</label>
       <textarea id="metadata" name="metadata" rows={3} spellcheck={false} defaultValue={metadataText(inbox)} />
       <div class="actions">
@@ -168,6 +177,9 @@ function changeOf(inbox: Inbox, form: FormData): Schemas["InboxChange"] {
   if (days !== (inbox.retentionDays?.toString() ?? "")) change.retentionDays = days === "" ? null : Number(days);
   const end = entered("expiresAt");
   if (end !== endText(inbox)) change.expiresAt = end === "" ? null : new Date(end).toISOString();
+  const approvers = entered("approvers");
+  if (approvers !== (inbox.approvers?.join(", ") ?? ""))
+    change.approvers = approvers === "" ? null : approvers.split(/[\s,]+/).filter(Boolean);
   const metadata = Object.fromEntries(linesOf(entered("metadata")));
   const removed = Object.keys(inbox.metadata).filter((key) => !(key in metadata));
   if (entered("metadata") !== metadataText(inbox))

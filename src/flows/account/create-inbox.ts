@@ -43,7 +43,7 @@ export interface NewInbox {
 /** The fields that the owner of an inbox sets, besides its `externalId`. */
 type InboxSettings = Pick<
   Inbox,
-  "retentionDays" | "sendPolicy" | "displayName" | "metadata" | "disabled" | "expiresAt"
+  "retentionDays" | "sendPolicy" | "displayName" | "metadata" | "approvers" | "disabled" | "expiresAt"
 >;
 type Given<Fields> = { [Name in keyof Fields]: Fields[Name] | undefined };
 
@@ -52,6 +52,7 @@ const usual: InboxSettings = {
   sendPolicy: "open",
   displayName: null,
   metadata: {},
+  approvers: null,
   disabled: false,
   expiresAt: null,
 };

@@ -20,6 +20,7 @@ export const examples = {
   eventId: "evt_01km7xnw70ejr8hy7ppemk397f",
   sender: "jane@example.com",
   senderName: "Jane Doe",
+  approver: "boss@example.org",
   subject: "Your order",
   question: "Where is it?",
   receivedAt: "2026-03-21T10:05:00.000Z",

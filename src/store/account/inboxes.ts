@@ -22,6 +22,7 @@ const inboxFields = selected(inboxes, "i", [
   "displayName",
   "aliases",
   "metadata",
+  "approvers",
   "disabled",
   "expiresAt",
   "updatedAt",
@@ -201,6 +202,7 @@ export interface InboxChange {
   displayName?: string | null | undefined;
   /** Merged into the metadata: a null removes its key, and null in place of the object removes all. */
   metadata?: MetadataPatch | undefined;
+  approvers?: readonly string[] | null | undefined;
   disabled?: boolean | undefined;
   expiresAt?: Date | null | undefined;
 }
@@ -210,7 +212,7 @@ export async function markInboxChanged(
   db: Db,
   reach: Reach,
   id: string,
-  { externalId, retentionDays, sendPolicy, displayName, metadata, disabled, expiresAt }: InboxChange,
+  { externalId, retentionDays, sendPolicy, displayName, metadata, approvers, disabled, expiresAt }: InboxChange,
   updatedAt: Date,
 ): Promise<Inbox | undefined> {
   const changes = [
@@ -219,6 +221,7 @@ export async function markInboxChanged(
     sendPolicy === undefined ? sql`` : sql`, send_policy = ${sendPolicy}`,
     displayName === undefined ? sql`` : sql`, display_name = ${displayName}`,
     metadata === undefined ? sql`` : sql`, metadata = ${merged(metadata)}`,
+    approvers === undefined ? sql`` : sql`, approvers = ${approvers === null ? sql`null` : arrayOf("text", approvers)}`,
     disabled === undefined ? sql`` : sql`, disabled = ${disabled}`,
     expiresAt === undefined ? sql`` : sql`, expires_at = ${expiresAt}`,
   ];

@@ -65,7 +65,12 @@ describe("The export of one account", () => {
     expect(domainId).toStartWith("dom_");
     const post = (path: string, body: object, apiKey = ada.key) => from.api(path, { method: "POST", apiKey, body });
     await post("/v1/inboxes", { username: "own", domain: "ada.example" });
-    const settings = { displayName: "Ada", metadata: { plan: "gold" }, expiresAt: "2030-01-01T00:00:00.000Z" };
+    const settings = {
+      displayName: "Ada",
+      metadata: { plan: "gold" },
+      expiresAt: "2030-01-01T00:00:00.000Z",
+      approvers: ["boss@example.org"],
+    };
     const change = { method: "PATCH", apiKey: ada.key, body: settings };
     expect((await from.api(`/v1/inboxes/${ada.inboxId}`, change)).body).toMatchObject(settings);
     for (const name of ["lovelace", "byron"])

@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { Fault } from "../../../domain/errors.ts";
 import { faultsOfMetadata } from "../../../domain/metadata.ts";
 import { sendPolicies } from "../../../domain/policy.ts";
+import { faultsOfApprovers, mostApprovers } from "../../../domain/send/approvers.ts";
 import { displayNameRule, isDisplayName } from "../../../domain/send/recipients/display-name.ts";
 import { mostAliases } from "../../../domain/username.ts";
 import type { Deps } from "../../../flows/deps.ts";
@@ -54,6 +55,10 @@ export const InboxShape = named(
         description: "When a field that you set was last changed; at first when it was created",
         examples: [examples.inboxCreatedAt],
       }),
+      approvers: nullable(Type.Array(Type.String({ examples: [examples.approver] })), {
+        description: "The people who approve its mail; null: those of the service (`APPROVERS`)",
+        examples: [[examples.approver]],
+      }),
     },
     { description: "An inbox: an email address that sends and receives" },
   ),
@@ -100,6 +105,15 @@ const expiresAt = alsoNamed(
       },
     ),
   ),
+);
+
+const approvers = Type.Optional(
+  nullable(Type.Array(text({ max: 254, examples: [examples.approver] }), { maxItems: mostApprovers }), {
+    description:
+      "The people who get a letter about each mail that waits for approval, and whose link decides: at most 5 addresses whose mail does not come to this service. An empty list: nobody; null: those of the service (`APPROVERS`). Only for keys with access `full`",
+    error: "must be null or an array of at most 5 email addresses",
+    examples: [[examples.approver]],
+  }),
 );
 
 const metadata = {
@@ -178,6 +192,7 @@ export const NewInbox = named(
       ),
       retentionDays: alsoNamed("retention_days", retentionDays),
       sendPolicy,
+      approvers,
     },
     {
       description: "The new inbox. All fields are optional",
@@ -217,6 +232,7 @@ export const InboxChange = named(
         }),
       ),
       expiresAt,
+      approvers,
     },
     { description: "The changes. Missing fields stay as they are", examples: [{ retentionDays: 90 }] },
   ),
@@ -258,8 +274,12 @@ export const InboxQuery = Type.Object({
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Makes the function that finds the faults that a schema cannot express. */
-export function faultsOfInbox({ now }: Pick<Deps, "now">) {
-  return (fields: Fields): Fault[] => [...faultsOfNames(fields), ...faultsOfEnd(fields, now())];
+export function faultsOfInbox({ now, mailDomain }: Pick<Deps, "now" | "mailDomain">) {
+  return (fields: Fields): Fault[] => [
+    ...faultsOfNames(fields),
+    ...faultsOfEnd(fields, now()),
+    ...faultsOfApprovers(fields.approvers, mailDomain),
+  ];
 }
 
 function faultsOfEnd({ expiresAt: end, ttlSeconds }: Fields, now: Date): Fault[] {
@@ -296,5 +316,6 @@ export function toInbox(inbox: Inbox, mailDomain: string) {
     disabled: inbox.disabled,
     expiresAt: inbox.expiresAt?.toISOString() ?? null,
     updatedAt: (inbox.updatedAt ?? createdAt).toISOString(),
+    approvers: inbox.approvers,
   };
 }

@@ -9,6 +9,7 @@ import {
 import { cursorAtRow } from "../../../domain/cursor.ts";
 import { notFound, Refusal } from "../../../domain/errors.ts";
 import { isId } from "../../../domain/ids.ts";
+import { type ApproversDeps, checkedApprovers } from "../../../flows/account/approvers.ts";
 import { changeInbox } from "../../../flows/account/change-inbox.ts";
 import { createInbox } from "../../../flows/account/create-inbox.ts";
 import { deleteInbox } from "../../../flows/account/delete-inbox.ts";
@@ -45,15 +46,17 @@ export async function ownedInbox(deps: Deps, reach: Reach, id: string): Promise<
   return inbox;
 }
 
-export function inboxes(deps: Deps) {
+export function inboxes(deps: Deps & ApproversDeps) {
   const { mailDomain } = deps;
   return api("/v1/inboxes", "Inboxes")
     .post(
       "",
       async ({ account, actor, body, request, set }) => {
         const { retentionDays, displayName, metadata, disabled, ttlSeconds } = body;
-        // A key that may not set the policy of its inboxes must not choose it for new ones.
+        // A key that may not set the policy or the approvers of its inboxes must not choose them for new ones.
         if (body.sendPolicy !== undefined) refuseWithout("full", account, 'set "sendPolicy"');
+        if (body.approvers !== undefined) refuseWithout("full", account, 'set "approvers"');
+        const approvers = await checkedApprovers(deps, body.approvers);
         const { inbox, replayed } = await createInbox(deps, {
           account,
           actor,
@@ -62,7 +65,7 @@ export function inboxes(deps: Deps) {
           domain: body.domain,
           aliases: body.aliases,
           usernameField: body.username === undefined ? "mailboxName" : "username",
-          settings: { retentionDays, displayName, metadata, disabled, ...convertedOf(body) },
+          settings: { retentionDays, displayName, metadata, approvers, disabled, ...convertedOf(body) },
           ttlSeconds,
           idempotencyKey: keyInReach(account.reach, idempotencyKeyOf(request)),
         });
@@ -152,7 +155,8 @@ export function inboxes(deps: Deps) {
         if (body.externalId !== undefined) refuseToGiveAway(account, body.externalId);
         const isChanged = Object.values(body).some((value) => value !== undefined);
         const disabled = body.disabled === null ? false : body.disabled;
-        const change = { ...body, ...convertedOf(body), disabled };
+        const approvers = await checkedApprovers(deps, body.approvers);
+        const change = { ...body, ...convertedOf(body), approvers, disabled };
         const changed = isChanged ? await changeInbox(deps, { ...account.reach, actor }, inbox.id, change) : inbox;
         return toInbox(changed, mailDomain);
       },

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { enginesHere } from "../../../support/engines.ts";
 import { untilLogShowsAll } from "../../../support/log-horizon.ts";
 import { mailOf } from "../../../support/mail.ts";
+import { insertOwnDomain } from "../../../support/own-domain.ts";
 import { newAccount } from "../../../support/sends.ts";
 import { oneWorldOn } from "../../../support/world-on.ts";
 
@@ -122,11 +123,33 @@ describe.each(enginesHere())("An inbox (%s)", (engine) => {
     expect(repeated.body).toEqual(body);
   });
 
+  test("gets approvers, each once, whose mail does not come to this service", async () => {
+    const { apiKey, inbox, change } = await begin();
+    expect(inbox.approvers).toBe(null);
+    const twice = ["Boss@Example.org", "boss@example.org", "cfo@example.org"];
+    expect((await change({ approvers: twice })).body.approvers).toEqual(["boss@example.org", "cfo@example.org"]);
+    expect((await change({ displayName: "Ada" })).body.approvers).toEqual(["boss@example.org", "cfo@example.org"]);
+    expect((await change({ approvers: [] })).body.approvers).toEqual([]);
+    expect((await change({ approvers: null })).body.approvers).toBe(null);
+    const body = { approvers: ["boss@example.org"] };
+    expect((await world().api("/v1/inboxes", { method: "POST", body, apiKey })).body).toMatchObject(body);
+
+    const { api: db } = world().service.deps.db;
+    const { id: accountId } = (await world().api("/v1/account", { apiKey })).body;
+    const { name } = await insertOwnDomain(db, { accountId, name: `${inbox.id.slice(-8)}.example` });
+    // The domains are remembered for five seconds.
+    world().clock.pass(6_000);
+    const ours = await change({ approvers: ["boss@example.org", `ceo@${name}`] });
+    const detail = "must be an address whose mail does not come to this service";
+    expect(ours).toMatchObject({ status: 400, body: { errors: [{ pointer: "#/approvers/1", detail }] } });
+  });
+
   test("gets no policy from a key that may not change it", async () => {
     const apiKey = await newAccount(world());
     const { body: agent } = await world().api("/v1/keys", { method: "POST", body: { access: "agent" }, apiKey });
     const make = (body: object) => world().api("/v1/inboxes", { method: "POST", body, apiKey: agent.key });
     expect(await make({ sendPolicy: "open" })).toMatchObject({ status: 403, body: { code: "forbidden" } });
+    expect(await make({ approvers: [] })).toMatchObject({ status: 403, body: { code: "forbidden" } });
     expect(await make({ displayName: "Ada" })).toMatchObject({ status: 201, body: { displayName: "Ada" } });
   });
 
@@ -141,6 +164,9 @@ describe.each(enginesHere())("An inbox (%s)", (engine) => {
     ["an empty one", { externalId: "" }],
     ["one of 256 characters", { externalId: "x".repeat(256) }],
     ["another field", { username: "other" }],
+    ["six approvers", { approvers: Array.from({ length: 6 }, (_, at) => `a${at}@example.org`) }],
+    ["an approver with a name", { approvers: ["Boss <boss@example.org>"] }],
+    ["an approver at the domain of the service", { approvers: ["boss+x@INBOX.localhost"] }],
     ["a retention of no day", { retentionDays: 0 }],
     ["a retention of eleven years", { retentionDays: 4000 }],
   ])("is not changed by %s", async (_, body) => {
