@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { InboxdError } from "../sdk/typescript/src/errors.ts";
 import { accountCommands, consoleCommand } from "./commands/accounts.ts";
+import { approvalCommands } from "./commands/approvals.ts";
 import { authenticateCommand } from "./commands/authenticate/command.ts";
 import type { Register } from "./commands/cli.ts";
 import { completionCommand } from "./commands/completion.ts";
@@ -57,6 +58,7 @@ const groups: readonly [heading: string, commands: readonly Register[]][] = [
       inboxCommands,
       sendCommand,
       draftCommands,
+      approvalCommands,
       ingestCommand,
       messageCommands,
       waitCommand,

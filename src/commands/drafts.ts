@@ -22,10 +22,12 @@ interface SendOptions extends ServerOptions {
 }
 
 export function draftCommands(program: Command): void {
-  const drafts = program.command("drafts").description("manage mail that is written or scheduled, and not sent yet");
+  const drafts = program
+    .command("drafts")
+    .description("manage mail that is written, scheduled or waits for approval, and not sent yet");
   reporting(
     ofServer(drafts.command("list"))
-      .description("list open drafts and scheduled mail, newest first")
+      .description("list mail that is not sent yet, newest first")
       .option("--inbox <inbox>", "list only those of this inbox: its id or address")
       .addOption(
         new Option("--state <state>", "list those in this state instead of the open ones").choices(draftStates),
@@ -65,7 +67,9 @@ export function draftCommands(program: Command): void {
     },
   );
   reporting(
-    ofServer(drafts.command("discard <id>")).description("remove a draft, or cancel a scheduled mail"),
+    ofServer(drafts.command("discard <id>")).description(
+      "remove a draft, or cancel a mail that is scheduled or waits for approval",
+    ),
     discard,
   );
 }
@@ -76,16 +80,19 @@ async function discard(id: string, server: ServerOptions): Promise<object> {
   return { discarded: id };
 }
 
+/** The recipients in one line, each with the mark that `markOf` has for its address. */
+export function addressees(of: Draft["to"], markOf: (address: string) => string = () => ""): string {
+  return of.map(({ address, name }) => `${name ? `${name} <${address}>` : address}${markOf(address)}`).join(", ");
+}
+
 function shown(draft: Draft, calendar: Calendar): string {
-  const people = (of: Draft["to"]) =>
-    of.map(({ address, name }) => (name ? `${name} <${address}>` : address)).join(", ");
   const head = {
     id: draft.id,
     state: draft.state,
     version: draft.version,
-    to: people(draft.to),
-    ...(draft.cc.length > 0 && { cc: people(draft.cc) }),
-    ...(draft.bcc.length > 0 && { bcc: people(draft.bcc) }),
+    to: addressees(draft.to),
+    ...(draft.cc.length > 0 && { cc: addressees(draft.cc) }),
+    ...(draft.bcc.length > 0 && { bcc: addressees(draft.bcc) }),
     subject: draft.subject ?? "",
     written: fullTime(draft.createdAt, calendar),
     ...(draft.sendAt !== null && { "sent at": fullTime(draft.sendAt, calendar) }),

@@ -142,6 +142,13 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "inboxd drafts send msg_01jpw7z1x2e9a8r5k3m0t6vqhb --at 2027-01-15T09:00:00+01:00",
   ],
   "drafts discard": ["inboxd drafts discard msg_01jpw7z1x2e9a8r5k3m0t6vqhf"],
+  approvals: ["inboxd approvals list"],
+  "approvals list": ["inboxd approvals list", "inboxd approvals list --inbox ada"],
+  "approvals show": ["inboxd approvals show msg_01jpw7z1x2e9a8r5k3m0t6vqhh"],
+  "approvals approve": ["inboxd approvals approve msg_01jpw7z1x2e9a8r5k3m0t6vqhh 1"],
+  "approvals reject": [
+    "inboxd approvals reject msg_01jpw7z1x2e9a8r5k3m0t6vqhj 1 --reason 'Not before the price is final'",
+  ],
   quarantine: ["inboxd quarantine list"],
   "quarantine list": ["inboxd quarantine list", "inboxd quarantine list --inbox ada --reason unlisted"],
   "quarantine show": [

@@ -111,6 +111,7 @@ beforeAll(async () => {
     evt_01jpw7z1x2e9a8r5k3m0t6vqhd: event_id,
     msg_01jpw7z1x2e9a8r5k3m0t6vqhd: message.id,
     ...(await newDrafts(inbox_id)),
+    ...(await newWaitingMail()),
     thr_01jpw7z1x2e9a8r5k3m0t6vqhe: thread_id,
     qua_01jpw7z1x2e9a8r5k3m0t6vqhk: blocked?.id ?? "",
     key_01jpw7z1x2e9a8r5k3m0t6vqhd: key.id,
@@ -160,6 +161,27 @@ async function newDrafts(inboxId: string): Promise<Record<string, string>> {
     made.push([`msg_01jpw7z1x2e9a8r5k3m0t6vqh${end}`, ((await answer.json()) as { id: string }).id]);
   }
   return Object.fromEntries(made);
+}
+
+/** Two mails of an agent that wait for approval, by the ids of the examples. */
+async function newWaitingMail(): Promise<Record<string, string>> {
+  const made = await inboxd.request("POST", "/v1/inboxes", { username: "agent", sendPolicy: "approve_all" });
+  const { id: inboxId } = (await made.json()) as { id: string };
+  const { key } = (await (await inboxd.request("POST", "/v1/keys", { access: "agent" })).json()) as { key: string };
+  const waiting: [string, string][] = [];
+  for (const end of ["h", "j"]) {
+    const answer = await fetch(new URL(`/v1/inboxes/${inboxId}/send`, inboxd.api), {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${key}`,
+        "content-type": "application/json",
+        "idempotency-key": `waits-${end}`,
+      },
+      body: JSON.stringify({ to: "jane@example.com", subject: `Offer ${end}`, body: "Hello Jane" }),
+    });
+    waiting.push([`msg_01jpw7z1x2e9a8r5k3m0t6vqh${end}`, ((await answer.json()) as { messageId: string }).messageId]);
+  }
+  return Object.fromEntries(waiting);
 }
 
 /** Of an event for an endpoint where nobody listens any more: its id in the outbox. */
