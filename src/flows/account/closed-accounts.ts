@@ -20,6 +20,8 @@ export interface ClosedAccounts {
 
 const everyMs = 30_000;
 const pauseMs = 50;
+/** The pause after a reading that has failed. Until the next one, mail of an account that is suspended by now still goes out. */
+const retryMs = 500;
 
 export async function closedAccounts(
   { db, log }: Pick<Deps, "db" | "log">,
@@ -30,7 +32,9 @@ export async function closedAccounts(
   const listeners: (() => void)[] = [];
   const reading = paced(pauseMs, () => void refreshNow());
   const timer = setInterval(reading.ask, readEveryMs);
+  let retry: ReturnType<typeof setTimeout> | undefined;
   let reads = 0;
+  let isClosed = false;
 
   async function read(): Promise<Map<string, Closure>> {
     return new Map((await listClosedAccounts(db.work)).map(({ id, closure }) => [id, closure]));
@@ -39,6 +43,7 @@ export async function closedAccounts(
   async function refreshNow(): Promise<void> {
     reads += 1;
     const number = reads;
+    clearTimeout(retry);
     try {
       const found = await read();
       // A later read may have ended earlier.
@@ -47,7 +52,8 @@ export async function closedAccounts(
       suspended = suspendedIn(found);
       for (const listener of listeners) listener();
     } catch (err) {
-      log.warn({ err }, "the suspended accounts were not read: trying again in 30 seconds");
+      log.warn({ err }, "the suspended accounts were not read: trying again soon");
+      if (!isClosed) retry = setTimeout(reading.ask, retryMs);
     }
   }
 
@@ -57,7 +63,9 @@ export async function closedAccounts(
     refresh: reading.ask,
     onRead: (listener) => void listeners.push(listener),
     close() {
+      isClosed = true;
       clearInterval(timer);
+      clearTimeout(retry);
       reading.stop();
     },
   };
