@@ -67,7 +67,16 @@ describeInBrowser("The console, for a key", () => {
   test("that can only read, offers no action that changes anything", async () => {
     const { page, refused } = await withAccess("read", (method) => method === "GET");
     await page.getByRole("heading", { name: "Overview" }).waitFor();
-    expect(await offered(page)).toEqual(["Overview", "Inboxes", "Drafts", "Outbox", "Events", "Suppressions", "Usage"]);
+    expect(await offered(page)).toEqual([
+      "Overview",
+      "Inboxes",
+      "Drafts",
+      "Approvals",
+      "Outbox",
+      "Events",
+      "Suppressions",
+      "Usage",
+    ]);
     for (const address of ["webhooks", "domains", "keys", "audit"]) {
       await goTo(page, address);
       await page.getByText("The page needs a key with the access “full”").waitFor();

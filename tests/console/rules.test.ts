@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { untilSo } from "../support/until.ts";
 import { describeInBrowser, goTo, setUpConsole, signedIn } from "./support.ts";
 
 describeInBrowser("The screen of rules", () => {
@@ -49,6 +50,9 @@ describeInBrowser("The screen of rules", () => {
     await page.getByText("The policy is saved").waitFor();
     expect((await policy("/v1/policy")).inbound).toMatchObject({ dmarc: "honour", unlisted: "accept" });
     expect((await policy("/v1/account")).sendPolicy).toBe("known");
+    await page.getByLabel("Mail is sent").selectOption({ label: "to new recipients once a person approves" });
+    await page.getByRole("button", { name: "Save" }).click();
+    await untilSo(async () => (await policy("/v1/account")).sendPolicy === "approve_new");
 
     await goTo(page, `rules?inbox=${ada.id}`);
     await page.getByText(`Only for ${ada.address}`).waitFor();

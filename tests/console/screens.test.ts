@@ -38,6 +38,8 @@ describeInBrowser("Each screen of the console", () => {
     const { status, body: endpoint } = await setup.world.api("/v1/webhooks", { method: "POST", body: hook });
     expect([status, endpoint.id]).toEqual([201, expect.any(String)]);
     await setup.world.api("/v1/suppressions", { method: "POST", body: { address: "gone@example.com" } });
+    await setup.world.api(`/v1/inboxes/${long.id}`, { method: "PATCH", body: { sendPolicy: "approve_all" } });
+    await send(setup.world, long, { to: from, subject: "Kapitän".repeat(20), body: "Hello" });
     await newGrant(setup.world);
     await quarantinedMail(setup.world, long);
     const account = await findFirstAccount(setup.world.service.deps.db.api);
@@ -64,6 +66,7 @@ describeInBrowser("Each screen of the console", () => {
       [`inboxes/${ada.id}?view=search&q=none`, ".empty"],
       [`threads/${thread}`, ".paper iframe"],
       [`compose?inbox=${ada.id}`, ".compose"],
+      ["approvals", ".rows .row"],
       ["outbox", ".page .empty, .rows .row"],
       ["events", ".event-rows .row"],
       [`events/${log.data[0].event_id}`, ".attempts"],

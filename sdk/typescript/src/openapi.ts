@@ -2466,6 +2466,11 @@ export interface components {
              * @example 3
              */
             unreadThreads: number;
+            /**
+             * @description Mail that waits for the approval of a person
+             * @example 0
+             */
+            awaitingApproval: number;
             /** @description Mail and events that are still to be sent: more than 1000 count as 1000. Null for a caller that may not list the outbox */
             outbox: number | null;
         };
@@ -25443,6 +25448,7 @@ export interface operations {
                      *       "counts": {
                      *         "inboxes": 12,
                      *         "unreadThreads": 3,
+                     *         "awaitingApproval": 0,
                      *         "outbox": 0
                      *       },
                      *       "sendPolicy": "open"
@@ -25589,6 +25595,7 @@ export interface operations {
                      *       "counts": {
                      *         "inboxes": 12,
                      *         "unreadThreads": 3,
+                     *         "awaitingApproval": 0,
                      *         "outbox": 0
                      *       },
                      *       "sendPolicy": "open"

@@ -41,7 +41,10 @@ export function DraftList() {
     state === "draft" ? inboxd.drafts.send(id) : inboxd.drafts.change(id, { sendAt: longAgo });
 
   return (
-    <Page title="Drafts" about="Mail that is written or scheduled. It is in no thread until it is sent.">
+    <Page
+      title="Drafts"
+      about="Mail that is written, scheduled or waits for approval. It is in no thread until it is sent."
+    >
       <LoadState of={page} />
       {page.value && listed.length === 0 && (
         <Empty icon="compose" title="No drafts" command={curl("GET", "v1/drafts")}>
@@ -91,7 +94,9 @@ function DraftRow({ draft, onSend, onDiscard }: { draft: Draft; onSend(): void; 
   const { id, state, sendAt, subject, createdAt, replyToMessageId, threadId } = draft;
   const to = draft.to.map(({ address }) => address).join(", ") || "nobody yet";
   const isAccepted = state !== "draft";
-  const address = isAccepted ? href(`messages/${id}`) : replyToMessageId && href(`threads/${threadId}`);
+  const isAsked = state === "awaiting_approval";
+  const accepted = isAsked ? href("approvals") : href(`messages/${id}`);
+  const address = isAccepted ? accepted : replyToMessageId && href(`threads/${threadId}`);
   const content = (
     <>
       <span class="strong">{to}</span>
@@ -123,9 +128,17 @@ function DraftRow({ draft, onSend, onDiscard }: { draft: Draft; onSend(): void; 
       </div>
       {may("mark") && (
         <div class="row-actions">
-          <button type="button" class="quiet small" aria-label={`Send to ${to} now`} title="Send now" onClick={onSend}>
-            <Icon name="out" />
-          </button>
+          {!isAsked && (
+            <button
+              type="button"
+              class="quiet small"
+              aria-label={`Send to ${to} now`}
+              title="Send now"
+              onClick={onSend}
+            >
+              <Icon name="out" />
+            </button>
+          )}
           <button
             type="button"
             class="quiet small"

@@ -11,6 +11,7 @@ const mail = lazy(async () => (await import("../mail/mail.tsx")).Mail);
 const messagePage = lazy(async () => (await import("../message/message-page.tsx")).MessagePage);
 const compose = lazy(async () => (await import("../compose/compose.tsx")).Compose);
 const draftList = lazy(async () => (await import("../drafts/draft-list.tsx")).DraftList);
+const approvalList = lazy(async () => (await import("../approvals/approval-list.tsx")).ApprovalList);
 const outboxList = lazy(async () => (await import("../outbox/outbox-list.tsx")).OutboxList);
 const eventList = lazy(async () => (await import("../events/event-list.tsx")).EventList);
 const eventPage = lazy(async () => (await import("../events/event-page.tsx")).EventPage);
@@ -44,6 +45,8 @@ function screenAt({ path, query }: Route): readonly [screen: LazyScreen, about?:
       return [compose];
     case "drafts":
       return [draftList];
+    case "approvals":
+      return [approvalList];
     case "outbox":
       return [outboxList];
     case "events":

@@ -23,6 +23,7 @@ const screenGroups: readonly (readonly ScreenEntry[])[] = [
   ],
   [
     { path: "drafts", name: "Drafts", icon: "compose", right: "read" },
+    { path: "approvals", name: "Approvals", icon: "done", right: "read" },
     { path: "outbox", name: "Outbox", icon: "outbox", right: "read", shortcut: "o" },
     { path: "events", name: "Events", icon: "events", right: "read", shortcut: "e" },
     { path: "webhooks", name: "Webhooks", icon: "webhooks", right: "account", shortcut: "w" },

@@ -84,6 +84,16 @@ function needsOf({ counts, stats, endpoints = [] }: Facts): Need[] {
         </>
       ),
     }),
+    ...need(counts.awaitingApproval > 0, {
+      tone: "warm",
+      icon: "done",
+      to: href("approvals"),
+      text: (
+        <>
+          <strong>{formatCount(counts.awaitingApproval, "mail")}</strong> to approve
+        </>
+      ),
+    }),
     ...need(counts.unreadThreads > 0, {
       tone: "accent",
       icon: "inboxes",

@@ -33,7 +33,7 @@ export function Overview() {
   const usage = useLoaded(() => inboxd.account.usage(), [dayOf(clock.value)]);
   const stats = useLoaded(() => inboxd.account.stats(), []);
   const webhooks = useLoaded(async () => (may("account") ? inboxd.webhooks.list() : { data: [] }), []);
-  useReloadOn((event) => event.startsWith("inbox.") || event.startsWith("message."), shown.reload, afterBurst);
+  useReloadOn((event) => /^(inbox|message|approval)\./.test(event), shown.reload, afterBurst);
   // Usage is counted some seconds behind the mail, so an event would load it too early.
   useTick(() => {
     usage.reload();

@@ -59,7 +59,7 @@ const sending: Choice<SendPolicy> = {
   words: [
     ["open", "to everybody"],
     ["known", "to known recipients alone"],
-    ["approve_new", "to others than known recipients once a person approves"],
+    ["approve_new", "to new recipients once a person approves"],
     ["approve_all", "once a person approves"],
     ["closed", "to nobody"],
   ],

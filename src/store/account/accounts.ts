@@ -1,4 +1,4 @@
-import { sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
 import type { Reach } from "../../domain/access/access.ts";
 import type { Suspension } from "../../domain/access/suspension.ts";
@@ -53,6 +53,8 @@ export async function listAccounts(db: Db): Promise<CountedAccount[]> {
 export interface AccountCounts {
   inboxes: number;
   unreadThreads: number;
+  /** Mail that waits for the approval of a person. */
+  awaitingApproval: number;
   /** At most `mostCountedItems`. Null for a caller that may not list the outbox. */
   outbox: number | null;
 }
@@ -80,7 +82,7 @@ export async function findShownAccount(
 ): Promise<ShownAccount | undefined> {
   const [found] = await query<Omit<ShownAccount, "counts"> & AccountCounts>(
     db,
-    sql`select ${accountFields}, a.suspended, a.retention_days as "retentionDays", a.send_policy as "sendPolicy", k.name as "keyName", counted.*, ${outboxKinds === undefined ? sql`null` : itemCount({ reach, kinds: outboxKinds })} as outbox
+    sql`select ${accountFields}, a.suspended, a.retention_days as "retentionDays", a.send_policy as "sendPolicy", k.name as "keyName", counted.*, ${waitingCount(reach)} as "awaitingApproval", ${outboxKinds === undefined ? sql`null` : itemCount({ reach, kinds: outboxKinds })} as outbox
         from accounts a left join api_keys k on k.id = ${keyId} and k.account_id = a.id
         cross join lateral (
           select count(*) as inboxes, coalesce(sum(i.unread_count), 0) as "unreadThreads" from inboxes i
@@ -88,8 +90,13 @@ export async function findShownAccount(
         ) counted where a.id = ${reach.accountId}`,
   );
   if (found === undefined) return undefined;
-  const { inboxes, unreadThreads, outbox, ...account } = found;
-  return { ...account, counts: { inboxes, unreadThreads, outbox } };
+  const { inboxes, unreadThreads, awaitingApproval, outbox, ...account } = found;
+  return { ...account, counts: { inboxes, unreadThreads, awaitingApproval, outbox } };
+}
+
+function waitingCount(reach: Reach): SQL {
+  return sql`(select count(*) from drafts d join inboxes i on i.id = d.inbox_id
+              where d.account_id = ${reach.accountId} and d.state = 'awaiting_approval' and ${isReached(reach)})`;
 }
 
 /** The fields of an account that its owner may change. Those that are undefined stay. */

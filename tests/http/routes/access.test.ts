@@ -333,7 +333,7 @@ test("no answer to a key has an id of what is beyond its reach, and each total c
   expect(wrong).toEqual([]);
   for (const { apiKey } of keys.filter((key) => key.access === "read" && key.reach.startsWith("this"))) {
     const get = async (path: string) => (await world.api(path, { apiKey })).body;
-    expect((await get("/v1/account")).counts).toEqual({ inboxes: 1, unreadThreads: 1, outbox: 1 });
+    expect((await get("/v1/account")).counts).toEqual({ inboxes: 1, unreadThreads: 1, awaitingApproval: 0, outbox: 1 });
     expect((await get("/v1/inboxes")).total).toBe(1);
     expect((await get("/v1/messages?q=hello")).total).toBe(1);
     expect((await get("/v1/messages?q=is:unread")).total).toBe(1);

@@ -89,6 +89,11 @@ const Counts = named(
     {
       inboxes: Type.Integer({ minimum: 0, description: "Inboxes", examples: [12] }),
       unreadThreads: Type.Integer({ minimum: 0, description: "Unread threads in all of them", examples: [3] }),
+      awaitingApproval: Type.Integer({
+        minimum: 0,
+        description: "Mail that waits for the approval of a person",
+        examples: [0],
+      }),
       outbox: nullable(Type.Integer({ minimum: 0, maximum: mostCountedItems, examples: [0] }), {
         description: `Mail and events that are still to be sent: more than ${mostCountedItems} count as ${mostCountedItems}. Null for a caller that may not list the outbox`,
       }),

@@ -48,18 +48,32 @@ test("the account counts its inboxes, unread threads, and what waits in the outb
   const [apiKey, other] = [await newAccount(world), await newAccount(world)];
   const [one, two] = [await newInbox(world, apiKey), await newInbox(world, apiKey)];
   await newInbox(world, other);
-  expect(await counts(apiKey)).toEqual({ inboxes: 2, unreadThreads: 0, outbox: 0 });
+  expect(await counts(apiKey)).toEqual({ inboxes: 2, unreadThreads: 0, awaitingApproval: 0, outbox: 0 });
   await world.deliver(newMail(), [await addressOf(apiKey, one), await addressOf(apiKey, two)]);
   await world.deliver(newMail(), await addressOf(apiKey, one));
-  expect(await counts(apiKey)).toEqual({ inboxes: 2, unreadThreads: 3, outbox: 0 });
+  expect(await counts(apiKey)).toEqual({ inboxes: 2, unreadThreads: 3, awaitingApproval: 0, outbox: 0 });
   await send(world, one, {}, { apiKey });
   await world.api("/v1/webhook", { method: "PUT", body: { url: receiver.url }, apiKey });
   await world.deliver(newMail(), await addressOf(apiKey, two));
   await untilItems(apiKey, 2);
-  expect(await counts(apiKey)).toEqual({ inboxes: 2, unreadThreads: 4, outbox: 2 });
+  expect(await counts(apiKey)).toEqual({ inboxes: 2, unreadThreads: 4, awaitingApproval: 0, outbox: 2 });
   await world.api(`/v1/inboxes/${two}`, { method: "DELETE", apiKey });
   expect(await counts(apiKey)).toMatchObject({ inboxes: 1, unreadThreads: 2 });
-  expect(await counts(other)).toEqual({ inboxes: 1, unreadThreads: 0, outbox: 0 });
+  expect(await counts(other)).toEqual({ inboxes: 1, unreadThreads: 0, awaitingApproval: 0, outbox: 0 });
+});
+
+test("the account counts the mail that waits for approval, and a token that of its inbox", async () => {
+  const apiKey = await newAccount(world);
+  const [one, two] = [await newInbox(world, apiKey), await newInbox(world, apiKey)];
+  await world.api("/v1/account", { method: "PATCH", body: { sendPolicy: "approve_all" }, apiKey });
+  const waiting: string[] = [];
+  for (const inboxId of [one, one, two]) waiting.push((await send(world, inboxId, {}, { apiKey })).body.messageId);
+  const token = (await world.api("/v1/tokens", { method: "POST", body: { inboxId: one }, apiKey })).body.token;
+  expect(await counts(apiKey)).toMatchObject({ awaitingApproval: 3, outbox: 0 });
+  expect(await counts(token)).toMatchObject({ awaitingApproval: 2 });
+  await world.api(`/v1/drafts/${waiting[0]}`, { method: "DELETE", apiKey });
+  await world.api(`/v1/inboxes/${two}`, { method: "DELETE", apiKey });
+  expect(await counts(apiKey)).toMatchObject({ awaitingApproval: 1 });
 });
 
 test("a token gets the counts of what it may read, with an empty outbox", async () => {
@@ -69,8 +83,13 @@ test("a token gets the counts of what it may read, with an empty outbox", async 
   await world.deliver(newMail(), await addressOf(apiKey, two));
   const tokenWith = async (body: object) =>
     (await world.api("/v1/tokens", { method: "POST", body, apiKey })).body.token as string;
-  expect(await counts(await tokenWith({}))).toEqual({ inboxes: 2, unreadThreads: 3, outbox: 0 });
-  expect(await counts(await tokenWith({ inboxId: one }))).toEqual({ inboxes: 1, unreadThreads: 1, outbox: 0 });
+  expect(await counts(await tokenWith({}))).toEqual({ inboxes: 2, unreadThreads: 3, awaitingApproval: 0, outbox: 0 });
+  expect(await counts(await tokenWith({ inboxId: one }))).toEqual({
+    inboxes: 1,
+    unreadThreads: 1,
+    awaitingApproval: 0,
+    outbox: 0,
+  });
 });
 
 test("a token of one inbox sees nothing of another in any list, total, search, stream or count", async () => {
@@ -136,7 +155,7 @@ test("a token of one inbox sees nothing of another in any list, total, search, s
     usage: [2, 2, 2, 4],
     usageOf: [both, 2],
     stats: [2, 2],
-    counts: { inboxes: 2, unreadThreads: 2, outbox: 2 },
+    counts: { inboxes: 2, unreadThreads: 2, awaitingApproval: 0, outbox: 2 },
   });
   expect(await seenBy(token)).toEqual({
     lists: Array.from({ length: 7 }, () => [one]),
@@ -144,7 +163,7 @@ test("a token of one inbox sees nothing of another in any list, total, search, s
     usage: [1, 1, 1, 2],
     usageOf: [[one], 1],
     stats: [1, 1],
-    counts: { inboxes: 1, unreadThreads: 1, outbox: 1 },
+    counts: { inboxes: 1, unreadThreads: 1, awaitingApproval: 0, outbox: 1 },
   });
 });
 

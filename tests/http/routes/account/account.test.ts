@@ -44,7 +44,7 @@ describe("The account", () => {
         externalId: null,
         expiresAt: null,
       },
-      counts: { inboxes: 0, unreadThreads: 0, outbox: 0 },
+      counts: { inboxes: 0, unreadThreads: 0, awaitingApproval: 0, outbox: 0 },
       sendPolicy: "open",
     });
   });
