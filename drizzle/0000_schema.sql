@@ -250,6 +250,7 @@ CREATE TABLE "inboxes" (
 	"created_at" timestamp (3) with time zone NOT NULL,
 	"deleted_at" timestamp (3) with time zone,
 	"send_policy" text DEFAULT 'open' NOT NULL,
+	"rejected_at" timestamp (3) with time zone,
 	"erases_at" timestamp (3) with time zone,
 	"message_count" integer DEFAULT 0 NOT NULL,
 	"inbound_count" integer DEFAULT 0 NOT NULL,

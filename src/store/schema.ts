@@ -333,6 +333,8 @@ export const inboxes = pgTable(
     createdAt: instant().notNull(),
     deletedAt: instant(),
     sendPolicy: text({ enum: sendPolicies }).notNull().default("open"),
+    /** When a person rejected a mail of it last. Sends look for rejected mails only if it is recent. */
+    rejectedAt: instant(),
     /** When the last rows of a deleted inbox are removed. Null until its mail is removed. */
     erasesAt: instant(),
     /**

@@ -133,6 +133,7 @@ describe("After a day of mail, the metrics say what happened:", () => {
         'inboxd_outbox_oldest_seconds{kind="webhook",state="waiting"}': 10,
         'inboxd_drafts{state="draft"}': 0,
         'inboxd_drafts{state="scheduled"}': 0,
+        'inboxd_drafts{state="awaiting_approval"}': 0,
         inboxd_dispatch_lag_seconds_count: 0,
         inboxd_database_up: 1,
       },

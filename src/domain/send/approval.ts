@@ -93,6 +93,7 @@ export function isApproved({ approval, version }: { approval: Approval | null; v
 
 /** A mail that a person has rejected a short time ago. */
 export interface Rejection {
+  inboxId: string;
   draftId: string;
   fingerprint: string;
   /** The key with which it was made. */

@@ -173,7 +173,7 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
     refuseOverQuotas(sender, sizeBytes, limits);
     return keep(state, send, { ...kept, becomes }, judging);
   }
-  refuseRejected(send, { sender, recipients, subject });
+  refuseRejected(state, send, { recipients, subject });
   refuseUnproven(sender, usernameAt(from, mailDomain));
   const suppressed = suppressedRecipients(addresses, state.suppressed.get(send.key.label) ?? []);
   refuseWithoutUnsubscribe(send);
@@ -265,16 +265,18 @@ function needAfter(
  * that was accepted before is judged by its own approval.
  */
 function refuseRejected(
+  { rejections }: SendingState,
   { request }: Send,
-  { sender, recipients, subject }: Pick<Kept, "recipients" | "subject"> & { sender: Sender },
+  { recipients, subject }: Pick<Kept, "recipients" | "subject">,
 ): void {
-  const { rejections } = sender;
-  if (rejections == null || request.step?.kind === "dispatch") return;
-  const { keyId, access } = request.account;
-  const bound = rejections.filter(({ requestedBy }) => access !== "full" || requestedBy === keyId);
+  if (rejections.length === 0 || request.step?.kind === "dispatch") return;
+  const { inboxId, account } = request;
+  const bound = rejections.filter(
+    (each) => each.inboxId === inboxId && (account.access !== "full" || each.requestedBy === account.keyId),
+  );
   if (bound.length === 0) return;
   const content = draftContent(request, recipients, subject);
-  const fingerprint = fingerprintOfMail(sender.id, content, request.files?.attachments);
+  const fingerprint = fingerprintOfMail(inboxId, content, request.files?.attachments);
   const rejection = bound.find((each) => each.fingerprint === fingerprint);
   if (rejection !== undefined) throw draftRejected(rejection);
 }

@@ -36,6 +36,8 @@ export interface SendFacts {
   books?: ReadonlyMap<string, RuleBook>;
   /** The labels of the inboxes whose sends have labels. */
   labels?: readonly { inboxId: string; label: string }[];
+  /** The mails of the inboxes of these sends that a person has rejected lately. */
+  rejections?: readonly Rejection[];
   /** The known recipients of sends whose policy depends on that. */
   knownRecipients?: readonly KnownRecipient[];
   /** The present states of the drafts that the steps of this batch are about. */
@@ -104,8 +106,8 @@ export interface Sender extends InboxTotals {
   /** The policies for what the inbox and its account send. Absent for `open`. */
   sendPolicy?: SendPolicy;
   accountSendPolicy?: SendPolicy;
-  /** The mails that a person has rejected lately. Null or absent for none. */
-  rejections?: readonly Rejection[] | null;
+  /** When a person rejected a mail of it last; null or absent for never. */
+  rejectedAt?: Date | null;
   inWindow: number;
   oldestInWindowAt: Date | null;
   /** The own or shared domain of its address, and the usernames that it has there; null or absent for MAIL_DOMAIN. */

@@ -4,6 +4,7 @@ import { shownLabels } from "../filing.ts";
 import { expiryOfKeys, type KeyUse } from "../idempotency.ts";
 import type { RuleBook } from "../rules.ts";
 import type { AcceptedDraft, AcceptedSend } from "./accepted-sends.ts";
+import type { Rejection } from "./approval.ts";
 import { type Draft, type DraftFact, draftOf, isOpen, isWaiting } from "./draft.ts";
 import { mostRecentMessages, type RecentMessage } from "./loop.ts";
 import { lastShared, quotesLast } from "./quotable.ts";
@@ -57,6 +58,7 @@ export interface SendingState {
   labelsOf: Map<string, ReadonlySet<string>>;
   /** The inboxes and addresses (`pairOf`) of the recipients that are known to a send whose policy asks for it. */
   known: ReadonlySet<string>;
+  rejections: readonly Rejection[];
   drafts: Map<string, DraftFact>;
   /** The drafts that a repeated request may be about. */
   replayedDrafts: Map<string, Draft>;
@@ -87,6 +89,7 @@ export function sendingState(sends: readonly Send[], facts: SendFacts, at: Date)
     books: facts.books ?? new Map(),
     labelsOf: new Map(),
     known: new Set(facts.knownRecipients?.map(({ inboxId, address }) => pairOf(inboxId, address))),
+    rejections: facts.rejections ?? [],
     drafts: new Map(facts.drafts?.map((draft) => [draft.id, draft])),
     replayedDrafts: new Map(facts.replayedDrafts?.map((draft) => [draft.id, draft])),
     openDrafts: new Map(facts.openDrafts),

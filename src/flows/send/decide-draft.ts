@@ -13,7 +13,7 @@ import {
 import type { Draft } from "../../domain/send/draft.ts";
 import { lockInboxes, markInboxTotals } from "../../store/account/inboxes.ts";
 import { insertEvents } from "../../store/events/fan-out.ts";
-import { findLockedDraft, listDraftFacts, markDraft } from "../../store/send/drafts.ts";
+import { findLockedDraft, listDraftFacts, markDraft, markRejectedIn } from "../../store/send/drafts.ts";
 import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
 import { writeEnd } from "./end-draft.ts";
@@ -59,6 +59,7 @@ export async function decideDraft(
     await audit(tx, deps, at, { action, accountId, actor, target: { type: "message", id } });
     if (decision === "reject") {
       await writeEnd(tx, deps, { inbox, draft, end: rejectedEnd(by, reason), at });
+      await markRejectedIn(tx, inboxId, at);
     } else {
       const approved = approvedDraft(draft, by, at);
       await markDraft(tx, approved);

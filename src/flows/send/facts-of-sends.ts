@@ -3,6 +3,7 @@ import { isWholeAccount } from "../../domain/access/access.ts";
 import { limitsOf, utcDay } from "../../domain/limits.ts";
 import type { RuleBook } from "../../domain/rules.ts";
 import { dependsOnKnown, sendRule } from "../../domain/send/allowed-recipients.ts";
+import { rejectionMs } from "../../domain/send/approval.ts";
 import { sourcesNamed } from "../../domain/send/attachments.ts";
 import { draftOf } from "../../domain/send/draft.ts";
 import { addresseesOfSend } from "../../domain/send/recipients/recipients-of-send.ts";
@@ -22,7 +23,7 @@ import { suppressedForm } from "../../domain/send/suppressed.ts";
 import { recipientOf, usernameAt } from "../../standards/address.ts";
 import { listLabelsOfInboxes } from "../../store/mail/labels.ts";
 import { listLostSources } from "../../store/send/attached.ts";
-import { countOpenDrafts, listDraftFacts, listDrafts, listWaitingIn } from "../../store/send/drafts.ts";
+import { countOpenDrafts, listDraftFacts, listDrafts, listRejections, listWaitingIn } from "../../store/send/drafts.ts";
 import {
   type AskedFact,
   type AskedRecipient,
@@ -67,9 +68,13 @@ export async function factsOfSends(db: Db, deps: FactDeps, sends: readonly Asked
   ]);
   const answers = await answeredFacts(db, deps, sends, named);
   const keyUses = facts.flatMap(({ use }) => use?.subjectId ?? []);
-  const [replays, replayedDrafts, ofDrafts, owners, labels, quotable] = await Promise.all([
+  const rejectedSince = new Date(at.getTime() - rejectionMs);
+  const isRecent = ({ rejectedAt }: Sender) => rejectedAt != null && rejectedAt > rejectedSince;
+  const withRejections = facts.flatMap(({ sender }) => (sender !== undefined && isRecent(sender) ? [sender.id] : []));
+  const [replays, replayedDrafts, rejections, ofDrafts, owners, labels, quotable] = await Promise.all([
     listSentMessages(db, keyUses),
     listDrafts(db, keyUses),
+    listRejections(db, unique(withRejections), rejectedSince),
     factsOfDrafts(db, requests, (request, index) => mayBeKept(request, { sender: facts[index]?.sender, books, at })),
     listOwners(db, ownNamesIn(requests, deps.mailDomain)),
     labelsOfSenders(db, requests),
@@ -86,6 +91,7 @@ export async function factsOfSends(db: Db, deps: FactDeps, sends: readonly Asked
     lostSources,
     replays,
     replayedDrafts,
+    rejections,
     owners,
     labels,
     quotable,

@@ -5,6 +5,7 @@ import type { Limits, Plan } from "../../domain/limits.ts";
 import type { Metadata } from "../../domain/metadata.ts";
 import type { SendPolicy } from "../../domain/policy.ts";
 import type { AcceptedSends } from "../../domain/send/accepted-sends.ts";
+import type { Rejection } from "../../domain/send/approval.ts";
 import { type Draft, type DraftFact, type DraftState, openStates, waitingStates } from "../../domain/send/draft.ts";
 import { columnNames, fieldsOf, replaced, selected } from "../columns.ts";
 import { lockNumber } from "../locks.ts";
@@ -362,14 +363,17 @@ export async function markDraft(
   );
 }
 
-/**
- * Selects the mails of an inbox that a person has rejected since an instant, as a JSON array; null for none. `inboxId` is a column of the
- * statement. Most inboxes have none, which one look-up in the index of rejected drafts shows.
- */
-export function rejectionsOf(inboxId: SQL, since: Date): SQL {
-  return sql`(select json_agg(${rejection}) from drafts d where d.inbox_id = ${inboxId} and d.state = 'rejected' and d.updated_at > ${since})`;
+/** Notes that a mail of an inbox was rejected, for `Sender.rejectedAt`. The caller has locked the inbox. */
+export async function markRejectedIn(tx: Db, inboxId: string, at: Date): Promise<void> {
+  await query(tx, sql`update inboxes set rejected_at = ${at} where id = ${inboxId}`);
 }
 
-const rejection = sql.raw(
-  `json_build_object('draftId', d.id, 'fingerprint', d.fingerprint, 'requestedBy', d.requested_by, 'reason', d.approval->>'reason')`,
-);
+/** Lists the mails of these inboxes that a person has rejected since an instant. */
+export async function listRejections(db: Db, inboxIds: readonly string[], since: Date): Promise<Rejection[]> {
+  if (inboxIds.length === 0) return [];
+  return query<Rejection>(
+    db,
+    sql`select d.inbox_id as "inboxId", d.id as "draftId", d.fingerprint, d.requested_by as "requestedBy", d.approval->>'reason' as reason
+        from drafts d where d.inbox_id = any(${arrayOf("text", inboxIds)}) and d.state = 'rejected' and d.updated_at > ${since}`,
+  );
+}

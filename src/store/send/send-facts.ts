@@ -2,7 +2,6 @@ import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
 import type { KeyUse } from "../../domain/idempotency.ts";
 import type { Window } from "../../domain/limits.ts";
-import { rejectionMs } from "../../domain/send/approval.ts";
 import { mostRecentMessages, type RecentMessage } from "../../domain/send/loop.ts";
 import type { SentMessage } from "../../domain/send/send.ts";
 import type {
@@ -24,7 +23,6 @@ import { totalsOf } from "../account/inbox-totals.ts";
 import { asJson, selected } from "../columns.ts";
 import { threadFields } from "../mail/threads.ts";
 import { messages } from "../schema.ts";
-import { rejectionsOf } from "./drafts.ts";
 import { recipientsOf } from "./recipients.ts";
 import { type SuppressedRow, suppressedOf, suppressionOfAsked } from "./suppressions.ts";
 
@@ -67,8 +65,7 @@ export async function listSendFacts(
         )
         select ${senderFields}, sender.revision, sender.domain, sender.account_storage_bytes as "accountStorageBytes",
           sender.external_id as "externalId", sender.display_name as "displayName", sender.aliases, sender.disabled, sender.send_policy as "sendPolicy", sender.account_send_policy as "accountSendPolicy",
-          ${rejectionsOf(sql`sender.id`, new Date(at.getTime() - rejectionMs))} as rejections,
-          sender.in_window as "inWindow", sender.oldest as "oldestInWindowAt",
+          sender.rejected_at as "rejectedAt", sender.in_window as "inWindow", sender.oldest as "oldestInWindowAt",
           used.fingerprint, used.subject_id as "subjectId", used.created_at as "usedAt",
           case when asked.recipient is not null then exists (select from correspondents c
             where c.inbox_id = asked.inbox_id and c.address = asked.recipient) end as "isKnown",

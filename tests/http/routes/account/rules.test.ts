@@ -236,13 +236,7 @@ describe("a policy", () => {
   });
 
   test.each<[what: string, method: string, path: string, body: object | undefined, name: string]>([
-    [
-      "a word that is not known yet",
-      "PUT",
-      "/v1/policy?external_id=one",
-      { sendPolicy: "approve_new" },
-      "#/sendPolicy",
-    ],
+    ["an unknown sendPolicy", "PUT", "/v1/policy?external_id=one", { sendPolicy: "approve" }, "#/sendPolicy"],
     ["sendPolicy of the account", "PUT", "/v1/policy", { sendPolicy: "known" }, "#/sendPolicy"],
     ["sendPolicy of an inbox", "PUT", "/v1/inboxes/ID/policy", { sendPolicy: "known" }, "#/sendPolicy"],
     ["an unknown word", "PUT", "/v1/policy", { inbound: { dmarc: "block" } }, "#/inbound/dmarc"],
@@ -265,7 +259,8 @@ describe("sendPolicy", () => {
     expect((await change("/v1/account", "known")).sendPolicy).toBe("known");
     expect((await change(`/v1/inboxes/${inbox.id}`, "closed")).sendPolicy).toBe("closed");
     expect((await world.api(`/v1/inboxes/${inbox.id}`, { apiKey })).body.sendPolicy).toBe("closed");
-    expect((await change("/v1/account", "approve_all")).code).toBe("validation_error");
+    expect((await change("/v1/account", "approve_all")).sendPolicy).toBe("approve_all");
+    expect((await change("/v1/account", "approve")).code).toBe("validation_error");
     const key = (await world.api("/v1/keys", { method: "POST", body: { sendPolicy: "known" }, apiKey })).body;
     expect(key.sendPolicy).toBe("known");
     expect((await change(`/v1/keys/${key.id}`, null)).sendPolicy).toBeNull();
