@@ -289,3 +289,15 @@ test("a mail that is sent later is listed, taken back by its id, and seen by no 
   expect(await model.failure("cancel_message", { message_id: sent.messageId })).toStartWith("not_cancelable:");
   expect((await model.call("list_drafts", { inbox: later.address })).drafts).toEqual([]);
 });
+
+test("a mail that a person must approve is pending, and the result says why", async () => {
+  const box = await world.inbox("asking");
+  await world.api(`/v1/inboxes/${box.id}`, { method: "PATCH", body: { sendPolicy: "approve_new" } });
+  const mail = { inbox: "asking", to: "new@example.com", subject: "Hi", body: "Hello" };
+  const waiting = { status: "pending", state: "awaiting_approval", reasons: ["new_recipient"] };
+  const { messageId, ...asked } = await model.call("send_email", mail);
+  expect(asked).toMatchObject({ ...waiting, replayed: false });
+  expect(await model.call("send_email", mail)).toMatchObject({ messageId, ...waiting, replayed: true });
+  const { drafts } = await model.call("list_drafts", { inbox: "asking" });
+  expect(drafts).toMatchObject([{ id: messageId, state: "awaiting_approval" }]);
+});

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { enginesHere } from "../support/engines.ts";
 import { mailOf } from "../support/mail.ts";
+import { readMetrics } from "../support/metrics.ts";
 import { newAccount, newInbox, type SendOptions, send } from "../support/sends.ts";
 import { untilAnswered, untilSo } from "../support/until.ts";
 import type { Answer, World } from "../support/world.ts";
@@ -14,7 +15,9 @@ describe.each(enginesHere())("Mail that a person approves (%s)", (engine) => {
   let world: World;
 
   beforeAll(async () => {
-    world = await startWorld({ env: { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "0" } });
+    world = await startWorld({
+      env: { METRICS_PORT: "0", SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "0" },
+    });
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
@@ -355,5 +358,26 @@ describe.each(enginesHere())("Mail that a person approves (%s)", (engine) => {
     await ask("POST", `/v1/messages/${messageId}/cancel`, undefined, agent);
     expect((await eventsOf(setting, "approval.requested")).map(({ draft }) => draft.version)).toEqual([1, 2]);
     expect((await eventsOf(setting, "approval.resolved")).map(({ draft }) => draft.decision)).toEqual(["canceled"]);
+  });
+
+  test("the time for which it waited is measured", async () => {
+    const setting = await begin();
+    const name = (word: string) => `inboxd_approval_wait_seconds_${word}{decision="rejected"}`;
+    const before = await readMetrics(world);
+    const { messageId } = (await setting.asks()).body;
+    world.clock.pass(hourMs);
+    await setting.reject(messageId);
+    const after = await readMetrics(world);
+    const grown = (word: string) => (after.get(name(word)) ?? 0) - (before.get(name(word)) ?? 0);
+    expect(grown("count")).toBe(1);
+    expect(Math.round(grown("sum"))).toBe(3600);
+  });
+
+  test("it counts as an open draft, and one more than the inbox may have is refused", async () => {
+    await using small = await startWorld({ env: { OPEN_DRAFTS: "1" } });
+    const id = await newInbox(small);
+    await small.api(`/v1/inboxes/${id}`, { method: "PATCH", body: { sendPolicy: "approve_all" } });
+    expect((await send(small, id)).body.state).toBe("awaiting_approval");
+    expect((await send(small, id, { subject: "Another" })).body.code).toBe("open_drafts_limit");
   });
 });

@@ -77,6 +77,18 @@ describe.each(enginesHere())("Retrying a mail that has failed (%s)", (engine) =>
     expect((await message(id)).failure).toBeNull();
   });
 
+  test("is refused if a person would have to approve the mail, unless the person has", async () => {
+    const id = await failed();
+    await world.api(`/v1/inboxes/${inboxId}`, { method: "PATCH", body: { sendPolicy: "approve_all" } });
+    expect(await retry(id)).toMatchObject({ status: 409, body: { code: "not_retryable", message_status: "failed" } });
+    const { body: other } = await world.api("/v1/keys", { method: "POST", body: {} });
+    const { messageId } = (await send(world, inboxId, { subject: "Approved" }, { apiKey: other.key })).body;
+    await world.api(`/v1/drafts/${messageId}/approve`, { method: "POST", body: { version: 1 } });
+    await isOver(messageId);
+    expect(await message(messageId)).toMatchObject({ status: "failed", failure: { reason: "refused" } });
+    expect((await retry(messageId)).status).toBe(200);
+  });
+
   test("is refused where a send would be, over the limit, after five times and after 30 days", async () => {
     const id = await failed();
     const add = { address: "jane@example.com", inboxId };

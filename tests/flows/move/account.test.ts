@@ -98,10 +98,22 @@ describe("The export of one account", () => {
       const attachments = [{ filename: "later.txt", content: Buffer.from(`later ${inboxId}`).toString("base64") }];
       const later = await send(from, inboxId, { sendAt: "2026-12-01T00:00:00Z", attachments }, { apiKey: key });
       expect(later.body.state).toBe("scheduled");
+      const asking = { access: "agent", sendPolicy: "approve_all" };
+      const { body: agent } = await post("/v1/keys", asking, key);
+      const { body: waiting } = await send(from, inboxId, { subject: "Waits" }, { apiKey: agent.key });
+      expect(waiting.state).toBe("awaiting_approval");
       const [thread] = (await from.api(`/v1/inboxes/${inboxId}/threads`, { apiKey: key })).body.data;
       const filed = { folder: "archive", add_labels: ["moved"], metadata: { order: "4711" } };
       await from.api(`/v1/threads/${thread.id}`, { method: "PATCH", body: filed, apiKey: key });
     }
+    const ofAda = (await from.api("/v1/drafts?state=awaiting_approval", { apiKey: ada.key })).body.data[0];
+    const edited = { method: "PATCH", apiKey: ada.key, body: { to: "new@example.com" } };
+    expect((await from.api(`/v1/drafts/${ofAda.id}`, edited)).body.approval.edited).toBe(true);
+    // As if an approved mail had been sent.
+    await query(
+      from.service.deps.db.api,
+      sql`insert into approved_recipients (inbox_id, address) values (${ada.inboxId}, 'met@example.com'), (${bob.inboxId}, 'other@example.com')`,
+    );
     lines = await exported(from, ada.id);
   });
   afterAll(() => from[Symbol.asyncDispose]());
@@ -206,6 +218,8 @@ describe("The export of one account", () => {
     expect(rows).toBe(JSON.parse(latest.at(-1) ?? "").rows);
     const after = await shownBy(to, ada);
     expect({ ...after, audit: after.audit.slice(1) }).toEqual(before);
+    expect(after.drafts.map(({ state }) => state)).toEqual(["awaiting_approval", "scheduled"]);
+    expect(await countRows(to, "approved_recipients")).toBe(1);
     expect(after.audit[0].action).toBe("export.read");
     expect((await usageOf(to, ada)).totals).toEqual((await usageOf(from, ada)).totals);
     expect((await shownBy(to, other)).mail[0].messages).toHaveLength(1);
