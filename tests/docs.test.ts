@@ -45,6 +45,7 @@ const followed = [
     "inbound-http",
     "senders",
     "sending",
+    "approval",
     "threads",
     "organising",
     "agents",

@@ -60,7 +60,8 @@ export function inWords(page: string, instead: Readonly<Record<string, string>>)
 
 export function callsServer({ language, text }: Block): boolean {
   return (
-    language === "sh" && /\bcurl |^inboxd (?:account|audit|inbox|key|operator|messages|send|wait|webhook) /m.test(text)
+    language === "sh" &&
+    /\bcurl |^inboxd (?:account|approvals|audit|inbox|key|operator|messages|send|wait|webhook) /m.test(text)
   );
 }
 

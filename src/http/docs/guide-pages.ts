@@ -1,4 +1,5 @@
 import agents from "../../../docs/agents.md" with { type: "text" };
+import approval from "../../../docs/approval.md" with { type: "text" };
 import connect from "../../../docs/connect.md" with { type: "text" };
 import console from "../../../docs/console.md" with { type: "text" };
 import contract from "../../../docs/contract.md" with { type: "text" };
@@ -58,6 +59,10 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
     },
     senders: { about: "whether a mail really comes from its sender; who may write and be written to", text: senders },
     sending: { about: "send and reply, idempotency keys, the status of a mail", text: sending },
+    approval: {
+      about: "an agent writes and a person decides: approve, reject, what the agent is told",
+      text: approval,
+    },
     threads: { about: "how mails join a thread, the read flag, the loop of an agent", text: threads },
     organising: { about: "folders, labels and your own data on threads; lists by them", text: organising },
     deliverability: {
