@@ -13,7 +13,7 @@ import {
   threadArgument,
 } from "./schemas.ts";
 import { fileOf, inboxId, messageOf, newestOfThread } from "./scope.ts";
-import { sentBefore } from "./texts.ts";
+import { sentBefore, waitsForPerson } from "./texts.ts";
 import { type Context, ToolFailure, tool } from "./tool.ts";
 
 const body = Type.String({ description: "Plain text or HTML, see body_format" });
@@ -217,7 +217,8 @@ async function sent({ api }: Context, inbox: string, email: OrUndefined<Schemas[
     ...(sendAt !== undefined && { sendAt }),
   };
   const result = { messageId, threadId, status, ...waiting, replayed };
-  return { result: { ...result, ...(replayed && { hint: sentBefore }) }, isRead };
+  const hint = state === "awaiting_approval" ? waitsForPerson : replayed ? sentBefore : undefined;
+  return { result: { ...result, ...(hint !== undefined && { hint }) }, isRead };
 }
 
 export const listDrafts = tool({

@@ -24,6 +24,8 @@ export const waitedInVain =
 export const waitedWell = "For the next mail call again with after = cursor.";
 export const sentBefore =
   "An earlier call already sent this mail; this call sent nothing. To send it again, give idempotency_key a new value.";
+export const waitsForPerson =
+  "A person must approve this mail. Tell the user, go on with other work, and do not send it again: it goes out by itself once it is approved. read_message shows what became of it.";
 
 /** The advice after a failure, by its code. */
 export const remedies: Readonly<Record<string, string>> = {

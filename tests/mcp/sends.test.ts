@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Model, overHttp } from "../support/mcp.ts";
+import { untilSo } from "../support/until.ts";
 import { startWorld, type World, type WorldInbox } from "../support/world.ts";
 
 let world: World;
@@ -290,14 +291,43 @@ test("a mail that is sent later is listed, taken back by its id, and seen by no 
   expect((await model.call("list_drafts", { inbox: later.address })).drafts).toEqual([]);
 });
 
-test("a mail that a person must approve is pending, and the result says why", async () => {
-  const box = await world.inbox("asking");
-  await world.api(`/v1/inboxes/${box.id}`, { method: "PATCH", body: { sendPolicy: "approve_new" } });
-  const mail = { inbox: "asking", to: "new@example.com", subject: "Hi", body: "Hello" };
-  const waiting = { status: "pending", state: "awaiting_approval", reasons: ["new_recipient"] };
-  const { messageId, ...asked } = await model.call("send_email", mail);
-  expect(asked).toMatchObject({ ...waiting, replayed: false });
-  expect(await model.call("send_email", mail)).toMatchObject({ messageId, ...waiting, replayed: true });
-  const { drafts } = await model.call("list_drafts", { inbox: "asking" });
-  expect(drafts).toMatchObject([{ id: messageId, state: "awaiting_approval" }]);
+test("a mail that a person must approve says so, is listed, and is sent once; a rejected one is refused with the reason", async () => {
+  world.clock.pass(61_000);
+  const asked = await world.inbox("asked");
+  await world.api(`/v1/inboxes/${asked.id}`, { method: "PATCH", body: { sendPolicy: "approve_all" } });
+  const { body: key } = await world.api("/v1/keys", { method: "POST", body: { access: "agent" } });
+  await using agent = await overHttp({ apiKey: key.key, service: world.service });
+  const mail = { inbox: "asked", to: "bob@example.com", subject: "Offer", body: "Ten euros" };
+  const sent = await agent.call("send_email", mail);
+  const waits = { status: "pending", state: "awaiting_approval", reasons: ["policy", "new_recipient"] };
+  expect(sent).toMatchObject({ ...waits, replayed: false, hint: expect.stringContaining("must approve") });
+  expect(await agent.call("send_email", mail)).toEqual({ ...sent, replayed: true });
+  expect((await agent.call("list_drafts", { inbox: "asked" })).drafts).toMatchObject([
+    { id: sent.messageId, state: "awaiting_approval", subject: "Offer" },
+  ]);
+  const { tools } = await agent.client.listTools();
+  expect(tools.filter(({ name }) => /approv|reject|decide/.test(name))).toEqual([]);
+  const decide = (id: string, word: string, body: object) =>
+    world.api(`/v1/drafts/${id}/${word}`, { method: "POST", body: { version: 1, ...body } });
+
+  await decide(sent.messageId, "approve", {});
+  await untilSo(async () => (await world.api(`/v1/messages/${sent.messageId}`)).body.status === "sent");
+  const after = await agent.call("send_email", mail);
+  expect([after.messageId, after.status, after.state, after.replayed]).toEqual([
+    sent.messageId,
+    "sent",
+    undefined,
+    true,
+  ]);
+  expect((await world.api(`/v1/inboxes/${asked.id}/messages?direction=outbound`)).body.total).toBe(1);
+
+  const discount = { ...mail, body: "Half the price" };
+  const { messageId } = await agent.call("send_email", discount);
+  expect((await decide(messageId, "reject", { reason: "No discounts" })).status).toBe(200);
+  expect(await agent.call("read_message", { message_id: messageId })).toMatchObject({
+    message: { status: "failed", failure: "A person rejected it: No discounts" },
+  });
+  const failure = await agent.failure("send_email", { ...discount, idempotency_key: "again" });
+  expect(failure).toStartWith("draft_rejected: Cannot send: a person has rejected this mail: No discounts");
+  expect(failure).toContain("tell the user");
 });
