@@ -15,6 +15,8 @@ const limits = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY
 
 /** A database and a directory that outlive their processes. */
 export interface Life extends AsyncDisposable {
+  /** The address of its database; undefined for an embedded one. */
+  url: string | undefined;
   relay(script?: Script): Promise<ScriptedSmtp>;
   start(relay: ScriptedSmtp, env?: Record<string, string>): Promise<RunningInboxd>;
   /** The service again after its process died, an hour later, with a relay that works. */
@@ -57,6 +59,7 @@ export function livesOn(engine: EngineName): () => Promise<Life> {
       OUTBOUND: `smtp://127.0.0.1:${relay.port}?tls=off`,
     });
     const life: Life = {
+      url: db?.url,
       async relay(script) {
         const relay = await scriptedSmtp(script);
         relays.push(relay);
