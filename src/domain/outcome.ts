@@ -39,7 +39,7 @@ export interface StoredFailure extends Failure {
   reason: FailureReason;
   /** If an SMTP reply refused the mail: the same types as for a bounce. `suppressed` if the recipient is suppressed. */
   type?: BounceType | "suppressed";
-  /** Set if the mail was canceled after an attempt whose answer did not arrive, so that the server may have accepted it. */
+  /** Set if the answer to an earlier attempt did not arrive, so that the server may have accepted the mail. It is shown if it was canceled. */
   mayHaveBeenSent?: true;
 }
 

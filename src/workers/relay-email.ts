@@ -175,14 +175,14 @@ export function relayEmailJob(
 
   function settlementOf(
     item: RelayItem,
-    { createdAt, rfcMessageId }: RelayedMessage,
+    { rfcMessageId }: RelayedMessage,
     outcomes: ReadonlyMap<RelayedRecipient, RelayOutcome>,
     isCutOff: boolean,
   ): ConcerningSettlement {
     const now = deps.now();
     const dueAt = isCutOff
       ? now
-      : nextRelayAttemptAt(item.attempt, createdAt, now, deps.maxQueueHours, deps.relayRetrySeconds);
+      : nextRelayAttemptAt(item.attempt, item.createdAt, now, deps.maxQueueHours, deps.relayRetrySeconds);
     const putOff: Failure[] = [];
     let isUnsure = false;
     const settled = Array.from(outcomes, ([{ position, address }, outcome]): SettledRecipient => {

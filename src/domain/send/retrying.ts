@@ -28,10 +28,14 @@ export interface RetriedRecipient {
   failure: { reason: FailureReason } | null;
 }
 
+export function notRetryable(status: string, why: string): Refusal {
+  return new Refusal("not_retryable", `Cannot retry message: ${why}`, { extra: { message_status: status } });
+}
+
 /** The recipients to which a message is sent again. Throws if there are none, if it is still being sent, or if it is too late. */
 export function recipientsToRetry(message: RetriedMessage, at: Date): readonly RetriedRecipient[] {
-  const { recipients, retries, createdAt } = message;
-  const refuse = (why: string) => notRetryable(message, why);
+  const { recipients, retries, createdAt, status } = message;
+  const refuse = (why: string) => notRetryable(status, why);
   if (message.direction === "inbound") throw refuse("it is an inbound message");
   if (recipients.some((recipient) => recipient.status === "pending")) throw refuse("it is still being sent");
   const failed = recipients.filter(
@@ -45,10 +49,6 @@ export function recipientsToRetry(message: RetriedMessage, at: Date): readonly R
 }
 
 /** The refusal of a retry that a person would have to approve, and has not. A new send asks for the approval. */
-export function retryNotApproved(message: Pick<RetriedMessage, "status">): Refusal {
-  return notRetryable(message, "a person must approve it, so send it anew");
-}
-
-function notRetryable({ status }: Pick<RetriedMessage, "status">, why: string): Refusal {
-  return new Refusal("not_retryable", `Cannot retry message: ${why}`, { extra: { message_status: status } });
+export function retryNotApproved({ status }: Pick<RetriedMessage, "status">): Refusal {
+  return notRetryable(status, "a person must approve it, so send it anew");
 }

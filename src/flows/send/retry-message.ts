@@ -1,7 +1,7 @@
-import { transaction } from "../../database/db.ts";
+import { type Db, transaction } from "../../database/db.ts";
 import { type Caller, isWholeAccount, type SentReach } from "../../domain/access/access.ts";
 import type { Actor } from "../../domain/access/actor.ts";
-import { notFound } from "../../domain/errors.ts";
+import { notFound, type Refusal } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import { limitsOf, refuseOverLimit, type SendUsage } from "../../domain/limits.ts";
 import {
@@ -12,15 +12,16 @@ import {
   sendRule,
 } from "../../domain/send/allowed-recipients.ts";
 import { isApproved } from "../../domain/send/approval.ts";
+import { isOpen, statusOfDraft } from "../../domain/send/draft.ts";
 import { refuseUnproven } from "../../domain/send/judge-sends.ts";
 import { destinationsOf, subjectOfDestination } from "../../domain/send/recipients/destinations.ts";
-import { recipientsToRetry, retryNotApproved } from "../../domain/send/retrying.ts";
+import { notRetryable, recipientsToRetry, retryNotApproved } from "../../domain/send/retrying.ts";
 import type { SentMessage } from "../../domain/send/send.ts";
 import { usageOf } from "../../domain/send/send-facts.ts";
 import { suppressedForm, suppressedRecipients } from "../../domain/send/suppressed.ts";
 import { usernameAt } from "../../standards/address.ts";
 import { lockInboxes } from "../../store/account/inboxes.ts";
-import { listDrafts } from "../../store/send/drafts.ts";
+import { findDraft, listDrafts } from "../../store/send/drafts.ts";
 import { findMessageToRetry, markRetried } from "../../store/send/retrying.ts";
 import { listKnownRecipients, listSentMessages } from "../../store/send/send-facts.ts";
 import { listSuppressed } from "../../store/send/suppressions.ts";
@@ -49,7 +50,7 @@ export async function retryMessage(
   const books = await deps.rules.find(deps.db.api, [accountId]);
   const { usage, inboxId } = await transaction(deps.db.api, async (tx) => {
     const known = await findMessageToRetry(tx, reach, messageId);
-    if (known === undefined) throw notFound("message");
+    if (known === undefined) throw await refusalOfUnsent(tx, reach, messageId);
     await lockInboxes(tx, [known.inboxId]);
     const message = await findMessageToRetry(tx, reach, messageId);
     if (message === undefined) throw notFound("message");
@@ -115,6 +116,13 @@ export async function retryMessage(
   const [message] = await listSentMessages(deps.db.api, [messageId]);
   if (message === undefined) throw notFound("message");
   return { message, usage };
+}
+
+/** The refusal of a message that does not exist, or that was never sent. */
+async function refusalOfUnsent(tx: Db, reach: SentReach, messageId: string): Promise<Refusal> {
+  const draft = await findDraft(tx, reach, messageId);
+  if (draft?.acceptedAt == null) return notFound("message");
+  return notRetryable(statusOfDraft(draft), isOpen(draft.state) ? "it is still being sent" : "it was never sent");
 }
 
 function entryOf({ address }: { address: string }) {

@@ -161,18 +161,21 @@ const settled = statement<SettledRow>(sql`with settled as materialized (
         done as (
           delete from outbox o using settled
           where o.subject_id = settled."subjectId" and o.attempt = settled.attempt and o.state = 'running' and "dueAt" is null
-          returning settled.*, o.account_id
+          returning settled.*, o.account_id, o.unsure or "isUnsure" as unsure
         ),
         put_off as (
           update outbox o set state = 'waiting', due_at = "dueAt", attempt = o.attempt - "isUntried"::int, unsure = unsure or "isUnsure",
             last_error = "lastError" from settled
           where o.subject_id = settled."subjectId" and o.attempt = settled.attempt and o.state = 'running' and "dueAt" is not null
-          returning settled.*, o.account_id
+          returning settled.*, o.account_id, o.unsure
         ),
         in_force as materialized (select * from done union all select * from put_off),
         tried as materialized (
           select in_force."messageId" as message_id, recipient.position, recipient.status, recipient.attempt,
-            recipient."providerMessageId" as provider_message_id, recipient.failure, false as unsure, in_force.account_id, in_force.at,
+            recipient."providerMessageId" as provider_message_id, false as unsure,
+            -- A later cancellation of a retry must tell it.
+            case when recipient.status = 'failed' and in_force.unsure then recipient.failure || '{"mayHaveBeenSent": true}'
+              else recipient.failure end as failure, in_force.account_id, in_force.at,
             in_force."sentEventId" as sent_event, in_force."failedEventId" as failed_event, recipient.names, recipient.suppression
           from in_force join json_to_recordset(${sql.placeholder("outcomes")}::json) as recipient ("subjectId" text,
             position smallint, status text, "providerMessageId" text, failure jsonb, names jsonb, suppression jsonb,

@@ -68,8 +68,10 @@ export async function markRetried(tx: Db, retry: Retry): Promise<void> {
         counted as (
           update inboxes set sent_on = ${sentOn}, sent_count = ${sentCount}, revision = revision + 1 where id = ${inboxId}
         )
-        insert into outbox (subject_id, account_id, inbox_id, lane, due_at, created_at, kind)
-        select row."subjectId", row."accountId", row."inboxId", row.lane, row."dueAt", row."createdAt", 'relay'
+        insert into outbox (subject_id, account_id, inbox_id, lane, due_at, created_at, kind, unsure)
+        select row."subjectId", row."accountId", row."inboxId", row.lane, row."dueAt", row."createdAt", 'relay',
+          exists (select from recipients r where r.message_id = ${messageId} and r.position = any(${arrayOf("int4", positions)})
+            and r.failure @> '{"mayHaveBeenSent": true}')
         from ${recordSet(outbox, rows, rowFields)}`,
   );
 }

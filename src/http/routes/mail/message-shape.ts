@@ -243,7 +243,8 @@ function shown(message: ShownMessage | ShownAlone, attachments: LinkedAttachment
     rfcMessageId,
     providerMessageId: message.providerMessageId ?? (message.direction === "outbound" ? rfcMessageId : null),
     failure: toFailure(message.failure),
-    ...(message.failure?.mayHaveBeenSent && { mayHaveBeenSent: true as const }),
+    ...(message.failure?.reason === "canceled" &&
+      message.failure.mayHaveBeenSent && { mayHaveBeenSent: true as const }),
     createdAt: message.createdAt,
     envelopeFrom: message.envelopeFrom,
     truncated: message.truncated,
