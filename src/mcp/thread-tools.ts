@@ -26,7 +26,7 @@ export const listThreads = tool({
   name: "list_threads",
   title: "List threads",
   description:
-    "Threads of an inbox, latest first: by default the unread ones, with folder or label all of it. lastSender, automated and verdict are of the last message. With people_only, threads whose last message a program wrote are left out of the page.",
+    "Threads of an inbox, latest first: by default the unread ones, with folder or label all of it. lastSender, automated and verdict are of the last message; draftCount is of answers not sent yet. With people_only, threads whose last message a program wrote are left out of the page.",
   input: argumentsOf({
     inbox: inboxArgument,
     unread_only: Type.Optional(Type.Boolean()),
@@ -52,6 +52,7 @@ export const listThreads = tool({
         lastMessageAt: Type.String(),
         lastMessageId: Type.String(),
         messageCount: Type.Integer(),
+        draftCount: Type.Integer(),
         folder: oneOf(folders),
         labels: Type.Array(Type.String()),
       }),
@@ -101,7 +102,7 @@ async function eachOf<Item, Result>(items: readonly Item[], work: (item: Item) =
 
 function shownThread(thread: Schemas["Thread"], last: Schemas["ListedMessage"] | undefined) {
   const { id, subject, isRead, participants, preview, lastMessageAt, lastMessageId, messageCount } = thread;
-  const { folder, labels } = thread;
+  const { draftCount, folder, labels } = thread;
   return {
     id,
     subject: short(subject),
@@ -117,6 +118,7 @@ function shownThread(thread: Schemas["Thread"], last: Schemas["ListedMessage"] |
     lastMessageAt,
     lastMessageId,
     messageCount,
+    draftCount,
     folder,
     labels,
   };

@@ -125,6 +125,16 @@ test("threads are archived and labelled, listed by folder and label, and never t
   expect(await model.failure("mark_thread", { thread_id: two.id })).toStartWith("validation_error");
 });
 
+test("the answers that are not sent yet are counted", async () => {
+  const { threadId } = await received("later", "jane@example.com");
+  const sendAt = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
+  await model.call("reply_to_thread", { thread_id: threadId, body: "Later", send_at: sendAt });
+  const { threads } = await model.call("list_threads", { inbox: "ada", unread_only: false, limit: 50 });
+  const counts = threads.map(({ id, draftCount }: { id: string; draftCount: number }) => [id, draftCount]);
+  expect(counts).toContainEqual([threadId, 1]);
+  expect(counts.filter(([, count]: [string, number]) => count !== 0)).toHaveLength(1);
+});
+
 test("fifty threads are marked by one call, each that cannot be is named, and 51 are refused", async () => {
   const one = await received("one", "jane@example.com");
   const two = await received("two", "jane@example.com");
