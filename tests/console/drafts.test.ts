@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { mailOf } from "../support/mail.ts";
 import { untilSo } from "../support/until.ts";
 import { describeInBrowser, setUpConsole, signedIn } from "./support.ts";
 
@@ -43,6 +44,28 @@ describeInBrowser("Mail that is sent later, in the console", () => {
     await steps.nth(1).waitFor();
     expect(await steps.allTextContents()).toEqual(["Scheduled (done)", "Canceled (failed)"]);
     expect(await page.locator(".step-note").first().textContent()).toStartWith("for ");
+    await page.context().close();
+  });
+
+  test("is a reply from the conversation, which stays unread if it is taken back", async () => {
+    const ada = await setup.world.inbox("replies-later");
+    await setup.world.deliver(mailOf({ subject: "Question" }), ada.address);
+    const thread = async () => (await setup.world.api(`/v1/inboxes/${ada.id}/threads`)).body.data[0];
+    const { threadId } = await thread();
+    const { page } = await signedIn(setup, `threads/${threadId}`);
+    const write = async () => {
+      await page.fill("#reply", "Later");
+      await page.getByText("Send later").click();
+      await page.fill("#send-at", "2026-06-01T09:00");
+      await page.press("#reply", "Control+Enter");
+    };
+    await write();
+    await page.getByRole("button", { name: "Undo" }).waitFor();
+    expect(await thread()).toMatchObject({ draftCount: 1, messageCount: 1 });
+    expect(await page.inputValue("#reply")).toBe("");
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByText("It is not sent").waitFor();
+    expect(await thread()).toMatchObject({ draftCount: 0, messageCount: 1 });
     await page.context().close();
   });
 });

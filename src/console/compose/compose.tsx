@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { go, href, route } from "../address.ts";
-import { errorText, inboxd, type Schemas } from "../api.ts";
+import { inboxd, type Schemas } from "../api.ts";
 import { notify } from "../frame/notice.tsx";
 import { newInboxCommand } from "../inboxes/inbox-list.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -15,7 +15,7 @@ import { FilePicker, withFiles } from "./file-picker.tsx";
 import { MarkdownPreview } from "./markdown-preview.tsx";
 import { FieldFault, RecipientFields } from "./recipient-fields.tsx";
 import { sendMail } from "./send-mail.ts";
-import { BodyCount, SendButton, SendProblem, useSending } from "./sending.tsx";
+import { BodyCount, notifyWaiting, SendAt, SendButton, SendProblem, useSending } from "./sending.tsx";
 
 /** The screen for writing a new mail, a reply or a forward. */
 export function Compose() {
@@ -105,7 +105,7 @@ function ComposeForm({ name, purpose }: { name: string; purpose: Purpose }) {
         const { status, threadId, messageId, state } = outcome.sent;
         clearDraft(...fields.map(draft));
         if (state !== undefined) {
-          notifyWaiting(state === "scheduled" ? "Scheduled" : "Waits for approval", messageId);
+          notifyWaiting(state, messageId);
           return go(may("read") ? href("drafts") : href("inboxes"), true);
         }
         notify(status === "failed" ? "The mail was refused" : "Sent", status === "failed" ? "bad" : "good");
@@ -234,18 +234,7 @@ function ComposeForm({ name, purpose }: { name: string; purpose: Purpose }) {
           />
           The recipient can unsubscribe with one click
         </label>
-        <div class="line">
-          <label for="send-at">Send at</label>
-          <input
-            id="send-at"
-            type="datetime-local"
-            value={sendAt}
-            disabled={isBusy}
-            aria-invalid={faults.sendAt !== undefined}
-            aria-describedby="send-at-fault"
-            onInput={(event) => setSendAt(event.currentTarget.value)}
-          />
-        </div>
+        <SendAt value={sendAt} isDisabled={isBusy} isWrong={faults.sendAt !== undefined} onChange={setSendAt} />
         <FieldFault id="send-at" text={faults.sendAt} />
       </details>
       <SendProblem sending={sending} besideFields="Not sent: see the marked fields" onSend={send} />
@@ -264,19 +253,6 @@ function ComposeForm({ name, purpose }: { name: string; purpose: Purpose }) {
       </div>
     </form>
   );
-}
-
-/** Tells that a mail is scheduled, and offers to take it back. */
-function notifyWaiting(text: string, messageId: string): void {
-  notify(text, "good", {
-    verb: "Undo",
-    run() {
-      inboxd.messages.cancel(messageId).then(
-        () => notify("It is not sent"),
-        (error: unknown) => notify(errorText(error), "bad"),
-      );
-    },
-  });
 }
 
 function isSame(field: Field, mail: Written, refused: Written | undefined): boolean {

@@ -134,6 +134,45 @@ export function SendProblem({ sending, besideFields, onSend }: SendProblemProps)
   );
 }
 
+/** Tells that a mail is scheduled or waits for a person, and offers to take it back. */
+export function notifyWaiting(state: NonNullable<Schemas["SendResult"]["state"]>, messageId: string): void {
+  notify(state === "scheduled" ? "Scheduled" : "Waits for approval", "good", {
+    verb: "Undo",
+    run() {
+      inboxd.messages.cancel(messageId).then(
+        () => notify("It is not sent"),
+        (error: unknown) => notify(errorText(error), "bad"),
+      );
+    },
+  });
+}
+
+interface SendAtProps {
+  /** As the field of the browser has it; empty for now. */
+  value: string;
+  isDisabled: boolean;
+  isWrong: boolean;
+  onChange(value: string): void;
+}
+
+/** The field for the time at which a mail is sent. */
+export function SendAt({ value, isDisabled, isWrong, onChange }: SendAtProps) {
+  return (
+    <div class="line">
+      <label for="send-at">Send at</label>
+      <input
+        id="send-at"
+        type="datetime-local"
+        value={value}
+        disabled={isDisabled}
+        aria-invalid={isWrong}
+        aria-describedby="send-at-fault"
+        onInput={(event) => onChange(event.currentTarget.value)}
+      />
+    </div>
+  );
+}
+
 /** The name of the modifier key on this system. */
 const keys = /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘ ⏎" : "Ctrl ⏎";
 

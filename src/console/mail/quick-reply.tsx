@@ -1,7 +1,8 @@
+import { useState } from "preact/hooks";
 import { href } from "../address.ts";
 import { inboxd, type Schemas } from "../api.ts";
 import { clearDraft, useDraft } from "../compose/draft.ts";
-import { BodyCount, SendButton, SendProblem, useSending } from "../compose/sending.tsx";
+import { BodyCount, notifyWaiting, SendAt, SendButton, SendProblem, useSending } from "../compose/sending.tsx";
 import { notify } from "../frame/notice.tsx";
 
 interface QuickReplyProps {
@@ -15,31 +16,33 @@ export function QuickReply({ threadId, messages, onSent }: QuickReplyProps) {
   const name = `reply ${threadId}`;
   const [body, setBody] = useDraft(name);
   const [tried, setTried] = useDraft(`${name} tried`);
+  const [sendAt, setSendAt] = useState("");
   const sending = useSending(name);
   const last = messages.at(-1);
   const answered = messages.findLast(({ direction }) => direction === "inbound") ?? last;
   if (last === undefined || answered === undefined) return null;
   const { inboxId, id: readUpToMessageId } = last;
   const answerTo = answered.direction === "inbound" ? (answered.replyTo ?? answered.fromAddr) : answered.toAddr;
-  const email = triedEmail(tried, body) ?? { to: answerTo, threadId, body, readUpToMessageId };
+  const time = sendAt === "" ? {} : { sendAt: new Date(sendAt).toISOString() };
+  const email = triedEmail(tried, { body, ...time }) ?? { to: answerTo, threadId, body, readUpToMessageId, ...time };
   const { to } = email;
 
   function send() {
     if (body.trim() === "") return;
     setTried(JSON.stringify(email));
     void sending.send(
-      { to, body },
+      { to, body, sendAt },
       (idempotencyKey) => inboxd.messages.send(inboxId, email, { idempotencyKey }),
       (outcome) => {
         if (outcome.kind !== "unknown") setTried("");
         if (outcome.kind !== "sent") return;
-        const { status } = outcome.sent;
+        const { status, state, messageId } = outcome.sent;
         clearDraft(name);
         setBody("");
-        notify(
-          status === "failed" ? `The mail to ${to} was refused` : `Sent to ${to}`,
-          status === "failed" ? "bad" : "good",
-        );
+        setSendAt("");
+        if (state !== undefined) notifyWaiting(state, messageId);
+        else if (status === "failed") notify(`The mail to ${to} was refused`, "bad");
+        else notify(`Sent to ${to}`, "good");
         onSent();
       },
     );
@@ -68,6 +71,15 @@ export function QuickReply({ threadId, messages, onSent }: QuickReplyProps) {
           if (event.key === "Escape") event.currentTarget.blur();
         }}
       />
+      <details class="more-options">
+        <summary>Send later</summary>
+        <SendAt
+          value={sendAt}
+          isDisabled={sending.isBusy}
+          isWrong={sending.problem?.faults.sendAt !== undefined}
+          onChange={setSendAt}
+        />
+      </details>
       <SendProblem sending={sending} onSend={send} />
       <div class="quick-reply-foot">
         <a href={href("compose", { thread: threadId, message: answered.id })}>More: attachments, other recipients</a>
@@ -83,15 +95,16 @@ interface ReplyEmail {
   threadId: string;
   body: string;
   readUpToMessageId: string;
+  sendAt?: string;
 }
 
 /**
- * The email of an earlier try without a response, if the text is still the same. It is sent again unchanged, because
+ * The email of an earlier try without a response, if the text and the time are still the same. It is sent again unchanged, because
  * the idempotency key belongs to exactly this email. Its `readUpToMessageId` may be an earlier message than the last
  * one by now.
  */
-function triedEmail(tried: string, body: string): ReplyEmail | undefined {
+function triedEmail(tried: string, { body, sendAt }: Pick<ReplyEmail, "body" | "sendAt">): ReplyEmail | undefined {
   if (tried === "") return undefined;
   const email: ReplyEmail = JSON.parse(tried);
-  return email.body === body ? email : undefined;
+  return email.body === body && email.sendAt === sendAt ? email : undefined;
 }
