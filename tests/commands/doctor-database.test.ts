@@ -7,6 +7,7 @@ import {
   checkClock,
   checkConnections,
   checkDatabase,
+  checkDispatch,
   checkDomains,
   checkDurability,
   checkLog,
@@ -37,6 +38,7 @@ const right: DatabaseFacts = {
   fullPageWrites: "on",
   serverAt: at,
   logLagSeconds: 0,
+  dispatchLagSeconds: 0,
   askedAt: at,
   isInRecovery: false,
   isReadOnly: false,
@@ -74,6 +76,8 @@ const cases: readonly [what: string, check: Check, differs: Partial<DatabaseFact
   ["one clock", checkClock, { serverAt: later(-120) }, "ok", "120 ms behind"],
   ["a log that is up to date", checkLog, {}, "ok", "up to date"],
   ["a log that waits", checkLog, { logLagSeconds: 7.2 }, "warn", "behind by 7 s"],
+  ["scheduled mail that is sent in time", checkDispatch, {}, "ok", "none is late"],
+  ["scheduled mail that is late", checkDispatch, { dispatchLagSeconds: 90.4 }, "warn", "due for 90 s"],
   ["two clocks", checkClock, { serverAt: later(2_500) }, "warn", "2500 ms ahead of"],
   ["many connections", checkConnections, {}, "ok", "max_connections is 97"],
   ["connections for one", checkConnections, { connections: 2 * mostConnections - 1 }, "warn", "enough for one process"],
@@ -236,6 +240,7 @@ describe.skipIf(!breaksPostgres)("A Postgres", () => {
         "ok database clock",
         "fail database connections",
         "ok event log",
+        "ok scheduled mail",
       ]);
       expect(before.findings[1]?.seen).toStartWith("synchronous_commit=off, fsync=off, full_page_writes=on");
       expect(before.findings[2]?.seen).toContain(migrations.map(({ tag }) => tag).join(", "));

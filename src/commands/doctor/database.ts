@@ -68,7 +68,7 @@ function judged(
   engine: "postgres" | "embedded",
 ): DatabaseDiagnosis {
   const checks = [checkServer, checkDurability, checkSchema];
-  if (engine === "postgres") checks.push(checkClock, checkConnections, checkLog);
+  if (engine === "postgres") checks.push(checkClock, checkConnections, checkLog, checkDispatch);
   const { webhookUrls, serviceId } = facts;
   const senders = isAuthenticating ? checkSenders(facts) : [];
   return {
@@ -155,6 +155,18 @@ export function checkLog({ logLagSeconds }: DatabaseFacts): Finding {
 }
 
 const mostLagSeconds = 5;
+
+/** Checks whether scheduled mail is sent when it is due. A mail that a limit delays is due again later. */
+export function checkDispatch({ dispatchLagSeconds }: DatabaseFacts): Finding {
+  const { ok, warn } = findingsOf("scheduled mail");
+  if (dispatchLagSeconds <= mostLateSeconds) return ok("none is late");
+  return warn(
+    `has been due for ${Math.round(dispatchLagSeconds)} s, and is not sent`,
+    'Start the service, which sends it at once; if it runs, look for "drafts not dispatched" in its log',
+  );
+}
+
+const mostLateSeconds = 30;
 
 /** Reports the own domains that fail, and those whose mail goes to another server, by their last checks. Without domains it is silent. */
 export function checkDomains({ domains: { proven, failing, elsewhere } }: DatabaseFacts): Finding[] {

@@ -332,6 +332,17 @@ export async function findNextDueDraft(db: Db): Promise<Date | undefined> {
   return next?.dueAt ?? undefined;
 }
 
+/** The time for which the oldest due draft waits, by the clock of the server; 0 if there is none. Drafts of suspended accounts may wait. */
+export async function findDispatchLagSeconds(db: Db): Promise<number> {
+  const [lag] = await query<{ seconds: number }>(
+    db,
+    sql`select coalesce(extract(epoch from clock_timestamp() - min(d.due_at)), 0)::float8 as seconds
+        from drafts d join accounts a on a.id = d.account_id
+        where d.state = 'scheduled' and d.due_at < clock_timestamp() and a.suspended is null and a.deleted_at is null`,
+  );
+  return lag?.seconds ?? 0;
+}
+
 /** Delays drafts that are claimed until `dueAt`, and ends their leases. A draft with another version has been changed, and stays. */
 export async function postponeDrafts(
   db: Db,

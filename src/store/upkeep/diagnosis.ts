@@ -4,6 +4,7 @@ import { refuseSharedSessions, withPoolerCure } from "../../database/pooler.ts";
 import { openPostgresPool } from "../../database/postgres.ts";
 import { findLogLagSeconds } from "../events/feeds.ts";
 import { migrations } from "../migrate.ts";
+import { findDispatchLagSeconds } from "../send/drafts.ts";
 import { serviceIdSetting } from "./settings.ts";
 
 /** The facts about a database that `inboxd doctor` judges. Reading them changes nothing, not even the schema. */
@@ -32,6 +33,8 @@ export interface DatabaseFacts {
   serviceId: string | undefined;
   /** The age of the oldest event that the log does not show yet, because an older transaction still runs; 0 if there is none. */
   logLagSeconds: number;
+  /** The time for which the oldest scheduled mail has been due; 0 if none is. */
+  dispatchLagSeconds: number;
   domains: DomainsFound;
   senders: SendersFound;
 }
@@ -89,6 +92,7 @@ type AskedApart =
   | "webhookUrls"
   | "serviceId"
   | "logLagSeconds"
+  | "dispatchLagSeconds"
   | "domains"
   | "senders";
 
@@ -128,6 +132,7 @@ async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
     webhookUrls: urls.map(({ url }) => url),
     serviceId: service?.value,
     logLagSeconds: doneTags.length < known.length ? 0 : await findLogLagSeconds(db),
+    dispatchLagSeconds: doneTags.length < known.length ? 0 : await findDispatchLagSeconds(db),
     domains: (await isThere(db, "domains")) ? await findDomains(db) : { proven: 0, failing: [], elsewhere: [] },
     senders: doneTags.length < known.length ? { mails: 0, checked: 0, addresses: [] } : await findSenders(db),
   };
