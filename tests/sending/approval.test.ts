@@ -291,6 +291,37 @@ describe.each(enginesHere())("Mail that a person approves (%s)", (engine) => {
     await untilSo(() => isSent(setting, messageId));
   });
 
+  test("an approval counts for no later version, also if that was scheduled under a milder policy", async () => {
+    const setting = await begin();
+    const { ask, asks, inbox, agent } = setting;
+    const setPolicy = (sendPolicy: string) => ask("PATCH", `/v1/inboxes/${inbox.id}`, { sendPolicy });
+    const sendAt = new Date(world.clock.now().getTime() + hourMs).toISOString();
+    const { messageId } = (await asks({ sendAt })).body;
+    await setting.approve(messageId);
+    await setPolicy("open");
+    const changed = await ask("PATCH", `/v1/drafts/${messageId}`, { body: "Other" }, agent);
+    expect(changed.body).toMatchObject({ state: "scheduled", version: 2, approval: { approvedVersion: 1 } });
+    await setPolicy("approve_all");
+    world.clock.pass(hourMs);
+    await untilSo(async () => (await setting.draft(messageId)).state === "awaiting_approval");
+    expect((await setting.draft(messageId)).approval).toMatchObject({ decision: null, approvedVersion: null });
+  });
+
+  test("only a decision ends the wait: a change under a milder policy still waits", async () => {
+    const setting = await begin();
+    const { ask, asks, inbox, agent } = setting;
+    const { messageId } = (await asks({ cc: ["joe@example.com"] })).body;
+    await ask("PATCH", `/v1/inboxes/${inbox.id}`, { sendPolicy: "open" });
+    const changed = await ask("PATCH", `/v1/drafts/${messageId}`, { cc: null }, agent);
+    expect(changed.body).toMatchObject({
+      state: "awaiting_approval",
+      version: 2,
+      approval: { reasons: ["policy", "new_recipient"], newRecipients: ["jane@example.com"] },
+    });
+    await setting.approve(messageId, 2);
+    await untilSo(() => isSent(setting, messageId));
+  });
+
   test("nothing of it is in the thread, a quote, the search or an event but those of its approval", async () => {
     const setting = await begin("approve_new");
     const { ask, asks, inbox } = setting;
@@ -307,11 +338,15 @@ describe.each(enginesHere())("Mail that a person approves (%s)", (engine) => {
     const goes = await send(world, inbox.id, { ...reply, to: inbox.address, body: "Now" }, { apiKey: setting.owner });
     expect((await ask("GET", `/v1/messages/${goes.body.messageId}`)).body.bodyText).not.toContain(secret);
     await setting.reject(messageId);
-    expect((await ask("GET", `/v1/inboxes/${inbox.id}/threads`)).body.data).toMatchObject([{ draftCount: 0 }]);
+    expect((await ask("GET", `/v1/inboxes/${inbox.id}/threads`)).body.data).toMatchObject([
+      { draftCount: 0, isRead: false },
+    ]);
     expect((await ask("GET", `/v1/messages?q=canary`)).body.data).toEqual([]);
     const { data } = (await ask("GET", "/v1/events?types=*&limit=100")).body;
     const telling = data.filter((event: object) => JSON.stringify(event).includes(secret));
-    expect(telling.map(({ event }: { event: string }) => event)).not.toContain("message.received");
+    expect(telling.map(({ event }: { event: string }) => event)).toEqual(["approval.requested"]);
+    const failed = (await eventsOf(setting, "message.failed"))[0]?.message;
+    expect([failed.body_text, failed.attachments, failed.failure.reason]).toEqual(["", [], "rejected"]);
     const [asked] = await eventsOf(setting, "approval.requested");
     expect(asked).toEqual({
       event: "approval.requested",
