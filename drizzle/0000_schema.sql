@@ -184,6 +184,7 @@ CREATE TABLE "drafts" (
 	"failure" jsonb,
 	"created_at" timestamp (3) with time zone NOT NULL,
 	"updated_at" timestamp (3) with time zone NOT NULL,
+	"lettered_version" integer DEFAULT 0 NOT NULL,
 	CONSTRAINT "drafts_state" CHECK (state in ('draft', 'scheduled', 'awaiting_approval', 'sent', 'canceled', 'rejected', 'expired', 'failed'))
 );
 CREATE TABLE "endpoints" (
@@ -284,6 +285,13 @@ CREATE TABLE "label_counts" (
 	"thread_count" integer NOT NULL,
 	"unread_count" integer NOT NULL,
 	CONSTRAINT "label_counts_inbox_id_label_pk" PRIMARY KEY("inbox_id","label")
+);
+CREATE TABLE "letters" (
+	"id" text collate "C" PRIMARY KEY NOT NULL,
+	"address" text NOT NULL,
+	"draft_ids" text[] NOT NULL,
+	"created_at" timestamp (3) with time zone NOT NULL,
+	"taken_at" timestamp (3) with time zone
 );
 CREATE TABLE "message_names" (
 	"name_hash" uuid NOT NULL,
@@ -614,6 +622,7 @@ CREATE INDEX "drafts_thread" ON "drafts" USING btree ("thread_id") WHERE "drafts
 CREATE INDEX "drafts_due" ON "drafts" USING btree ("due_at") WHERE "drafts"."due_at" is not null;
 CREATE INDEX "drafts_rejected" ON "drafts" USING btree ("inbox_id","updated_at") WHERE "drafts"."state" = 'rejected';
 CREATE INDEX "drafts_content" ON "drafts" USING btree ("updated_at") WHERE "drafts"."content" is not null;
+CREATE INDEX "drafts_unlettered" ON "drafts" USING btree ("id") WHERE "drafts"."state" = 'awaiting_approval' and "drafts"."lettered_version" < "drafts"."version";
 CREATE INDEX "drafts_leased" ON "drafts" USING btree ("inbox_id") WHERE "drafts"."leased_until" is not null;
 CREATE INDEX "endpoints_account" ON "endpoints" USING btree ("account_id");
 CREATE UNIQUE INDEX "endpoints_lane" ON "endpoints" USING btree ((case when "is_default" then "account_id" else "id" end));
@@ -629,6 +638,8 @@ CREATE INDEX "inboxes_external_id" ON "inboxes" USING btree ("account_id","exter
 CREATE INDEX "inboxes_deleted" ON "inboxes" USING btree ("erases_at","id") WHERE "inboxes"."deleted_at" is not null;
 CREATE INDEX "inboxes_expires_at" ON "inboxes" USING btree ("expires_at") WHERE "inboxes"."expires_at" is not null and "inboxes"."deleted_at" is null;
 CREATE INDEX "inboxes_domain" ON "inboxes" USING btree ("domain_id") WHERE "inboxes"."domain_id" is not null and "inboxes"."deleted_at" is null;
+CREATE UNIQUE INDEX "letters_open" ON "letters" USING btree (lower("address" collate "C")) WHERE "letters"."taken_at" is null;
+CREATE INDEX "letters_taken" ON "letters" USING btree ("taken_at") WHERE "letters"."taken_at" is not null;
 CREATE INDEX "message_names_message" ON "message_names" USING btree ("message_id");
 CREATE INDEX "message_search_words" ON "message_search" USING gin ("words");
 CREATE INDEX "messages_inbox_seq" ON "messages" USING btree ("inbox_id","seq");

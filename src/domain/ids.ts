@@ -22,7 +22,8 @@ export type IdKind =
   | "grt"
   | "ocl"
   | "rul"
-  | "qua";
+  | "qua"
+  | "ltr";
 
 /** Crockford's alphabet in lower case. It is in ASCII order, so that text order is time order. */
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";

@@ -1,3 +1,4 @@
+import { letterOutcomes } from "../domain/send/letter.ts";
 import type { SendResult } from "../domain/send/send.ts";
 import { type SuppressionReason, suppressionReasons } from "../domain/send/suppressed.ts";
 import type { DeliverySettlement } from "../store/outbox/delivery-settlements.ts";
@@ -16,6 +17,12 @@ export function workerObserver(metrics: Registry, suppressed: SuppressedSends): 
     "outcome",
   ]);
   const recipientsBy = { sent: recipients({ outcome: "sent" }), failed: recipients({ outcome: "failed" }) };
+  const letters = metrics.counter(
+    "inboxd_letters_total",
+    "Recorded attempts to send a letter to an approver, by outcome: sent, put_off, host_busy, failed (finally), dropped (nothing waited for its approver any more)",
+    ["outcome"],
+  );
+  for (const outcome of letterOutcomes) letters({ outcome });
   const deliveries = metrics.counter(
     "inboxd_webhook_attempts_total",
     "Recorded attempts to deliver an event, by outcome: delivered, put_off (another attempt will follow), given_up, dropped (its event, message or endpoint was deleted)",
@@ -61,6 +68,7 @@ export function workerObserver(metrics: Registry, suppressed: SuppressedSends): 
   };
   return {
     relayed(settlement) {
+      if (settlement.letter !== undefined) return letters({ outcome: settlement.letter }).add();
       relaysBy[outcomeOfRelay(settlement)].add();
       for (const outcome of settlement.outcomes) {
         if (outcome.status !== null) recipientsBy[outcome.status].add();

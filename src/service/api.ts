@@ -13,6 +13,7 @@ import { extractedOf } from "../flows/read/extracted.ts";
 import { mailWaits } from "../flows/read/wait-for-mail.ts";
 import { readiness } from "../flows/readiness.ts";
 import type { ReleaseMail } from "../flows/receive/release-mail.ts";
+import type { ApprovalLinks } from "../flows/send/approval-links.ts";
 import { connect } from "../http/connect/connect.ts";
 import { consolePages } from "../http/console/pages.ts";
 import { sessionDoor } from "../http/console/session.ts";
@@ -55,6 +56,8 @@ import { mcp } from "../http/routes/mcp.ts";
 import { type MetricsDeps, metrics, metricsPort } from "../http/routes/metrics.ts";
 import { cancel, outbox, retry } from "../http/routes/outbox/outbox.ts";
 import { type InboundDeps, inbound } from "../http/routes/receive/inbound.ts";
+import { approvalLink } from "../http/routes/send/approval-link.ts";
+import { approvePage } from "../http/routes/send/approve-page.ts";
 import { drafts } from "../http/routes/send/drafts.ts";
 import { markdown } from "../http/routes/send/markdown.ts";
 import { type RelayNoticesDeps, relayNotices } from "../http/routes/send/relay-notices.ts";
@@ -83,6 +86,7 @@ interface ApiParts {
   keys: Authenticator;
   tokens: AccessTokens;
   links: AttachmentLinks;
+  approvalLinks: ApprovalLinks;
   notices: Omit<RelayNoticesDeps, "isDraining">;
   receiving: Pick<Receiving, "htmlOfMarkdown" | "unsubscribing" | "hosts">;
   sender: SendEmail;
@@ -179,6 +183,7 @@ async function appOf(
     keys,
     tokens: accessTokens,
     links,
+    approvalLinks,
     notices,
     receiving: { htmlOfMarkdown, unsubscribing, hosts },
     sender,
@@ -238,6 +243,7 @@ async function appOf(
         inboxes({ ...deps, hosts }),
         send(sending),
         drafts({ ...sending, links, decided: watch.decided }),
+        approvalLink({ ...deps, approvalLinks }),
         markdown({ htmlOfMarkdown }),
         uploads(filing),
         inbound(receivesMail),
@@ -306,6 +312,15 @@ async function appOf(
           : [consoleSession({ ...door, ...deps, session, keys, tokens: accessTokens }), consolePages()]),
         relayNotices({ ...notices, isDraining: door.isDraining }),
         unsubscribe({ ...door, ...deps, unsubscribing }),
+        approvePage({
+          ...door,
+          ...deps,
+          links,
+          approvalLinks,
+          hosts,
+          approvers: config.approvers,
+          decided: watch.decided,
+        }),
         ...(numbers === undefined ? [] : [metrics(numbers)]),
       ],
     },

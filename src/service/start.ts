@@ -19,6 +19,7 @@ import { sharedChanges } from "../flows/changes.ts";
 import type { Deps } from "../flows/deps.ts";
 import { listeners } from "../flows/listeners.ts";
 import { attachmentLinks } from "../flows/read/attachment-links.ts";
+import { approvalLinks } from "../flows/send/approval-links.ts";
 import { smtpAddress } from "../http/docs/this-server.ts";
 import { serviceMetrics } from "../metrics/service.ts";
 import type { Watch } from "../metrics/watch.ts";
@@ -143,12 +144,20 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
     cell: config.cell,
     baseUrl: () => baseUrl,
   });
+  const approvals = await approvalLinks(signingKey, () => baseUrl);
   const streaming = openStreaming(opening, links);
   const webhooks = openWebhooks(opening);
   const questioning = new AbortController();
   const domains = openDomains({ config, deps, checked: watch.domainChecked, signal: questioning.signal });
   const sender = await openSender(opening, receiving, () => baseUrl);
-  const workers = await openWorkers(opening, { receiving, sender, webhooks, links, domains });
+  const workers = await openWorkers(opening, {
+    receiving,
+    sender,
+    webhooks,
+    links,
+    domains,
+    approvalLinks: approvals,
+  });
   // The checks of domains, which are stopped after this, wait for their questions.
   opened.push(() => questioning.abort());
   nudge = workers.nudge;
@@ -162,6 +171,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
     keys,
     tokens,
     links,
+    approvalLinks: approvals,
     streaming,
     calls,
     streams,

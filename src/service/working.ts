@@ -3,11 +3,13 @@ import { relayNaming } from "../domain/send/wire-name.ts";
 import type { WorkKind } from "../flows/deps.ts";
 import type { CheckDeps } from "../flows/domains/check-domain.ts";
 import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
+import type { ApprovalLinks } from "../flows/send/approval-links.ts";
 import type { WebhookClient } from "../webhook/client.ts";
 import { startDomainChecks } from "../workers/check-domains.ts";
 import { startUsageCounter } from "../workers/count-usage.ts";
 import { startDispatch } from "../workers/dispatch.ts";
 import { startSearchIndexer } from "../workers/index-search.ts";
+import { startLetters } from "../workers/letters.ts";
 import { startWorkers, type Workers } from "../workers/scheduler.ts";
 import { reportSimulator } from "../workers/simulator.ts";
 import type { Opening } from "./opening.ts";
@@ -20,6 +22,7 @@ interface WorkedWith {
   webhooks: WebhookClient;
   links: AttachmentLinks;
   domains: CheckDeps;
+  approvalLinks: ApprovalLinks;
 }
 
 /** The background work of the service. */
@@ -27,18 +30,20 @@ export interface Working extends Omit<Workers, "nudge"> {
   nudge(kind: WorkKind): void;
 }
 
-/** Opens the relay, and starts the workers, the search indexer, the dispatch of drafts, the counter of usage and the checks of domains. */
+/** Opens the relay, and starts the workers, the search indexer, the dispatch of drafts, the letters, the counter of usage and the checks of domains. */
 export async function openWorkers(
   opening: Opening,
-  { receiving, sender, webhooks, links, domains }: WorkedWith,
+  { receiving, sender, webhooks, links, domains, approvalLinks }: WorkedWith,
 ): Promise<Working> {
   const { config, deps, watch, closed, opened } = opening;
   const door = { ...receiving.door, accept: watch.accept("internal", receiving.door.accept) };
   const simulator = config.outbound.kind === "sandbox" ? reportSimulator({ ...deps, door }) : undefined;
   const relay = openRelay(opening, simulator);
+  const letters = { ...deps, hosts: receiving.hosts, approvers: config.approvers, approvalLinks };
   const workers = await startWorkers({
     ...deps,
     relay: watch.relay(relay),
+    letters,
     signMail: await mailSigners(config, deps),
     door,
     hosts: receiving.hosts,
@@ -68,6 +73,7 @@ export async function openWorkers(
   const dispatch = startDispatch({ ...deps, sendEmail: sender, dispatched: watch.dispatched });
   opened.push(() => workers.stop(0));
   opened.push(dispatch.stop);
+  opened.push(startLetters(letters).stop);
   // Mail of an account that is open again goes out at once.
   closed.onRead(() => workers.nudge("relay"));
   opened.push(startSearchIndexer(deps).stop);

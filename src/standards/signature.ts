@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { boundedMemory } from "../primitives/memory.ts";
 
 /**
- * Signatures of webhooks (in two schemes), attachment links and access tokens (contract §9, §10.1, §10.2, §18.1). Keys are imported once and
+ * Signatures of webhooks (in two schemes), attachment links, access tokens and links for approvals (contract §9, §10.1, §10.2, §18.1). Keys are imported once and
  * kept, since an import costs more than a signature.
  */
 export interface WebhookSigner {
@@ -144,6 +144,11 @@ export function attachmentKey(signingKey: string): Promise<CryptoKey> {
 /** The key of access tokens, derived from SIGNING_KEY like `attachmentKey`. */
 export function tokenKey(signingKey: string): Promise<CryptoKey> {
   return derivedKey(signingKey, "token");
+}
+
+/** The key of links for approvals, derived from SIGNING_KEY like `attachmentKey`. */
+export function approvalKey(signingKey: string): Promise<CryptoKey> {
+  return derivedKey(signingKey, "approval link");
 }
 
 /** The signature of a token's claims, as base64url without padding. */

@@ -616,6 +616,8 @@ export const drafts = pgTable(
     failure: jsonb().$type<StoredFailure>(),
     createdAt: instant().notNull(),
     updatedAt: instant().notNull(),
+    /** The last version about which the approvers get letters; 0 for none. */
+    letteredVersion: integer().notNull().default(0),
   },
   (table) => [
     index("drafts_inbox").on(table.inboxId, table.state, table.id),
@@ -626,8 +628,32 @@ export const drafts = pgTable(
     // A rejected draft was changed last when it was rejected.
     index("drafts_rejected").on(table.inboxId, table.updatedAt).where(sql`${table.state} = 'rejected'`),
     index("drafts_content").on(table.updatedAt).where(sql`${table.content} is not null`),
+    index("drafts_unlettered")
+      .on(table.id)
+      .where(sql`${table.state} = 'awaiting_approval' and ${table.letteredVersion} < ${table.version}`),
     index("drafts_leased").on(table.inboxId).where(sql`${table.leasedUntil} is not null`),
     check("drafts_state", sql.raw(`state in (${draftStates.map((state) => `'${state}'`).join(", ")})`)),
+  ],
+);
+
+/**
+ * Letters to approvers about mail that waits for them. A letter has no text, which is made from the drafts at each attempt: so no mail and no
+ * link is stored twice. An outbox row of kind `relay` has its id.
+ */
+export const letters = pgTable(
+  "letters",
+  {
+    id: id().primaryKey(),
+    address: text().notNull(),
+    /** The drafts that it is about, in the order in which they began to wait. */
+    draftIds: text().array().notNull(),
+    createdAt: instant().notNull(),
+    /** When the first attempt began. Until then, further drafts are added. */
+    takenAt: instant(),
+  },
+  (table) => [
+    uniqueIndex("letters_open").on(sql`lower(${table.address} collate "C")`).where(sql`${table.takenAt} is null`),
+    index("letters_taken").on(table.takenAt).where(sql`${table.takenAt} is not null`),
   ],
 );
 
@@ -1142,8 +1168,8 @@ export const outbox = pgTable(
   "outbox",
   {
     /**
-     * The id of the source to parse, of the message to relay (`<message>.<n>` for its second and further destinations), or of the
-     * delivery: the event's id for the default endpoint, and `<event>.<endpoint>` for any other.
+     * The id of the source to parse, of the letter or the message to relay (`<message>.<n>` for its second and further destinations), or of
+     * the delivery: the event's id for the default endpoint, and `<event>.<endpoint>` for any other.
      */
     subjectId: id().primaryKey(),
     kind: text({ enum: ["relay", "webhook", "parse"] }).notNull(),

@@ -10,6 +10,7 @@ import { foldUsageBefore } from "../store/account/usage.ts";
 import { listExpiredQuarantined, listSurplusQuarantined, removeQuarantined } from "../store/mail/quarantine.ts";
 import { releaseUploads, removeUploadsBefore } from "../store/mail/uploads.ts";
 import { removeContentOfFinalDrafts, removeForgottenDrafts } from "../store/send/drafts.ts";
+import { removeLettersBefore } from "../store/send/letters.ts";
 import { removeExpiredSuppressions } from "../store/send/suppressions.ts";
 import { closeInboxes, findDeletedAccount, removeRowsOfAccount } from "../store/upkeep/deleted-accounts.ts";
 import {
@@ -73,6 +74,8 @@ export async function prune(deps: PruneDeps, isStopping: () => boolean = () => f
     (tx) => removeExpiredSuppressions(tx, now, stepRows),
     (tx) => removeForgottenDrafts(tx, daysAgo(forgottenDraftDays), stepRows),
     (tx) => removeContentOfFinalDrafts(tx, daysAgo(finalContentDays), stepRows),
+    // The pause between two letters to an approver is a minute.
+    (tx) => removeLettersBefore(tx, new Date(now.getTime() - hourMs), stepRows),
     async (tx) => removeListed(tx, await listExpiredQuarantined(tx, now, stepRows)),
     async (tx) => removeListed(tx, await listSurplusQuarantined(tx, mostQuarantined, stepRows)),
     (tx) => foldUsageBefore(tx, utcDay(new Date(now.getTime() - usageByInboxDays * dayMs)), stepRows),

@@ -1,6 +1,7 @@
-import { type Db, transaction } from "../database/db.ts";
+import { transaction } from "../database/db.ts";
 import { nextRelayAttemptAt } from "../domain/backoff.ts";
 import { isProven, returnPathHost } from "../domain/domains/readiness.ts";
+import { isId } from "../domain/ids.ts";
 import type { CustomHeader, OutgoingMail } from "../domain/message.ts";
 import { type Failure, failureFor, failureLine, type RelayOutcome, type StoredFailure } from "../domain/outcome.ts";
 import type { BounceType } from "../domain/reports/report.ts";
@@ -13,6 +14,7 @@ import type { Deps } from "../flows/deps.ts";
 import type { OwnHosts } from "../flows/own-hosts.ts";
 import { outgoingMail } from "../flows/send/outgoing-mail.ts";
 import { type ReadyMailDeps, readyMail } from "../flows/send/ready-mail.ts";
+import { type LetterDeps, takeLetters } from "../flows/send/write-letters.ts";
 import type { DkimSigner } from "../mail/write/dkim.ts";
 import { needsSmtpUtf8 } from "../mail/write/header.ts";
 import { HostBusy, type Relay } from "../relay/relay.ts";
@@ -22,6 +24,7 @@ import { listOutgoingAttachments, type MailedAttachment } from "../store/mail/at
 import type { Claim, Claimed, ClaimedItem } from "../store/outbox/claims.ts";
 import { kinds } from "../store/outbox/kinds.ts";
 import { claimReady, releaseItems } from "../store/outbox/outbox-rows.ts";
+import type { Letter } from "../store/send/letters.ts";
 import {
   listRelayedMessages,
   lockMessages,
@@ -36,9 +39,12 @@ import { type DoorDeps, deliverHere } from "./deliver-here.ts";
 import type { Job } from "./outbox/job.ts";
 import type { Leaving } from "./outbox/lanes.ts";
 import { relayLanes } from "./outbox/relay-lanes.ts";
+import { attemptLetter } from "./send-letter.ts";
 
 export interface RelayEmailDeps extends Deps, ReadyMailDeps, DoorDeps {
   relay: Relay;
+  /** The dependencies of letters to approvers. Undefined: no letters are written. */
+  letters?: LetterDeps;
   /** Finds the signer of an own domain by its key, or without one that of MAIL_DOMAIN. Undefined: such mail goes out unsigned. */
   signMail: (key: SigningKey | undefined) => Promise<DkimSigner | undefined>;
   hosts: Pick<OwnHosts, "find" | "recall">;
@@ -77,9 +83,10 @@ export interface SigningKey {
   privateKey: string;
 }
 
-/** A claimed row: one destination of a message. `message` is undefined if the message was deleted. */
+/** A claimed row: one destination of a message, or a letter. `message` is undefined for a letter, and if the message was deleted. */
 export type RelayItem = ClaimedItem & {
   message: RelayedMessage | undefined;
+  letter: Letter | undefined;
   attachments: readonly MailedAttachment[];
   /** The own domain of its sender; undefined for MAIL_DOMAIN. */
   domain: DomainOfMessage | undefined;
@@ -99,7 +106,7 @@ export function relayEmailJob(
   deps: RelayEmailDeps,
   onRecovery: (lanes: string[]) => void,
 ): Job<RelayItem, ConcerningSettlement> {
-  const { db, relay } = deps;
+  const { relay } = deps;
   const ownDomain = deps.mailDomain.toLowerCase();
   const isOwn = (domain: string) => domain.toLowerCase() === ownDomain;
 
@@ -107,7 +114,17 @@ export function relayEmailJob(
     item: RelayItem,
     signal: AbortSignal,
   ): Promise<{ settlement: ConcerningSettlement; leaving: Leaving }> {
-    const { message } = item;
+    const { message, letter } = item;
+    if (letter !== undefined && deps.letters !== undefined) {
+      const { outcome, leaving, ...ended } = await attemptLetter(
+        { ...deps, letters: deps.letters },
+        letter,
+        item,
+        signal,
+      );
+      const isUntried = outcome === "host_busy";
+      return { settlement: { ...nothingToDo(deps, item), ...ended, isUntried, letter: outcome }, leaving };
+    }
     const waiting = waitingOf(item);
     if (message === undefined || waiting.length === 0) {
       return { settlement: nothingToDo(deps, item), leaving: "unknown" };
@@ -219,10 +236,11 @@ export function relayEmailJob(
       ...(deps.suspended && { suspended: deps.suspended }),
       ...(deps.attemptsNowMs && { nowMs: deps.attemptsNowMs }),
     }),
-    claim: (claim) => claimWithMessages(db.work, claim, deps.now(), isOwn),
+    claim: (claim) => claimWithMessages(deps, claim, isOwn),
     attempt,
     failed(item) {
-      const { message } = item;
+      const { message, letter } = item;
+      if (letter !== undefined) return letterAgain(deps, item);
       if (message === undefined) return nothingToDo(deps, item);
       const failure = { code: null, enhancedCode: null, message: "Cannot relay: an internal error" };
       // The attempt may have sent the mail before the error.
@@ -234,15 +252,24 @@ export function relayEmailJob(
 }
 
 async function claimWithMessages(
-  db: Db,
+  deps: Pick<Deps, "db" | "now" | "newId">,
   claim: Claim,
-  at: Date,
   isOwn: (domain: string) => boolean,
 ): Promise<Claimed<RelayItem>> {
+  const db = deps.db.work;
+  const at = deps.now();
   const { items, ...claimed } = await claimReady(db, claim);
   if (items.length === 0) return { items: [], ...claimed };
   try {
-    const accounts = new Map(items.map(({ subjectId, accountId }) => [messageIdOf(subjectId), accountId]));
+    const { letter: ofLetters = [], message: ofMessages = [] } = Object.groupBy(items, ({ subjectId }) =>
+      isId("ltr", subjectId) ? "letter" : "message",
+    );
+    const letters = await takeLetters(
+      deps,
+      ofLetters.map(({ subjectId }) => subjectId),
+    );
+    const letterOf = new Map(letters.map((letter) => [letter.id, letter]));
+    const accounts = new Map(ofMessages.map(({ subjectId, accountId }) => [messageIdOf(subjectId), accountId]));
     const asked = Array.from(accounts, ([id, accountId]) => ({ id, accountId }));
     const messages = new Map((await listRelayedMessages(db, asked, at)).map((message) => [message.id, message]));
     const withFiles = [...messages.values()].filter(({ attachmentCount }) => attachmentCount > 0);
@@ -262,6 +289,7 @@ async function claimWithMessages(
       return {
         ...item,
         message: messages.get(id),
+        letter: letterOf.get(item.subjectId),
         attachments: filesOf.get(id) ?? [],
         domain: domainOfMessage.get(id),
       };
@@ -412,6 +440,14 @@ function heldBack({ log }: Deps, item: RelayItem, waiting: readonly RelayedRecip
     const failure = suppressedFailure(suppressedBy);
     return { position, status: "failed", providerMessageId: null, failure, attempt: null, suppressedBy };
   });
+}
+
+/** Puts off a letter after a bug or an outage. */
+function letterAgain(deps: RelayEmailDeps, item: RelayItem): ConcerningSettlement {
+  const at = deps.now();
+  const dueAt =
+    nextRelayAttemptAt(item.attempt, item.createdAt, at, deps.maxQueueHours, deps.relayRetrySeconds) ?? null;
+  return { ...nothingToDo(deps, item), dueAt, letter: dueAt === null ? "failed" : "put_off" };
 }
 
 /** The recipients of this destination that are still pending. */

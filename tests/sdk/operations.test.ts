@@ -3,7 +3,7 @@ import { Inboxd } from "../../sdk/typescript/src/inboxd.ts";
 import { startWorld } from "../support/world.ts";
 
 /**
- * Operations without a method: pages and probes, which no program calls as an account, the link of a recipient, the door of a relay, and
+ * Operations without a method: pages and probes, which no program calls as an account, the links of a recipient and an approver, the door of a relay, and
  * other paths to `/v1/keys` and to the text of an attachment.
  */
 const leftOut = [
@@ -14,6 +14,8 @@ const leftOut = [
   "POST /v1/relay-notices",
   "GET /u/ID",
   "POST /u/ID",
+  "GET /approve/ID",
+  "POST /approve/ID",
   "DELETE /v1/inboxes/ID/api-keys/ID",
   "GET /v1/inboxes/ID/api-keys",
   "POST /v1/inboxes/ID/api-keys",

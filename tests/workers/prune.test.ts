@@ -7,6 +7,7 @@ import { deleteInbox } from "../../src/flows/account/delete-inbox.ts";
 import { countMail } from "../../src/flows/account/remove-messages.ts";
 import { fileThreads } from "../../src/flows/read/file-threads.ts";
 import { columnName } from "../../src/store/columns.ts";
+import { insertRows } from "../../src/store/rows.ts";
 import * as schema from "../../src/store/schema.ts";
 import { prune } from "../../src/workers/prune.ts";
 import { eraseInboxes } from "../../src/workers/remove-mail.ts";
@@ -345,6 +346,28 @@ for (const engine of enginesHere()) {
       world.clock.pass(1);
       await prune(world.deps);
       expect(await count("addresses", sql`username = ${inbox.username}`)).toBe(0);
+    });
+
+    test("removes a letter an hour after its first attempt, once no other attempt is due", async () => {
+      const at = world.clock.now();
+      const letters = [
+        { id: "ltr_open", takenAt: null },
+        { id: "ltr_again", takenAt: at },
+        { id: "ltr_done", takenAt: at },
+      ].map((letter) => ({ ...letter, address: `${letter.id}@example.org`, draftIds: [], createdAt: at }));
+      await insertRows(under.db.api, schema.letters, letters);
+      const again = { subjectId: "ltr_again", kind: "relay", accountId: "service", inboxId: "ltr_again" } as const;
+      await insertRows(under.db.api, schema.outbox, [{ ...again, lane: "example.org", dueAt: at, createdAt: at }]);
+      world.clock.pass(hourMs);
+      await prune(world.deps);
+      expect(await count("letters")).toBe(3);
+      world.clock.pass(1);
+      await prune(world.deps);
+      expect(await count("letters", sql`id in ('ltr_open', 'ltr_again')`)).toBe(2);
+      expect(await count("letters")).toBe(2);
+      await query(under.db.api, sql`delete from outbox where subject_id = 'ltr_again'`);
+      await prune(world.deps);
+      expect(await count("letters")).toBe(1);
     });
 
     test("keeps what a deleted inbox had accepted for sending until it is sent", async () => {

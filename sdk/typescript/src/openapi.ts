@@ -180,6 +180,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/approve/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show approval page
+         * @description Shows a mail that waits for approval, with two buttons, to who has its link. It changes nothing, because scanners of mail fetch each link. If the mail is decided, or was changed since, the page says what became of it.
+         */
+        get: operations["showApprovalPage"];
+        put?: never;
+        /**
+         * Decide on approval page
+         * @description Approves or rejects the mail, and leads to the page that says what became of it. Of two people at once one decides.
+         */
+        post: operations["decideOnApprovalPage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/drafts": {
         parameters: {
             query?: never;
@@ -226,6 +250,26 @@ export interface paths {
          * @description Changes a draft, or a mail that is scheduled or waits for approval, which then needs approval anew. Without `sendAt`, as with `null`, a scheduled mail becomes a draft again. Changes at the same time are made one after the other. To keep a file, name it in `attachments` by the id of the draft and its filename.
          */
         patch: operations["changeDraft"];
+        trace?: never;
+    };
+    "/v1/drafts/{id}/approval-link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create approval link
+         * @description Makes a link to a page on which a person approves or rejects this version of a mail that waits. It decides in the name of your key, and ends with it. The key that made the draft gets none.
+         */
+        post: operations["createApprovalLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/v1/drafts/{id}/approve": {
@@ -2911,6 +2955,20 @@ export interface components {
              */
             approvedVersion: number | null;
         };
+        /** @description A link to approve or reject a mail */
+        ApprovalLink: {
+            /**
+             * @description The page. Whoever has it decides in place of your key, so give it only to that person
+             * @example https://mail.example.com/approve/eyJ2IjoxLCJkcmFmdCI6Im1zZ18wMWttN3hzaGQwZWZyc21tMG54azgxeTYwYiIsInZlcnNpb24iOjEsImtleSI6ImtleV8wMWttNTdqNG0wZWg3YXdmNnBqZW12MjkzMCIsImV4cCI6MTc3NDM0NjcwMH0.PN6XqmAdAChjEmTNJusiiRgcFpql3tgpKJ4Rd8KrqWo
+             */
+            url: string;
+            /**
+             * Format: date-time
+             * @description When it expires: with the approval
+             * @example 2026-03-24T10:05:00.000Z
+             */
+            expiresAt: string;
+        };
         /** @description A mail waits for the approval of a person, or was changed while it waits */
         ApprovalRequested: {
             /**
@@ -3170,16 +3228,16 @@ export interface components {
              * @example inbox.created
              * @enum {string}
              */
-            action: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "draft.approved" | "draft.rejected" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.alias_added" | "inbox.alias_removed" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "message.removed" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.filed" | "thread.marked" | "thread.removed" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
+            action: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "draft.approved" | "draft.link_made" | "draft.rejected" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.alias_added" | "inbox.alias_removed" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "message.removed" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.filed" | "thread.marked" | "thread.removed" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
             /** @description Who did it */
             actor: {
                 /**
-                 * @description `key`: a key, or a token or browser session of it; `operator`: an operator's key; `cli`: the command line of the service; `service`: the service itself
+                 * @description `key`: a key, or a token or browser session of it; `operator`: an operator's key; `cli`: the command line of the service; `service`: the service itself; `approver`: a person with a link for approvals
                  * @enum {string}
                  */
-                type: "key" | "operator" | "cli" | "service";
+                type: "key" | "operator" | "cli" | "service" | "approver";
                 /**
-                 * @description Id of the key
+                 * @description Id of the key, or address of the approver
                  * @example key_01km57j4m0eh7awf6pjemv2930
                  */
                 id: string | null;
@@ -5416,7 +5474,7 @@ export interface components {
                  * @example key
                  * @enum {string}
                  */
-                type: "key" | "operator" | "cli" | "service";
+                type: "key" | "operator" | "cli" | "service" | "approver";
                 /**
                  * @description Id of the key
                  * @example key_01km57j4m0eh7awf6pjemv2930
@@ -11993,6 +12051,285 @@ export interface operations {
             };
         };
     };
+    showApprovalPage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The credential, in the path, where OpenAPI has no security scheme for it: it names a draft, its version and its approver, is signed, and ends with the approval
+                 * @example eyJ2IjoxLCJkcmFmdCI6Im1zZ18wMWttN3hzaGQwZWZyc21tMG54azgxeTYwYiIsInZlcnNpb24iOjEsImtleSI6ImtleV8wMWttNTdqNG0wZWg3YXdmNnBqZW12MjkzMCIsImV4cCI6MTc3NDM0NjcwMH0.PN6XqmAdAChjEmTNJusiiRgcFpql3tgpKJ4Rd8KrqWo
+                 */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html><html lang="en"><body><h1>Approve this mail?</h1></body></html> */
+                    "text/html": string;
+                };
+            };
+            /** @description `invalid_signature`: the signature of the URL is wrong; `link_expired`: the URL has expired */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html><html lang="en"><body><h1>This link does not work</h1></body></html> */
+                    "text/html": string;
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limit_exceeded`: too many within a minute */
+            429: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html><html lang="en"><body><h1>Try again in a minute</h1></body></html> */
+                    "text/html": string;
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html><html lang="en"><body><h1>Nothing was decided</h1></body></html> */
+                    "text/html": string;
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html><html lang="en"><body><h1>Nothing was decided</h1></body></html> */
+                    "text/html": string;
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    decideOnApprovalPage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The credential, in the path, where OpenAPI has no security scheme for it: it names a draft, its version and its approver, is signed, and ends with the approval
+                 * @example eyJ2IjoxLCJkcmFmdCI6Im1zZ18wMWttN3hzaGQwZWZyc21tMG54azgxeTYwYiIsInZlcnNpb24iOjEsImtleSI6ImtleV8wMWttNTdqNG0wZWg3YXdmNnBqZW12MjkzMCIsImV4cCI6MTc3NDM0NjcwMH0.PN6XqmAdAChjEmTNJusiiRgcFpql3tgpKJ4Rd8KrqWo
+                 */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "decision": "reject",
+                 *       "version": "1",
+                 *       "reason": "Not this customer"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": {
+                    /**
+                     * @example approve
+                     * @enum {string}
+                     */
+                    decision: "approve" | "reject";
+                    /**
+                     * @description The version that the page has shown
+                     * @example 1
+                     */
+                    version: string;
+                    /** @example  */
+                    reason?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Leads to the outcome */
+            303: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description The page of the link */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_form`: the body is not a complete form (RFC 7578) */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html><html lang="en"><body><h1>Nothing was decided</h1></body></html> */
+                    "text/html": string;
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_signature`: the signature of the URL is wrong; `link_expired`: the URL has expired */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html><html lang="en"><body><h1>This link does not work</h1></body></html> */
+                    "text/html": string;
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html><html lang="en"><body><h1>Nothing was decided</h1></body></html> */
+                    "text/html": string;
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html><html lang="en"><body><h1>Nothing was decided</h1></body></html> */
+                    "text/html": string;
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limit_exceeded`: too many within a minute */
+            429: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html><html lang="en"><body><h1>Try again in a minute</h1></body></html> */
+                    "text/html": string;
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html><html lang="en"><body><h1>Nothing was decided</h1></body></html> */
+                    "text/html": string;
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html><html lang="en"><body><h1>Nothing was decided</h1></body></html> */
+                    "text/html": string;
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listDrafts: {
         parameters: {
             query?: {
@@ -12712,6 +13049,152 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description Whole seconds to wait before the next try */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is not available or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds to wait before the next try */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createApprovalLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the draft
+                 * @example msg_01km7xshd0efrsmm0nxk81y60b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A link to approve or reject a mail */
+            200: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "url": "https://mail.example.com/approve/eyJ2IjoxLCJkcmFmdCI6Im1zZ18wMWttN3hzaGQwZWZyc21tMG54azgxeTYwYiIsInZlcnNpb24iOjEsImtleSI6ImtleV8wMWttNTdqNG0wZWg3YXdmNnBqZW12MjkzMCIsImV4cCI6MTc3NDM0NjcwMH0.PN6XqmAdAChjEmTNJusiiRgcFpql3tgpKJ4Rd8KrqWo",
+                     *       "expiresAt": "2026-03-24T10:05:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ApprovalLink"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or unknown; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or unknown */
+            400: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the access or the reach of the key or token does not suffice; `account_suspended`: the operator has suspended the account, or its sending (`scope`); `approval_forbidden`: the key made the draft, so another one must decide */
+            403: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: the account has no such resource */
+            404: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `draft_not_open`: the draft is sent, scheduled, waits for approval, or is over (`state`) */
+            409: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -27785,7 +28268,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only this action */
-                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "draft.approved" | "draft.rejected" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.alias_added" | "inbox.alias_removed" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "message.removed" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.filed" | "thread.marked" | "thread.removed" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
+                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "draft.approved" | "draft.link_made" | "draft.rejected" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.alias_added" | "inbox.alias_removed" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "message.removed" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.filed" | "thread.marked" | "thread.removed" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
                 /** @description Only what this key did, by its id, or this type of actor */
                 actor?: string;
                 /** @description Only what was done to this thing, by its id */
@@ -28971,7 +29454,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only this action */
-                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "draft.approved" | "draft.rejected" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.alias_added" | "inbox.alias_removed" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "message.removed" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.filed" | "thread.marked" | "thread.removed" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
+                action?: "account.created" | "account.changed" | "account.deleted" | "account.imported" | "account.suspended" | "account.resumed" | "console.signed_in" | "console.signed_out" | "domain.added" | "domain.changed" | "domain.failed" | "domain.failing" | "domain.key_rotated" | "domain.removed" | "domain.verified" | "domain.verified_by_operator" | "draft.approved" | "draft.link_made" | "draft.rejected" | "event.redelivered" | "export.read" | "grant.ended" | "grant.made" | "inbox.alias_added" | "inbox.alias_removed" | "inbox.changed" | "inbox.created" | "inbox.deleted" | "inbox.erased" | "key.changed" | "key.created" | "key.revoked" | "key.rotated" | "message.removed" | "operator.acted" | "operator.created" | "operator.revoked" | "outbox.canceled" | "outbox.retried" | "policy.changed" | "quarantine.deleted" | "quarantine.released" | "retention.changed" | "rule.added" | "rule.removed" | "suppression.added" | "suppression.removed" | "thread.filed" | "thread.marked" | "thread.removed" | "token.made" | "webhook.changed" | "webhook.created" | "webhook.deleted" | "webhook.recovered" | "webhook.secret_rotated" | "webhook.tested";
                 /** @description Only what this key did, by its id, or this type of actor */
                 actor?: string;
                 /** @description Only what was done to this thing, by its id */

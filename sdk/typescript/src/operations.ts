@@ -108,6 +108,7 @@ export function resources(request: Requester, caller: Caller): Strict<Resources>
       discard: at("DELETE", "/v1/drafts/{id}"),
       approve: at("POST", "/v1/drafts/{id}/approve", "body"),
       reject: at("POST", "/v1/drafts/{id}/reject", "body"),
+      approvalLink: at("POST", "/v1/drafts/{id}/approval-link"),
     },
     threads: {
       list: list("/v1/inboxes/{id}/threads", listByCursor),

@@ -249,6 +249,8 @@ export interface Drafts {
   /** Approves this version. It is sent at once, or at its time. */
   approve(id: string, seen: Body<"DraftApproval">, options?: CallOptions): Promise<Schemas["Draft"]>;
   reject(id: string, seen: Body<"DraftRejection">, options?: CallOptions): Promise<Schemas["Draft"]>;
+  /** Makes a link with which a person decides in place of the key. */
+  approvalLink(id: string, options?: CallOptions): Promise<Schemas["ApprovalLink"]>;
 }
 
 /** Mail that rules and policies have blocked. */

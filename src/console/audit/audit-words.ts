@@ -21,6 +21,7 @@ export const actions: Readonly<Record<Entry["action"], string>> = {
   "domain.verified": "Verified a domain",
   "domain.verified_by_operator": "Verified a domain without DNS",
   "draft.approved": "Approved a mail",
+  "draft.link_made": "Made a link to approve a mail",
   "draft.rejected": "Rejected a mail",
   "event.redelivered": "Delivered an event again",
   "export.read": "Exported mail or the account",
@@ -67,13 +68,14 @@ const actorTypes = {
   operator: "an operator",
   cli: "the command line",
   service: "the service",
+  approver: "an approver",
 } as const satisfies Record<Entry["actor"]["type"], string>;
 
 /** The actors that the filter offers: a type has no id of its own. */
 export const actorChoices = Object.entries(actorTypes).map(([type, words]) => [type, `By ${words}`] as const);
 
 export function actorName({ type, name, id }: Entry["actor"]): string {
-  return name ?? (type === "key" ? id : null) ?? actorTypes[type];
+  return name ?? (type === "key" || type === "approver" ? id : null) ?? actorTypes[type];
 }
 
 const screens: Partial<Record<Entry["target"]["type"], string>> = {

@@ -1,12 +1,12 @@
-export const actorTypes = ["key", "operator", "cli", "service"] as const;
+export const actorTypes = ["key", "operator", "cli", "service", "approver"] as const;
 
 /**
  * The one who changes something, for the audit. A token and a browser session act as their key. `cli` is the operator's command line,
- * `service` the service itself.
+ * `service` the service itself, `approver` a person who decides by a link.
  */
 export interface Actor {
   type: (typeof actorTypes)[number];
-  /** The id of the key, or of the operator's key. */
+  /** The id of the key or of the operator's key, or the address of the approver. */
   readonly id: string | null;
   /** The address of the client; null if the request came by no network. */
   readonly ip: string | null;

@@ -19,6 +19,7 @@ export const auditActions = [
   "domain.verified",
   "domain.verified_by_operator",
   "draft.approved",
+  "draft.link_made",
   "draft.rejected",
   "event.redelivered",
   "export.read",

@@ -26,3 +26,12 @@ export function approverAddresses(approvers: readonly string[], mailDomain: stri
   const addresses = approvers.flatMap((text) => parseSendAddress(text, mailDomain) ?? []);
   return [...new Map(addresses.map((address) => [address.toLowerCase(), address])).values()];
 }
+
+/** The people who approve the mail of an inbox: its own approvers, or those of the service if it names none. */
+export function approversInForce(own: readonly string[] | null, ofService: readonly string[]): readonly string[] {
+  return own ?? ofService;
+}
+
+export function isApprover(address: string, approvers: readonly string[]): boolean {
+  return approvers.some((approver) => approver.toLowerCase() === address.toLowerCase());
+}

@@ -40,6 +40,8 @@ export const examples = {
   suppressionId: "sup_01km7xnw70ejr8hy7ppemk3a2c",
   suppressedUntil: "2026-06-19T10:05:00.000Z",
   unsubscribeToken: "01km7xshd0efrsmm0nxk81y60b4s8k2m9q4t7v1x5z",
+  approvalToken:
+    "eyJ2IjoxLCJkcmFmdCI6Im1zZ18wMWttN3hzaGQwZWZyc21tMG54azgxeTYwYiIsInZlcnNpb24iOjEsImtleSI6ImtleV8wMWttNTdqNG0wZWg3YXdmNnBqZW12MjkzMCIsImV4cCI6MTc3NDM0NjcwMH0.PN6XqmAdAChjEmTNJusiiRgcFpql3tgpKJ4Rd8KrqWo",
   secret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD4VOGAZ0ExAm=",
   token:
     "ibt_00eyJ2IjoxLCJrZXkiOiJrZXlfMDFrbTU3ajRtMGVoN2F3ZjZwamVtdjI5MzAiLCJhY2Nlc3MiOiJyZWFkIiwiaW5ib3giOiJpbmJfMDFrbTU3ajRtMGVoN2F3ZjZwamVtdjI5MnoiLCJleHAiOjE3NzQwODg0MDB9.PN6XqmAdAChjEmTNJusiiRgcFpql3tgpKJ4Rd8KrqWo",

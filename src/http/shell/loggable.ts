@@ -26,8 +26,8 @@ function framesOf(error: Error): string[] {
 
 /**
  * The path without secrets: without the name of an attachment, which is part of someone's mail (the message id is enough to find it), and
- * without the token by which a recipient unsubscribes.
+ * without the tokens by which a recipient unsubscribes and a person approves.
  */
 export function loggablePath(path: string): string {
-  return path.replace(/^(\/v1\/attachments\/[^/]+\/|\/u\/).+$/, "$1…");
+  return path.replace(/^(\/v1\/attachments\/[^/]+\/|\/u\/|\/approve\/).+$/, "$1…");
 }

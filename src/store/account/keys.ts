@@ -91,6 +91,24 @@ export async function listLivingKeys(db: Db, ids: readonly string[], now: Date):
   );
 }
 
+/** Whether a key is in force and may decide about the mail of an inbox. The key of an operator may, in all accounts. */
+export async function mayKeyDecide(
+  db: Db,
+  id: string,
+  { accountId, inboxId, externalId }: { accountId: string; inboxId: string; externalId: string | null },
+  now: Date,
+): Promise<boolean> {
+  const found = await query(
+    db,
+    sql`select 1 from api_keys k where k.id = ${id} and k.account_id = ${accountId} and k.access = 'full'
+          and (k.inbox_id is null or k.inbox_id = ${inboxId})
+          and (k.external_id is null or k.external_id = ${externalId}::text) and ${isInForce(now)}
+        union all
+        select 1 from operator_keys where id = ${id} and revoked_at is null and (expires_at is null or expires_at > ${now})`,
+  );
+  return found.length > 0;
+}
+
 export type LivingKey = Pick<ApiKey, "id" | "allowedIps" | "expiresAt">;
 
 const shownFields = selected(apiKeys, "k", [

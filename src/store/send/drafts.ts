@@ -19,7 +19,7 @@ import { drafts } from "../schema.ts";
  * written only if the revision is as it was read, and a cancellation, which locks the inbox, never both succeed.
  */
 
-const draftFields = [
+export const draftFields = [
   "id",
   "accountId",
   "inboxId",

@@ -1,6 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query, statement } from "../../database/db.ts";
 import type { StoredFailure } from "../../domain/outcome.ts";
+import type { LetterOutcome } from "../../domain/send/letter.ts";
 import type { RecipientAttempt } from "../../domain/send/recipient-attempt.ts";
 import type { RecipientOutcome } from "../../domain/send/recipients/recipient-outcome.ts";
 import type { SuppressionReason } from "../../domain/send/suppressed.ts";
@@ -94,6 +95,8 @@ export interface RelaySettlement {
   isUnsure: boolean;
   /** The failure of the first recipient who waits for the next attempt; null if there is none. */
   lastError: string | null;
+  /** The outcome, if it was a letter. A letter has no rows besides that in the outbox. */
+  letter?: LetterOutcome | undefined;
 }
 
 export interface SettledRecipient extends Suppressing, Named {

@@ -25,6 +25,7 @@ export const portable: readonly { table: PgTable; order: string; rowsALine: numb
   { table: schema.messages, order: "id", rowsALine: 20 },
   { table: schema.recipients, order: "message_id, position", rowsALine: 100 },
   { table: schema.drafts, order: "id", rowsALine: 20 },
+  { table: schema.letters, order: "id", rowsALine: 100 },
   { table: schema.reports, order: "id", rowsALine: 100 },
   { table: schema.messageNames, order: "name_hash, message_id", rowsALine: 100 },
   { table: schema.suppressions, order: "id", rowsALine: 100 },

@@ -50,6 +50,7 @@ const operations: Record<string, [Who, Thing?]> = {
   sendDraft: ["agent", "draft"],
   approveDraft: ["full", "draft"],
   rejectDraft: ["full", "draft"],
+  createApprovalLink: ["full", "draft"],
   listMessages: ["read", "inbox"],
   waitForMail: ["read", "inbox"],
   searchMessages: ["read"],

@@ -36,6 +36,7 @@ const calls: Readonly<Record<string, ClientCall>> = {
   sendDraft: { name: "drafts.send", takes: "body" },
   approveDraft: { name: "drafts.approve", takes: "body" },
   rejectDraft: { name: "drafts.reject", takes: "body" },
+  createApprovalLink: { name: "drafts.approvalLink" },
   downloadRawMessage: { name: "messages.raw" },
   showMessage: { name: "messages.html", takes: "query" },
   getMessageHistory: { name: "messages.history" },

@@ -24,9 +24,12 @@ const AuditEntry = named(
         {
           type: oneOf(actorTypes, {
             description:
-              "`key`: a key, or a token or browser session of it; `operator`: an operator's key; `cli`: the command line of the service; `service`: the service itself",
+              "`key`: a key, or a token or browser session of it; `operator`: an operator's key; `cli`: the command line of the service; `service`: the service itself; `approver`: a person with a link for approvals",
           }),
-          id: nullable(Type.String(), { description: "Id of the key", examples: [examples.keyId] }),
+          id: nullable(Type.String(), {
+            description: "Id of the key, or address of the approver",
+            examples: [examples.keyId],
+          }),
           name: nullable(Type.String(), { description: "Name of the key at that time", examples: ["first start"] }),
         },
         { description: "Who did it" },

@@ -22,6 +22,7 @@ const unaudited: Readonly<Record<string, string>> = {
   convertMarkdown: "it changes nothing",
   takeRelayNotices: "it is about mail",
   unsubscribe: "tests/sending/unsubscribe.test.ts has its entry",
+  decideOnApprovalPage: "tests/sending/approval-links.test.ts has its entry",
   revokeInboxKey: "as revokeKey",
   createKeyOfAnyAccount: "tests/http/routes/admin has its entry",
   createAccount: "tests/http/routes/admin has its entry",
@@ -140,6 +141,12 @@ describe("the audit", () => {
         ["outbox.canceled"],
         scheduled.messageId,
         () => ask("DELETE", `/v1/drafts/${scheduled.messageId}`),
+      ],
+      [
+        "createApprovalLink",
+        ["draft.link_made"],
+        waiting[0],
+        () => ask("POST", `/v1/drafts/${waiting[0]}/approval-link`),
       ],
       [
         "approveDraft",

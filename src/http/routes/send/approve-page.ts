@@ -1,0 +1,151 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { statusOf } from "../../../domain/errors.ts";
+import { type ApprovalPageDeps, decideByLink, openApproval } from "../../../flows/send/approval-page.ts";
+import { rate } from "../../../primitives/rate.ts";
+import { originOf } from "../../../standards/ip.ts";
+import { codePointLength, isCleanText } from "../../../standards/text.ts";
+import { examples } from "../../document/examples.ts";
+import { readBodyOfAnyType } from "../../shell/body.ts";
+import { clientAddress } from "../../shell/client-address.ts";
+import { refusalOf, unavailable } from "../../shell/errors.ts";
+import { operation } from "../../shell/operation.ts";
+import { failedPage, outcomePage, refusedPage, tooManyPage, waitingPage, wrongFormPage } from "./approve-pages.ts";
+
+export interface ApprovePageDeps extends ApprovalPageDeps {
+  isDraining(): boolean;
+  trustedProxies?: readonly string[] | undefined;
+}
+
+/** A reason of 500 characters takes up to 6,000 bytes of a form. */
+const bodyLimits = { maxBytes: 16_384, timeoutMs: 10_000 };
+const mostAMinute = 60;
+const mostAddresses = 10_000;
+const mostOfReason = 500;
+
+const path = {
+  token: {
+    description:
+      "The credential, in the path, where OpenAPI has no security scheme for it: it names a draft, its version and its approver, is signed, and ends with the approval",
+    example: examples.approvalToken,
+  },
+};
+const shown = (description: string, title: string) =>
+  Type.String({
+    description,
+    contentMediaType: "text/html",
+    examples: [`<!doctype html><html lang="en"><body><h1>${title}</h1></body></html>`],
+  });
+const refusals = {
+  403: shown(
+    "The link is wrong or over, or its approver approves no mail of the inbox any more. The page is the same",
+    "This link does not work",
+  ),
+  429: shown("More than 60 requests in a minute from one address", "Try again in a minute"),
+  500: shown("Something went wrong", "Nothing was decided"),
+  503: shown("The service is shutting down, or its database is away", "Nothing was decided"),
+};
+
+/**
+ * The page of a link on which a person approves or rejects a mail. It is mounted without the guard, since that person has no key. All its
+ * answers are pages, errors too.
+ */
+export function approvePage(deps: ApprovePageDeps) {
+  const { isDraining, trustedProxies, now, log } = deps;
+  const requests = rate<string>({ most: mostAMinute, periodMs: 60_000, keys: mostAddresses });
+
+  /** Answers with the page that `make` returns, or with one for its error. */
+  async function answered(request: Request, make: (ip: string | null) => Promise<Response>): Promise<Response> {
+    const id = request.headers.get("x-request-id") ?? "";
+    try {
+      if (isDraining()) throw unavailable("the service is shutting down", { connection: "close" });
+      const ip = clientAddress(request, trustedProxies) ?? null;
+      const waitMs = requests.take(originOf(ip ?? "").network, now().getTime());
+      return waitMs === undefined ? await make(ip) : tooManyPage(Math.ceil(waitMs / 1000));
+    } catch (error) {
+      const { pathname } = new URL(request.url);
+      const { reason } = refusalOf({ error, method: request.method, path: pathname, request_id: id }, log);
+      return failedPage(statusOf[reason]);
+    }
+  }
+
+  return new Elysia({ prefix: "/approve", tags: ["Drafts"] })
+    .get(
+      "/:token",
+      ({ params, request }) =>
+        answered(request, async () => {
+          const opened = await openApproval(deps, params.token ?? "");
+          if (opened === undefined) return refusedPage();
+          return opened.kind === "waiting" ? waitingPage(opened.view) : outcomePage(opened);
+        }),
+      operation({
+        summary: "Show approval page",
+        access: "open",
+        description:
+          "Shows a mail that waits for approval, with two buttons, to who has its link. It changes nothing, because scanners of mail fetch each link. If the mail is decided, or was changed since, the page says what became of it.",
+        path,
+        refuses: ["invalid_signature", "link_expired", "rate_limit_exceeded"],
+        answers: { 200: shown("The page", "Approve this mail?"), ...refusals },
+      }),
+    )
+    .post(
+      "/:token",
+      ({ params, request, set }) =>
+        answered(request, async (ip) => {
+          const token = params.token ?? "";
+          const asked = readDecision(await readBodyOfAnyType(request, bodyLimits));
+          if (typeof asked === "string") return wrongFormPage(asked);
+          const requestId = String(set.headers["x-request-id"] ?? "") || null;
+          if (!(await decideByLink(deps, token, asked, { ip, requestId }))) return refusedPage();
+          // A relative address, so that it is right behind a proxy too.
+          return new Response(null, { status: 303, headers: { location: token, "cache-control": "no-store" } });
+        }),
+      operation({
+        summary: "Decide on approval page",
+        access: "open",
+        description:
+          "Approves or rejects the mail, and leads to the page that says what became of it. Of two people at once one decides.",
+        path,
+        otherBodies: {
+          "application/x-www-form-urlencoded": {
+            schema: {
+              type: "object",
+              properties: {
+                decision: { type: "string", enum: ["approve", "reject"], examples: ["approve"] },
+                version: { type: "string", description: "The version that the page has shown", examples: ["1"] },
+                reason: { type: "string", maxLength: mostOfReason, examples: [""] },
+              },
+              required: ["decision", "version"],
+            },
+            example: { decision: "reject", version: "1", reason: "Not this customer" },
+          },
+        },
+        refuses: ["invalid_signature", "link_expired", "invalid_form", "rate_limit_exceeded", "unsupported_media_type"],
+        answers: {
+          303: Type.Void({ description: "Leads to the outcome" }),
+          400: shown("The form is wrong", "Nothing was decided"),
+          413: shown("The form has more than 16 KiB", "Nothing was decided"),
+          415: shown("The form has a Content-Encoding", "Nothing was decided"),
+          ...refusals,
+        },
+        answerHeaders: { 303: { Location: "The page of the link" } },
+      }),
+    );
+}
+
+/** Reads the form. A text is its fault. */
+function readDecision(bytes: Uint8Array) {
+  const fields = new URLSearchParams(Buffer.from(bytes).toString());
+  const decision = fields.get("decision");
+  if (decision !== "approve" && decision !== "reject") return "The form has no decision";
+  const version = fields.get("version") ?? "";
+  if (!/^[1-9]\d{0,8}$/.test(version)) return "The form has no version";
+  const reason = (fields.get("reason") ?? "").trim();
+  if (!isCleanText(reason) || codePointLength(reason) > mostOfReason)
+    return `The reason must have at most ${mostOfReason} characters`;
+  return {
+    decision,
+    version: Number(version),
+    reason: decision === "reject" && reason !== "" ? reason : undefined,
+  } as const;
+}
