@@ -2,8 +2,8 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { boundedMemory } from "../primitives/memory.ts";
 
 /**
- * Signatures of webhooks (in two schemes), attachment links, access tokens and links for approvals (contract §9, §10.1, §10.2, §18.1). Keys are imported once and
- * kept, since an import costs more than a signature.
+ * Signatures of webhooks (in two schemes), attachment links, access tokens and links for approvals (contract §9, §10.1, §10.2, §18.1). Keys
+ * are imported once and kept, since an import costs more than a signature.
  */
 export interface WebhookSigner {
   /** Lower-case hex over `<timestamp>.<body>`. The key is the UTF-8 bytes of the whole secret. */
