@@ -10,7 +10,7 @@ main{max-width:46rem;margin:4vh auto 2rem}
 dl{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:.25rem 1rem;margin:0 0 1rem}
 dt{color:#59636e}
 dd{margin:0;overflow-wrap:anywhere}
-dd span,dd a{display:block;unicode-bidi:isolate}
+dd span{display:block;unicode-bidi:isolate}
 a{color:#0b57d0}
 mark{padding:0 .35rem;border-radius:.3rem;background:#fff1c2;color:#5c4300;font-size:.85em;white-space:nowrap}
 h2{font-size:1rem;margin:1rem 0 .25rem}
@@ -42,11 +42,13 @@ export function waitingPage({ draft, from, text, otherText, files }: ApprovalVie
   return page({
     status: 200,
     title: "Approve this mail?",
-    body: html`<p>Nothing is sent until you decide. Without a decision it is not sent, and ends at ${approval === null ? "" : utc(approval.expiresAt)}.</p>
+    body: html`<p>It is sent only if you approve it${approval !== null && html`, until ${utc(approval.expiresAt)}`}.</p>
 <dl>
 ${field("From", line(content?.fromName ? `${content.fromName} <${from}>` : from))}${field("To", people("to"))}${field("Cc", people("cc"))}${field("Bcc", people("bcc"))}${field("Replies to", line(content?.replyTo))}${field("Subject", line(content?.subject))}${field("Sent at", line(sendAt && utc(sendAt.toISOString())))}${field(
   "Files",
-  files.map(({ filename, url, sizeBytes }) => html`<a href="${url}">${filename}</a><span>${sizeBytes} bytes</span>`),
+  files.map(
+    ({ filename, url, sizeBytes }) => html`<span><a href="${url}">${filename}</a> (${kibibytes(sizeBytes)} KiB)</span>`,
+  ),
 )}</dl>
 <pre>
 ${text}</pre>
@@ -153,4 +155,9 @@ export function failedPage(status: number): Response {
 /** An instant for people anywhere, to the minute. */
 function utc(instant: string): string {
   return `${instant.slice(0, 16).replace("T", " ")} UTC`;
+}
+
+/** A size in KiB, rounded up. */
+function kibibytes(bytes: number): number {
+  return Math.ceil(bytes / 1024);
 }
