@@ -4,6 +4,7 @@ import { instantOfId } from "./ids.ts";
 import type { StoredFailure } from "./outcome.ts";
 import type { Authentication, Verdict } from "./receive/authentication.ts";
 import type { KeptReport } from "./reports/reported-message.ts";
+import type { Approval, ApprovalNeed, Decider } from "./send/approval.ts";
 import type { Draft } from "./send/draft.ts";
 import type { RecipientAttempt } from "./send/recipient-attempt.ts";
 
@@ -34,7 +35,7 @@ export interface HistoryMessage {
 }
 
 /** The draft that became the message, or whose sending was accepted. */
-export type HistoryDraft = Pick<Draft, "createdAt" | "acceptedAt" | "sendAt" | "updatedAt" | "failure">;
+export type HistoryDraft = Pick<Draft, "createdAt" | "acceptedAt" | "sendAt" | "updatedAt" | "approval" | "failure">;
 
 export interface TriedRecipient {
   address: string;
@@ -72,6 +73,8 @@ export interface MarkedBy extends Pick<Actor, "type" | "id"> {
 export type HistoryEntry = { at: Date; eventId: string | null } & (
   | { what: "drafted" | "accepted" | "parsed_later" | "sent" }
   | { what: "scheduled"; sendAt: Date }
+  | ({ what: "approval_requested" } & ApprovalNeed)
+  | ({ what: "approved" | "rejected"; by: Decider | null } & Pick<Approval, "reason">)
   | {
       what: "received";
       envelope: { from: string; to: string };
@@ -94,6 +97,9 @@ const order: readonly HistoryEntry["what"][] = [
   "received",
   "parsed_later",
   "drafted",
+  "approval_requested",
+  "approved",
+  "rejected",
   "scheduled",
   "accepted",
   "attempted",
@@ -139,16 +145,44 @@ function inTime(one: HistoryEntry, other: HistoryEntry): number {
 
 /** The steps of a draft until it is sent, or ends unsent. A send with a time is scheduled in the instant in which it is written. */
 function drafted(draft: HistoryDraft, events: readonly LoggedEvent[]): HistoryEntry[] {
-  const { createdAt, acceptedAt, sendAt, updatedAt, failure } = draft;
+  const { createdAt, acceptedAt, sendAt, updatedAt, approval, failure } = draft;
   const eventId = events.find(({ type }) => type === "message.failed")?.id ?? null;
+  const scheduledAt = timeOfScheduling(draft);
   return [
     ...(acceptedAt?.getTime() === createdAt.getTime()
       ? []
       : [{ at: createdAt, what: "drafted" as const, eventId: null }]),
-    ...(acceptedAt === null || sendAt === null
+    ...(approval === null ? [] : approvalSteps(approval, events)),
+    ...(scheduledAt === undefined || sendAt === null
       ? []
-      : [{ at: acceptedAt, what: "scheduled" as const, eventId: null, sendAt }]),
+      : [{ at: scheduledAt, what: "scheduled" as const, eventId: null, sendAt }]),
     ...(failure === null ? [] : [{ at: updatedAt, what: "failed" as const, eventId, failure }]),
+  ];
+}
+
+/** When a draft was scheduled: when its sending was accepted or, if it waited for a person from then on, when that one approved it. */
+function timeOfScheduling({ acceptedAt, approval }: HistoryDraft): Date | undefined {
+  if (acceptedAt === null) return undefined;
+  if (approval === null || new Date(approval.requestedAt) > acceptedAt) return acceptedAt;
+  return approval.decision === "approved" && approval.decidedAt !== null ? new Date(approval.decidedAt) : undefined;
+}
+
+/** The last request for an approval, and the decision of a person. Another end of the waiting is told by the failure. */
+function approvalSteps(approval: Approval, events: readonly LoggedEvent[]): HistoryEntry[] {
+  const { reasons, newRecipients, requestedAt, decision, decidedBy: by, decidedAt, reason } = approval;
+  const requested = events.find((each) => each.type === "approval.requested" && each.data.requestedAt === requestedAt);
+  const resolved = events.find((each) => each.type === "approval.resolved" && each.data.decidedAt === decidedAt);
+  return [
+    {
+      at: new Date(requestedAt),
+      what: "approval_requested",
+      eventId: requested?.id ?? null,
+      reasons,
+      newRecipients,
+    },
+    ...(decidedAt !== null && (decision === "approved" || decision === "rejected")
+      ? [{ at: new Date(decidedAt), what: decision, eventId: resolved?.id ?? null, by, reason }]
+      : []),
   ];
 }
 

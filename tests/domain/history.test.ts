@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { type HistoryFacts, type HistoryMessage, historyOf, mostEntries } from "../../src/domain/history.ts";
 import { idMaker } from "../../src/domain/ids.ts";
+import type { Approval } from "../../src/domain/send/approval.ts";
 import { authenticationOf } from "../support/arrivals.ts";
 
 const arrivedAt = new Date("2026-03-21T10:05:00.000Z");
@@ -46,8 +47,56 @@ describe("the history of a message", () => {
   });
 
   const later = (minutes: number) => new Date(filedAt.getTime() + minutes * 60_000);
-  const draft = { createdAt: arrivedAt, acceptedAt: filedAt, sendAt: later(5), updatedAt: filedAt, failure: null };
+  const draft = {
+    createdAt: arrivedAt,
+    acceptedAt: filedAt,
+    sendAt: later(5),
+    updatedAt: filedAt,
+    approval: null,
+    failure: null,
+  };
+  const approval: Approval = {
+    reasons: ["new_recipient"],
+    newRecipients: ["jane@example.com"],
+    requestedAt: filedAt.toISOString(),
+    expiresAt: later(60).toISOString(),
+    decision: "approved",
+    decidedBy: { key: "key_1" },
+    decidedAt: later(5).toISOString(),
+    reason: null,
+    edited: false,
+    approvedVersion: 1,
+  };
   const failure = { code: null, enhancedCode: null, message: "Canceled", reason: "canceled" } as const;
+  const { requestedAt, expiresAt, decidedBy, decidedAt } = approval;
+  const asked: HistoryFacts["events"] = [
+    {
+      id: "evt_4",
+      type: "approval.requested",
+      occurredAt: filedAt,
+      data: {
+        id: "msg_1",
+        version: 1,
+        reasons: approval.reasons,
+        newRecipients: approval.newRecipients,
+        from: "ada@inbox.localhost",
+        to: ["jane@example.com"],
+        cc: [],
+        bcc: [],
+        subject: "Hello",
+        metadata: {},
+        sendAt: null,
+        requestedAt,
+        expiresAt,
+      },
+    },
+    {
+      id: "evt_5",
+      type: "approval.resolved",
+      occurredAt: later(5),
+      data: { id: "msg_1", version: 1, decision: "approved", decidedBy, decidedAt, reason: null, edited: false },
+    },
+  ];
   const outbound: HistoryMessage = { ...mail(), direction: "outbound", createdAt: later(5) };
 
   test.each<[mail: string, facts: Partial<HistoryFacts>, steps: object[]]>([
@@ -89,6 +138,55 @@ describe("the history of a message", () => {
       "that ended unsent, and whose event has left the log",
       { draft: { ...draft, createdAt: filedAt, updatedAt: later(1), failure } },
       [{ what: "scheduled" }, { at: later(1), what: "failed", eventId: null, failure }],
+    ],
+    [
+      "that a person approved",
+      { draft: { ...draft, createdAt: filedAt, approval }, message: outbound, events: asked },
+      [
+        { at: filedAt, what: "approval_requested", eventId: "evt_4", newRecipients: ["jane@example.com"] },
+        { at: later(5), what: "approved", eventId: "evt_5", by: { key: "key_1" }, reason: null },
+        { at: later(5), what: "scheduled" },
+        { at: later(5), what: "accepted" },
+      ],
+    ],
+    [
+      "that was scheduled, waited for a person at its time, and was rejected",
+      {
+        draft: {
+          ...draft,
+          createdAt: filedAt,
+          sendAt: later(1),
+          updatedAt: later(5),
+          approval: {
+            ...approval,
+            requestedAt: later(1).toISOString(),
+            decision: "rejected",
+            decidedBy: { address: "boss@example.com" },
+            reason: "No",
+          },
+          failure: { ...failure, reason: "rejected" },
+        },
+      },
+      [
+        { at: filedAt, what: "scheduled", sendAt: later(1) },
+        { at: later(1), what: "approval_requested", eventId: null },
+        { at: later(5), what: "rejected", by: { address: "boss@example.com" }, reason: "No" },
+        { at: later(5), what: "failed" },
+      ],
+    ],
+    [
+      "that nobody approved in time",
+      {
+        draft: {
+          ...draft,
+          createdAt: filedAt,
+          sendAt: null,
+          updatedAt: later(60),
+          approval: { ...approval, decision: "expired", decidedBy: null },
+          failure: { ...failure, reason: "expired" },
+        },
+      },
+      [{ what: "approval_requested" }, { at: later(60), what: "failed" }],
     ],
   ])("begins with the draft of a mail %s", (_, facts, steps) => {
     const { entries } = historyOf({ ...nothing, message: undefined, ...facts });

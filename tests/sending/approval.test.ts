@@ -88,6 +88,15 @@ describe.each(enginesHere())("Mail that a person approves (%s)", (engine) => {
     await untilSo(() => isSent(setting, messageId));
     expect((await ask("GET", `/v1/inboxes/${inbox.id}/messages`)).body.data).toMatchObject([{ id: messageId }]);
     expect(await setting.draft(messageId)).toMatchObject({ state: "sent", approval: { decision: "approved" } });
+    const { data: steps } = (await ask("GET", `/v1/messages/${messageId}/history`)).body;
+    expect(steps).toMatchObject([
+      { what: "approval_requested", eventId: expect.stringMatching(/^evt_/), newRecipients: ["jane@example.com"] },
+      { what: "approved", eventId: expect.stringMatching(/^evt_/), by: approved.body.approval.decidedBy },
+      { what: "scheduled" },
+      { what: "accepted" },
+      { what: "attempted" },
+      { what: "sent" },
+    ]);
     expect((await setting.approve(messageId)).body).toMatchObject({
       code: "draft_not_open",
       state: "sent",

@@ -5372,6 +5372,31 @@ export interface components {
             /** @description The event about it, if the log has one */
             eventId: string | null;
         };
+        /** @description A person was asked to approve it */
+        HistoryApprovalRequested: {
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            at: string;
+            /**
+             * @description What happened (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            what: "approval_requested";
+            /** @description The event about it, if the log has one */
+            eventId: string | null;
+            /**
+             * @description Why a person must approve it: `policy` asks for all mail, `new_recipient` for mail to somebody who is not known
+             * @example [
+             *       "new_recipient"
+             *     ]
+             */
+            reasons: ("policy" | "new_recipient")[];
+            /** @description The recipients that the inbox does not know */
+            newRecipients: string[];
+        };
         /** @description An attempt to send the mail to a recipient */
         HistoryAttempted: {
             /**
@@ -5417,6 +5442,40 @@ export interface components {
              */
             message: string;
         };
+        /** @description A person decided about it */
+        HistoryDecided: {
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            at: string;
+            /**
+             * @description What happened (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            what: "approved" | "rejected";
+            /** @description The event about it, if the log has one */
+            eventId: string | null;
+            /**
+             * @description Who decided; null for nobody
+             * @example null
+             */
+            by: {
+                /**
+                 * @description The key that decided
+                 * @example key_01km57j4m0eh7awf6pjemv2930
+                 */
+                key?: string;
+                /** @description The approver who decided by a link */
+                address?: string;
+            } | null;
+            /**
+             * @description The reason that was given for a rejection
+             * @example null
+             */
+            reason: string | null;
+        };
         /** @description The mail was written as a draft */
         HistoryDrafted: {
             /**
@@ -5434,7 +5493,7 @@ export interface components {
             eventId: string | null;
         };
         /** @description A step in the life of a message. `what` is its type */
-        HistoryEntry: components["schemas"]["HistoryAccepted"] | components["schemas"]["HistoryAttempted"] | components["schemas"]["HistorySent"] | components["schemas"]["HistoryFailed"] | components["schemas"]["HistoryReported"] | components["schemas"]["HistoryTold"] | components["schemas"]["HistoryReceived"] | components["schemas"]["HistoryParsedLater"] | components["schemas"]["HistoryDrafted"] | components["schemas"]["HistoryScheduled"] | components["schemas"]["HistoryMarked"];
+        HistoryEntry: components["schemas"]["HistoryAccepted"] | components["schemas"]["HistoryAttempted"] | components["schemas"]["HistorySent"] | components["schemas"]["HistoryFailed"] | components["schemas"]["HistoryReported"] | components["schemas"]["HistoryTold"] | components["schemas"]["HistoryReceived"] | components["schemas"]["HistoryParsedLater"] | components["schemas"]["HistoryDrafted"] | components["schemas"]["HistoryScheduled"] | components["schemas"]["HistoryApprovalRequested"] | components["schemas"]["HistoryDecided"] | components["schemas"]["HistoryMarked"];
         /** @description A recipient did not get the mail, and no attempt is left */
         HistoryFailed: {
             /**

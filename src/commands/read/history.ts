@@ -21,6 +21,11 @@ function about(entry: Entry, calendar: Calendar): [whom: string, result: string]
       return [entry.envelope.to, arrival(entry)];
     case "scheduled":
       return ["", `for ${fullTime(entry.sendAt, calendar)}`];
+    case "approval_requested":
+      return [entry.newRecipients.join(", "), entry.reasons.join(", ").replaceAll("_", " ")];
+    case "approved":
+    case "rejected":
+      return [entry.by?.address ?? entry.by?.key ?? "", entry.reason ?? ""];
     case "attempted":
       return [entry.recipient, `${entry.outcome.replace("_", " ")}: ${shownFailure(entry)}${byServer(entry)}`];
     case "failed":

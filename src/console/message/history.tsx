@@ -65,6 +65,16 @@ function stepOf(entry: Entry): Step {
       return { name: "Written", state: "done", note: "as a draft" };
     case "scheduled":
       return { name: "Scheduled", state: "done", note: `for ${formatFullTime(new Date(entry.sendAt))}` };
+    case "approval_requested":
+      return { name: "Approval requested", state: "done", note: joined(entry.newRecipients, ", ") };
+    case "approved":
+    case "rejected": {
+      const { what, by, reason } = entry;
+      const note = joined([by?.address ?? by?.key ?? null, reason]);
+      return what === "approved"
+        ? { name: "Approved", state: "done", note }
+        : { name: "Rejected", state: "failed", note };
+    }
     case "accepted":
       return { name: "Accepted", state: "done", note: "stored in the outbox" };
     case "attempted": {
@@ -104,7 +114,8 @@ function arrivalOf({ envelope, clientAddress, verdict }: Extract<Entry, { what: 
 
 function toCome({ direction, status, state, delivery }: Message): Step[] {
   if (direction === "inbound" || status === "failed") return [];
-  if (state === "scheduled") return [{ name: "Waiting", state: "now", note: "for its time" }];
+  if (state !== null)
+    return [{ name: "Waiting", state: "now", note: state === "scheduled" ? "for its time" : "for a person" }];
   if (status === "pending") return [{ name: "Waiting", state: "now", note: "for the next attempt" }];
   return delivery ? [] : [{ name: "Delivery", state: "open", note: "no report yet, which is normal" }];
 }

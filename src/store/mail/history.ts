@@ -41,7 +41,7 @@ export async function findHistoryMessage(db: Db, reach: Reach, id: string): Prom
   return message;
 }
 
-const ofDraft = selected(drafts, "d", ["createdAt", "acceptedAt", "sendAt", "updatedAt", "failure"]);
+const ofDraft = selected(drafts, "d", ["createdAt", "acceptedAt", "sendAt", "updatedAt", "approval", "failure"]);
 
 /** Finds the draft of a message within the reach, unless nobody has sent it. */
 export async function findHistoryDraft(db: Db, reach: Reach, id: string): Promise<HistoryDraft | undefined> {

@@ -9,6 +9,7 @@ import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import { taggedUnion } from "../../document/tagged-union.ts";
 import { instant, nullable, oneOf } from "../../shell/models.ts";
+import { approvalFields } from "../send/approval-shape.ts";
 import { Failure, shownFailure } from "./recipient-shape.ts";
 import { reportFields } from "./report-shapes.ts";
 
@@ -51,6 +52,21 @@ const step = (what: "drafted" | "parsed_later" | "accepted" | "sent", name: stri
 
 const scheduled = entry("HistoryScheduled", ["scheduled"], "Its sending was accepted, to be sent later", {
   sendAt: instant({ description: "When it is to be sent" }),
+});
+
+const approvalRequested = entry(
+  "HistoryApprovalRequested",
+  ["approval_requested"],
+  "A person was asked to approve it",
+  {
+    reasons: approvalFields.reasons,
+    newRecipients: approvalFields.newRecipients,
+  },
+);
+
+const decided = entry("HistoryDecided", ["approved", "rejected"], "A person decided about it", {
+  by: approvalFields.decidedBy,
+  reason: approvalFields.reason,
 });
 
 const attempted = entry("HistoryAttempted", ["attempted"], "An attempt to send the mail to a recipient", {
@@ -121,6 +137,8 @@ const Entry = taggedUnion("what", "HistoryEntry", "A step in the life of a messa
   step("parsed_later", "HistoryParsedLater", "The mail was parsed, which had to wait after its arrival"),
   step("drafted", "HistoryDrafted", "The mail was written as a draft"),
   scheduled,
+  approvalRequested,
+  decided,
   marked,
 ]);
 
@@ -141,5 +159,7 @@ export const MessageHistory = named(
 export function toEntry(shown: HistoryEntry) {
   const at = shown.at.toISOString();
   if (shown.what === "failed") return { ...shown, at, failure: shownFailure(shown.failure) };
+  if (shown.what === "approval_requested")
+    return { ...shown, at, reasons: [...shown.reasons], newRecipients: [...shown.newRecipients] };
   return shown.what === "scheduled" ? { ...shown, at, sendAt: shown.sendAt.toISOString() } : { ...shown, at };
 }
