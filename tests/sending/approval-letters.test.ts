@@ -1,9 +1,13 @@
 import { describe, expect, test } from "bun:test";
+import { service } from "../../src/domain/access/actor.ts";
+import { exportAccount } from "../../src/flows/move/export-account.ts";
+import { importAccount } from "../../src/flows/move/import-account.ts";
 import { approvalEnv, approvedInbox, boss, cfo, decide, letterNumber, lettersTo } from "../support/approvals.ts";
 import { enginesHere } from "../support/engines.ts";
 import { kill, livesOn } from "../support/lives.ts";
 import { insertOwnDomain } from "../support/own-domain.ts";
 import { scriptedSmtp } from "../support/scripted-smtp.ts";
+import { newAccount } from "../support/sends.ts";
 import { untilSo } from "../support/until.ts";
 import type { World, WorldOptions } from "../support/world.ts";
 import { worldsOn } from "../support/world-on.ts";
@@ -33,6 +37,12 @@ describe.each(enginesHere())("Letters to approvers (%s)", (engine) => {
     untilSo(async () => {
       const unwritten = "select 1 from drafts where state = 'awaiting_approval' and lettered_version < version";
       return (await world.service.deps.db.maintain((runner) => runner.run(unwritten, []))).length === 0;
+    });
+  /** Waits until each letter that is due is sent. */
+  const allDueSent = (world: World) =>
+    untilSo(async () => {
+      const due = `select 1 from outbox where state <> 'waiting' or due_at <= '${world.clock.now().toISOString()}'`;
+      return (await world.service.deps.db.maintain((runner) => runner.run(due, []))).length === 0;
     });
   const emptied = (world: World) =>
     untilSo(async () => {
@@ -136,6 +146,49 @@ describe.each(enginesHere())("Letters to approvers (%s)", (engine) => {
     expect(relay.mails).toEqual([]);
     expect((await world.api(`/v1/drafts/${id}`)).body.state).toBe("awaiting_approval");
     expect((await world.api(`/v1/outbox?inbox_id=${inboxId}`)).body.data).toEqual([]);
+  });
+
+  test("come again, with links that work, from the service to which the account moves", async () => {
+    await using from = await begin();
+    await using to = await begin();
+    const apiKey = await newAccount(from.world);
+    const { ask } = await approvedInbox(from.world, [boss], apiKey);
+    const id = await ask({ subject: "Moved" });
+    const [old = ""] = (await letterNumber(from.relay, 1)).links;
+    const { id: accountId } = (await from.world.api("/v1/account", { apiKey })).body;
+    const lines: string[] = [];
+    const options = { id: "move", version: "0.1.0", now: from.world.clock.now(), accountId, actor: service };
+    await exportAccount(from.world.service.deps, options, async (line) => void lines.push(line));
+    expect(lines.join("")).not.toContain('"table":"letters"');
+    await importAccount(to.world.service.deps, async function* () {
+      yield* lines.join("").trimEnd().split("\n");
+    });
+    const { links, text } = await letterNumber(to.relay, 1);
+    expect(text).toContain("Subject: Moved");
+    const elsewhere = new URL(new URL(old).pathname, to.world.service.apiUrl);
+    expect((await decide(String(elsewhere), "approve")).status).toBe(403);
+    expect((await decide(links[0] ?? "", "approve")).status).toBe(303);
+    await untilSo(async () => (await to.world.api(`/v1/drafts/${id}`, { apiKey })).body.state === "sent");
+  });
+
+  test.skipIf(engine === "embedded")("come once a minute from two processes too, and leave no draft out", async () => {
+    await using here = await begin();
+    const { world, relay } = here;
+    await using other = await world.another();
+    const { ask } = await approvedInbox(world, [boss, cfo]);
+    for (let minute = 1; minute <= 4; minute += 1) {
+      for (let number = 1; number <= 6 && minute < 4; number += 1) await ask({ subject: `Mail ${minute}.${number}` });
+      await Promise.all([written(world), written(other)]);
+      await allDueSent(world);
+      world.clock.pass(minuteMs);
+    }
+    await emptied(world);
+    for (const address of [boss, cfo]) {
+      const letters = await lettersTo(relay, address);
+      expect(letters.flatMap(({ links }) => links)).toHaveLength(18);
+      // The first one has only those of the first mails that were there in time.
+      expect(letters.length).toBeLessThanOrEqual(4);
+    }
   });
 
   test("are in no list of the outbox, and are tried again like mail", async () => {

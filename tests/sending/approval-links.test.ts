@@ -174,6 +174,11 @@ describe.each(enginesHere())("The link of an approval (%s)", (engine) => {
         pages.add(await answer.text());
       }
     }
+    for (const cut of ["", `${token}/`, `${token}/x`]) {
+      const answer = await fetch(`${base}${cut}`);
+      expect([cut, answer.status]).toEqual([cut, 403]);
+      pages.add(await answer.text());
+    }
     expect(pages.size).toBe(1);
 
     await world.api(`/v1/inboxes/${inboxId}`, { method: "PATCH", body: { approvers: [cfo] } });

@@ -10,12 +10,16 @@ export const cfo = "cfo@example.org";
 export const approvalEnv = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "0", LOOP_ECHOES: "0" };
 
 /** An inbox whose mail waits for these approvers, and the key of an agent that sends from it. */
-export async function approvedInbox(world: World, approvers: readonly string[] | null = [boss]) {
-  const inboxId = await newInbox(world);
+export async function approvedInbox(
+  world: World,
+  approvers: readonly string[] | null = [boss],
+  apiKey: string = world.apiKey,
+) {
+  const inboxId = await newInbox(world, apiKey);
   const settings = { sendPolicy: "approve_all", ...(approvers !== null && { approvers }) };
-  const changed = await world.api(`/v1/inboxes/${inboxId}`, { method: "PATCH", body: settings });
+  const changed = await world.api(`/v1/inboxes/${inboxId}`, { method: "PATCH", body: settings, apiKey });
   if (changed.status !== 200) throw new Error(`Cannot change the inbox: ${JSON.stringify(changed.body)}`);
-  const { body: key } = await world.api("/v1/keys", { method: "POST", body: { access: "agent" } });
+  const { body: key } = await world.api("/v1/keys", { method: "POST", body: { access: "agent" }, apiKey });
   const agentKey: string = key.key;
   return {
     inboxId,

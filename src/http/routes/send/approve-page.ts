@@ -69,69 +69,82 @@ export function approvePage(deps: ApprovePageDeps) {
     }
   }
 
-  return new Elysia({ prefix: "/approve", tags: ["Drafts"] })
-    .get(
-      "/:token",
-      ({ params, request }) =>
-        answered(request, async () => {
-          const opened = await openApproval(deps, params.token ?? "");
-          if (opened === undefined) return refusedPage();
-          return opened.kind === "waiting" ? waitingPage(opened.view) : outcomePage(opened);
+  return (
+    new Elysia({ prefix: "/approve", tags: ["Drafts"] })
+      .get(
+        "/:token",
+        ({ params, request }) =>
+          answered(request, async () => {
+            const opened = await openApproval(deps, params.token ?? "");
+            if (opened === undefined) return refusedPage();
+            return opened.kind === "waiting" ? waitingPage(opened.view) : outcomePage(opened);
+          }),
+        operation({
+          summary: "Show approval page",
+          access: "open",
+          description:
+            "Shows a mail that waits for approval, with two buttons, to who has its link. It changes nothing, because scanners of mail fetch each link. If the mail is decided, or was changed since, the page says what became of it.",
+          path,
+          refuses: ["invalid_signature", "link_expired", "rate_limit_exceeded"],
+          answers: { 200: shown("The page", "Approve this mail?"), ...refusals },
         }),
-      operation({
-        summary: "Show approval page",
-        access: "open",
-        description:
-          "Shows a mail that waits for approval, with two buttons, to who has its link. It changes nothing, because scanners of mail fetch each link. If the mail is decided, or was changed since, the page says what became of it.",
-        path,
-        refuses: ["invalid_signature", "link_expired", "rate_limit_exceeded"],
-        answers: { 200: shown("The page", "Approve this mail?"), ...refusals },
-      }),
-    )
-    .post(
-      "/:token",
-      ({ params, request, set }) =>
-        answered(request, async (ip) => {
-          const token = params.token ?? "";
-          const asked = readDecision(await readBodyOfAnyType(request, bodyLimits));
-          if (typeof asked === "string") return wrongFormPage(asked);
-          const requestId = String(set.headers["x-request-id"] ?? "") || null;
-          if (!(await decideByLink(deps, token, asked, { ip, requestId }))) return refusedPage();
-          // A relative address, so that it is right behind a proxy too.
-          return new Response(null, { status: 303, headers: { location: token, "cache-control": "no-store" } });
-        }),
-      operation({
-        summary: "Decide on approval page",
-        access: "open",
-        description:
-          "Approves or rejects the mail, and leads to the page that says what became of it. Of two people at once one decides.",
-        path,
-        otherBodies: {
-          "application/x-www-form-urlencoded": {
-            schema: {
-              type: "object",
-              properties: {
-                decision: { type: "string", enum: ["approve", "reject"], examples: ["approve"] },
-                version: { type: "string", description: "The version that the page has shown", examples: ["1"] },
-                reason: { type: "string", maxLength: mostOfReason, examples: [""] },
+      )
+      .post(
+        "/:token",
+        ({ params, request, set }) =>
+          answered(request, async (ip) => {
+            const token = params.token ?? "";
+            const asked = readDecision(await readBodyOfAnyType(request, bodyLimits));
+            if (typeof asked === "string") return wrongFormPage(asked);
+            const requestId = String(set.headers["x-request-id"] ?? "") || null;
+            if (!(await decideByLink(deps, token, asked, { ip, requestId }))) return refusedPage();
+            // A relative address, so that it is right behind a proxy too.
+            return new Response(null, { status: 303, headers: { location: token, "cache-control": "no-store" } });
+          }),
+        operation({
+          summary: "Decide on approval page",
+          access: "open",
+          description:
+            "Approves or rejects the mail, and leads to the page that says what became of it. Of two people at once one decides.",
+          path,
+          otherBodies: {
+            "application/x-www-form-urlencoded": {
+              schema: {
+                type: "object",
+                properties: {
+                  decision: { type: "string", enum: ["approve", "reject"], examples: ["approve"] },
+                  version: { type: "string", description: "The version that the page has shown", examples: ["1"] },
+                  reason: { type: "string", maxLength: mostOfReason, examples: [""] },
+                },
+                required: ["decision", "version"],
               },
-              required: ["decision", "version"],
+              example: { decision: "reject", version: "1", reason: "Not this customer" },
             },
-            example: { decision: "reject", version: "1", reason: "Not this customer" },
           },
-        },
-        refuses: ["invalid_signature", "link_expired", "invalid_form", "rate_limit_exceeded", "unsupported_media_type"],
-        answers: {
-          303: Type.Void({ description: "Leads to the outcome" }),
-          400: shown("The form is wrong", "Nothing was decided"),
-          413: shown("The form has more than 16 KiB", "Nothing was decided"),
-          415: shown("The form has a Content-Encoding", "Nothing was decided"),
-          ...refusals,
-        },
-        answerHeaders: { 303: { Location: "The page of the link" } },
-      }),
-    );
+          refuses: [
+            "invalid_signature",
+            "link_expired",
+            "invalid_form",
+            "rate_limit_exceeded",
+            "unsupported_media_type",
+          ],
+          answers: {
+            303: Type.Void({ description: "Leads to the outcome" }),
+            400: shown("The form is wrong", "Nothing was decided"),
+            413: shown("The form has more than 16 KiB", "Nothing was decided"),
+            415: shown("The form has a Content-Encoding", "Nothing was decided"),
+            ...refusals,
+          },
+          answerHeaders: { 303: { Location: "The page of the link" } },
+        }),
+      )
+      // Of a link that was cut off, or that something was added to.
+      .get("/", refusedPage, hidden)
+      .get("/*", refusedPage, hidden)
+  );
 }
+
+const hidden = { parse: "none" as const, detail: { hide: true } };
 
 /** Reads the form. A text is its fault. */
 function readDecision(bytes: Uint8Array) {
