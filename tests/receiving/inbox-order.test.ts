@@ -90,13 +90,13 @@ async function idsInLine(db: Db): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Resolves once this many transactions wait for a lock. */
+/** Resolves once this many transactions wait for a lock, or more: a worker that comes to the inbox waits for it too. */
 async function untilWaiting(db: Db, count: number): Promise<void> {
   await untilAnswered(async () => {
     const [waiting] = await query<{ count: number }>(
       db,
       sql`select count(distinct pid)::int as count from pg_locks where not granted`,
     );
-    return waiting?.count === count ? true : undefined;
+    return (waiting?.count ?? 0) >= count ? true : undefined;
   });
 }
