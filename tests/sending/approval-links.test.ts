@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { approvalEnv, approvedInbox, boss, cfo, decide, letterNumber, titleOf } from "../support/approvals.ts";
 import { enginesHere } from "../support/engines.ts";
+import { mailOf } from "../support/mail.ts";
 import { type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
 import { newAccount } from "../support/sends.ts";
 import { untilSo } from "../support/until.ts";
@@ -243,6 +244,19 @@ describe.each(enginesHere())("The link of an approval (%s)", (engine) => {
     }
     expect(JSON.stringify(world.log)).not.toContain(url.split("/approve/")[1] ?? "/approve/");
     expect(JSON.stringify(world.log)).not.toContain(approver);
+  });
+
+  test("shows the sender that the mail will have, also of an answer from an alias", async () => {
+    const approver = await newApprover();
+    const { ask, inboxId } = await approvedInbox(world, [approver]);
+    const { body: inbox } = await world.api(`/v1/inboxes/${inboxId}/aliases/sales`, { method: "PUT" });
+    await world.api(`/v1/inboxes/${inboxId}`, { method: "PATCH", body: { displayName: "Sales" } });
+    await world.deliver(mailOf({ subject: "Question" }), inbox.aliases[0]);
+    const [{ id: replyToMessageId }] = (await world.api(`/v1/inboxes/${inboxId}/messages`)).body.data;
+    const id = await ask({ to: undefined, subject: undefined, replyToMessageId });
+    expect((await letterNumber(relay, 1, approver)).text).toContain("From: Sales <sales@inbox.localhost>");
+    const text = await (await fetch((await linkFor(id)).body.url)).text();
+    expect(text).toContain("<dt>From</dt><dd><span>Sales &lt;sales@inbox.localhost&gt;</span></dd>");
   });
 
   test("has the files of the mail, and marks new recipients", async () => {

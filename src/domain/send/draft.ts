@@ -35,6 +35,8 @@ export interface DraftContent extends Omit<AskedMail, "attachments" | "sendAt"> 
   forwardedContentIds?: readonly string[] | undefined;
   /** The text that would be sent, with its quote, of a mail that waits for a person. */
   composedText?: string | undefined;
+  /** The address of the sender that it would have. */
+  composedFrom?: string | undefined;
 }
 
 /** A message that is not sent yet, or what became of it. The comments of its fields are in the schema. */

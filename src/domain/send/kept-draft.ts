@@ -42,7 +42,7 @@ export interface Kept {
 /** The row of a draft, as it is after the step of the request. */
 export function keptDraft(
   send: Send,
-  { becomes, need, composedText, recipients, subject, replying, replied }: Kept,
+  { becomes, need, from, composedText, recipients, subject, replying, replied }: Kept,
   {
     sender,
     before,
@@ -70,7 +70,7 @@ export function keptDraft(
     rfcMessageId: send.rfcMessageId,
     state: becomes,
     version: (before?.version ?? 0) + (before === undefined || isChange ? 1 : 0),
-    content: approval === undefined ? content : { ...content, composedText },
+    content: approval === undefined ? content : { ...content, composedText, composedFrom: from },
     sendAt,
     dueAt: becomes === "scheduled" ? sendAt : approval === undefined ? null : new Date(approval.expiresAt),
     acceptedAt: isAccepted ? (before?.acceptedAt ?? at) : null,

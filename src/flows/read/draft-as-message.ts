@@ -47,7 +47,7 @@ export function messageOfDraft(draft: Draft, address: string, attachments: Liste
     direction: "outbound",
     status: statusOfDraft(draft),
     state: isWaiting(state) ? state : null,
-    fromAddr: content?.fromAddr ?? address,
+    fromAddr: content?.composedFrom ?? content?.fromAddr ?? address,
     fromName: content?.fromName ?? null,
     toAddr: recipients[0]?.address ?? "",
     toAddrs: addressesOf("to"),

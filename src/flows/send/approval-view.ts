@@ -23,7 +23,7 @@ export async function mayStillDecide(deps: DecidersDeps, by: Decider, draft: Dra
 
 /** A mail that waits, as people see it before they decide. */
 export interface ShownMail {
-  from: string;
+  from: { address: string; name: string | null };
   text: string;
   /** The HTML version as text, if it is not the same text. */
   otherText: string | undefined;
@@ -34,13 +34,15 @@ export interface ApprovalView extends ShownMail {
   files: readonly LinkedAttachment[];
 }
 
-export function shownMail({ content, username }: DraftToApprove, mailDomain: string): ShownMail {
+export function shownMail({ content, username, displayName }: DraftToApprove, mailDomain: string): ShownMail {
+  const address = content?.composedFrom ?? inboxAddress(username, mailDomain);
+  const name = content?.fromName === undefined ? displayName : content.fromName;
   const text = content?.composedText ?? content?.body ?? "";
   const htmlText =
     content?.body !== undefined && content.bodyHtml !== undefined ? textOfHtml(content.bodyHtml) : undefined;
   const isOther = htmlText !== undefined && !isSameText(htmlText, content?.body ?? "");
   return {
-    from: content?.fromAddr ?? inboxAddress(username, mailDomain),
+    from: { address, name },
     text,
     otherText: isOther ? htmlText : undefined,
   };

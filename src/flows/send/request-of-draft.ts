@@ -57,7 +57,7 @@ export function requestOfDraft(
   { draft, files, forward }: WholeDraft,
   caller: Pick<SendRequest, "account" | "idempotencyKey"> & { step: DraftStep },
 ): SendRequest {
-  const { forwardedContentIds: _, composedText: __, ...mail } = draft.content ?? emptyContent;
+  const { forwardedContentIds: _, composedText: __, composedFrom: ___, ...mail } = draft.content ?? emptyContent;
   return {
     ...caller,
     ...mail,
@@ -82,4 +82,5 @@ const emptyContent = {
   ignoreLoop: undefined,
   forwardedContentIds: undefined,
   composedText: undefined,
+  composedFrom: undefined,
 };

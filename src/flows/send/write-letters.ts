@@ -91,7 +91,7 @@ export async function letterMail(
       const expiresAt = new Date(draft.approval?.expiresAt ?? createdAt);
       const link = { draftId: draft.id, version: draft.version, approver: { address }, expiresAt };
       return {
-        from,
+        from: from.name === null ? from.address : `${from.name} <${from.address}>`,
         recipients: draft.content?.recipients ?? [],
         newRecipients: draft.approval?.newRecipients ?? [],
         subject: draft.content?.subject ?? "",

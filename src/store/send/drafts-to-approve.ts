@@ -5,7 +5,7 @@ import { type Selected, selected } from "../columns.ts";
 import { drafts, inboxes } from "../schema.ts";
 import { draftFields } from "./drafts.ts";
 
-const ofInbox = selected(inboxes, "i", ["username", "externalId", "approvers"]);
+const ofInbox = selected(inboxes, "i", ["username", "externalId", "displayName", "approvers"]);
 
 /** A draft with what its inbox says about approvals. */
 export interface DraftToApprove extends Draft, Selected<typeof ofInbox> {}

@@ -36,7 +36,7 @@ export function waitingPage({ draft, from, text, otherText, files }: ApprovalVie
       .filter((recipient) => recipient.type === type)
       .map(
         ({ name, address }) =>
-          html`<span>${name === undefined ? address : `${name} <${address}>`}${fresh.has(address) && html` <mark>new recipient</mark>`}</span>`,
+          html`<span>${mailbox({ name, address })}${fresh.has(address) && html` <mark>new recipient</mark>`}</span>`,
       );
   const line = (text: string | null | undefined) => (text ? [html`<span>${text}</span>`] : []);
   return page({
@@ -44,7 +44,7 @@ export function waitingPage({ draft, from, text, otherText, files }: ApprovalVie
     title: "Approve this mail?",
     body: html`<p>It is sent only if you approve it${approval !== null && html`, until ${utc(approval.expiresAt)}`}.</p>
 <dl>
-${field("From", line(content?.fromName ? `${content.fromName} <${from}>` : from))}${field("To", people("to"))}${field("Cc", people("cc"))}${field("Bcc", people("bcc"))}${field("Replies to", line(content?.replyTo))}${field("Subject", line(content?.subject))}${field("Sent at", line(sendAt && utc(sendAt.toISOString())))}${field(
+${field("From", line(mailbox(from)))}${field("To", people("to"))}${field("Cc", people("cc"))}${field("Bcc", people("bcc"))}${field("Replies to", line(content?.replyTo))}${field("Subject", line(content?.subject))}${field("Sent at", line(sendAt && utc(sendAt.toISOString())))}${field(
   "Files",
   files.map(
     ({ filename, url, sizeBytes }) => html`<span><a href="${url}">${filename}</a> (${kibibytes(sizeBytes)} KiB)</span>`,
@@ -65,6 +65,10 @@ ${otherText}</pre>\n`
 </form>
 `,
   });
+}
+
+function mailbox({ name, address }: { name?: string | null | undefined; address: string }): string {
+  return name == null ? address : `${name} <${address}>`;
 }
 
 /** Says what became of a mail that does not wait any more in the version of the link. It has no buttons. */

@@ -38,7 +38,15 @@ function changed({ default: _, ...property }: TSchema): TSchema {
 /** The fields of the request that would make a draft as it is now, without its attachments. */
 export function fieldsOfDraft({ content, sendAt }: Pick<Draft, "content" | "sendAt">): Record<string, unknown> {
   if (content === null) return {};
-  const { recipients, headers, includeQuote, forwardedContentIds: _, composedText: __, ...mail } = content;
+  const {
+    recipients,
+    headers,
+    includeQuote,
+    forwardedContentIds: _,
+    composedText: __,
+    composedFrom: ___,
+    ...mail
+  } = content;
   const entries = (type: RecipientType) => entriesOf(recipients, type);
   const fields = {
     ...mail,
