@@ -376,7 +376,7 @@ export async function markDraft(
 
 /** Notes that a mail of an inbox was rejected, for `Sender.rejectedAt`. The caller has locked the inbox. */
 export async function markRejectedIn(tx: Db, inboxId: string, at: Date): Promise<void> {
-  await query(tx, sql`update inboxes set rejected_at = ${at} where id = ${inboxId}`);
+  await query(tx, sql`update inboxes set rejected_at = ${at}, revision = revision + 1 where id = ${inboxId}`);
 }
 
 /** Lists the mails of these inboxes that a person has rejected since an instant. */
