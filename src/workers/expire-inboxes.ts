@@ -4,26 +4,17 @@ import { Refusal } from "../domain/errors.ts";
 import { deleteInbox } from "../flows/account/delete-inbox.ts";
 import type { Deps } from "../flows/deps.ts";
 import { type ExpiredInbox, listExpiredInboxes } from "../store/account/inboxes.ts";
+import { type EachSecond, eachSecond } from "./each-second.ts";
 
 export interface ExpiryDeps extends Deps {
   /** Called when an inbox was deleted because its time was over. */
   inboxExpired?: (() => void) | undefined;
 }
 
-/** The deletion of expired inboxes in this process. */
-export interface InboxExpiry {
-  /** Ends after the current inbox. */
-  stop(): Promise<void>;
-}
-
-const tickMs = 1000;
 const mostAtOnce = 100;
 
 /** Deletes inboxes when their time is over, as a request to delete them does. */
-export function startInboxExpiry(deps: ExpiryDeps): InboxExpiry {
-  let isStopping = false;
-  let running: Promise<void> | undefined;
-
+export function startInboxExpiry(deps: ExpiryDeps): EachSecond {
   /** Another process may delete the inbox at the same time, or a request may give it a later end: then it is not found. */
   async function expire({ id, accountId }: ExpiredInbox, now: Date): Promise<void> {
     try {
@@ -36,34 +27,16 @@ export function startInboxExpiry(deps: ExpiryDeps): InboxExpiry {
     }
   }
 
-  async function round(): Promise<void> {
+  return eachSecond(deps, "cannot look for expired inboxes", async (isStopping) => {
     const now = deps.now();
     for (let after = ""; ; ) {
       const inboxes = await listExpiredInboxes(deps.db.work, { now, after, limit: mostAtOnce });
       for (const inbox of inboxes) {
-        if (isStopping) return;
+        if (isStopping()) return;
         await expire(inbox, now);
         after = inbox.id;
       }
       if (inboxes.length < mostAtOnce) return;
     }
-  }
-
-  const timer = setInterval(() => {
-    running ??= round()
-      .catch((err: unknown) => {
-        // The pool of connections logs an outage itself, once.
-        if (!(err instanceof DatabaseUnavailable)) deps.log.warn({ err }, "cannot look for expired inboxes");
-      })
-      .finally(() => {
-        running = undefined;
-      });
-  }, tickMs);
-  return {
-    async stop() {
-      isStopping = true;
-      clearInterval(timer);
-      await running;
-    },
-  };
+  });
 }

@@ -1,5 +1,11 @@
+import { Type } from "@sinclair/typebox";
+import type { Deps } from "../../flows/deps.ts";
+import { rate } from "../../primitives/rate.ts";
 import { sha256Base64 } from "../../standards/digest.ts";
+import { originOf } from "../../standards/ip.ts";
 import { type Html, html, trusted } from "../docs/html.ts";
+import { clientAddress } from "./client-address.ts";
+import { unavailable } from "./errors.ts";
 import { pageHead } from "./page-head.ts";
 
 export interface PlainPage {
@@ -40,6 +46,37 @@ ${body}</main>
 </html>
 `.html;
     return new Response(text, { status, headers: { ...headers, ...own } });
+  };
+}
+
+/** A page in the description of an operation. */
+export function shownPage(description: string, title: string) {
+  return Type.String({
+    description,
+    contentMediaType: "text/html",
+    examples: [`<!doctype html><html lang="en"><body><h1>${title}</h1></body></html>`],
+  });
+}
+
+export interface VisitsDeps extends Pick<Deps, "now"> {
+  isDraining(): boolean;
+  trustedProxies?: readonly string[] | undefined;
+}
+
+/** The answer of such a page to a client that asks too often. */
+export const tooOften = "More than 60 requests in a minute from one address";
+
+/**
+ * Bounds the requests for pages that need no key, to 60 a minute from one network. The result says how long a client must wait, if it asks
+ * too often. It throws while the service shuts down.
+ */
+export function visits({ isDraining, trustedProxies, now }: VisitsDeps) {
+  const requests = rate<string>({ most: 60, periodMs: 60_000, keys: 10_000 });
+  return (request: Request): { ip: string | null; waitSeconds: number | undefined } => {
+    if (isDraining()) throw unavailable("the service is shutting down", { connection: "close" });
+    const ip = clientAddress(request, trustedProxies) ?? null;
+    const waitMs = requests.take(originOf(ip ?? "").network, now().getTime());
+    return { ip, waitSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1000) };
   };
 }
 

@@ -2,25 +2,18 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { statusOf } from "../../../domain/errors.ts";
 import { type ApprovalPageDeps, decideByLink, openApproval } from "../../../flows/send/approval-page.ts";
-import { rate } from "../../../primitives/rate.ts";
-import { originOf } from "../../../standards/ip.ts";
 import { codePointLength, isCleanText } from "../../../standards/text.ts";
 import { examples } from "../../document/examples.ts";
 import { readBodyOfAnyType } from "../../shell/body.ts";
-import { clientAddress } from "../../shell/client-address.ts";
-import { refusalOf, unavailable } from "../../shell/errors.ts";
+import { refusalOf } from "../../shell/errors.ts";
 import { operation } from "../../shell/operation.ts";
+import { shownPage, tooOften, type VisitsDeps, visits } from "../../shell/plain-page.ts";
 import { failedPage, outcomePage, refusedPage, tooManyPage, waitingPage, wrongFormPage } from "./approve-pages.ts";
 
-export interface ApprovePageDeps extends ApprovalPageDeps {
-  isDraining(): boolean;
-  trustedProxies?: readonly string[] | undefined;
-}
+export type ApprovePageDeps = ApprovalPageDeps & VisitsDeps;
 
 /** A reason of 500 characters takes up to 6,000 bytes of a form. */
 const bodyLimits = { maxBytes: 16_384, timeoutMs: 10_000 };
-const mostAMinute = 60;
-const mostAddresses = 10_000;
 const mostOfReason = 500;
 
 const path = {
@@ -30,20 +23,14 @@ const path = {
     example: examples.approvalToken,
   },
 };
-const shown = (description: string, title: string) =>
-  Type.String({
-    description,
-    contentMediaType: "text/html",
-    examples: [`<!doctype html><html lang="en"><body><h1>${title}</h1></body></html>`],
-  });
 const refusals = {
-  403: shown(
+  403: shownPage(
     "The link is wrong or over, or its approver approves no mail of the inbox any more. The page is the same",
     "This link does not work",
   ),
-  429: shown("More than 60 requests in a minute from one address", "Try again in a minute"),
-  500: shown("Something went wrong", "Nothing was decided"),
-  503: shown("The service is shutting down, or its database is away", "Nothing was decided"),
+  429: shownPage(tooOften, "Try again in a minute"),
+  500: shownPage("Something went wrong", "Nothing was decided"),
+  503: shownPage("The service is shutting down, or its database is away", "Nothing was decided"),
 };
 
 /**
@@ -51,20 +38,17 @@ const refusals = {
  * answers are pages, errors too.
  */
 export function approvePage(deps: ApprovePageDeps) {
-  const { isDraining, trustedProxies, now, log } = deps;
-  const requests = rate<string>({ most: mostAMinute, periodMs: 60_000, keys: mostAddresses });
+  const visit = visits(deps);
 
   /** Answers with the page that `make` returns, or with one for its error. */
   async function answered(request: Request, make: (ip: string | null) => Promise<Response>): Promise<Response> {
     const id = request.headers.get("x-request-id") ?? "";
     try {
-      if (isDraining()) throw unavailable("the service is shutting down", { connection: "close" });
-      const ip = clientAddress(request, trustedProxies) ?? null;
-      const waitMs = requests.take(originOf(ip ?? "").network, now().getTime());
-      return waitMs === undefined ? await make(ip) : tooManyPage(Math.ceil(waitMs / 1000));
+      const { ip, waitSeconds } = visit(request);
+      return waitSeconds === undefined ? await make(ip) : tooManyPage(waitSeconds);
     } catch (error) {
       const { pathname } = new URL(request.url);
-      const { reason } = refusalOf({ error, method: request.method, path: pathname, request_id: id }, log);
+      const { reason } = refusalOf({ error, method: request.method, path: pathname, request_id: id }, deps.log);
       return failedPage(statusOf[reason]);
     }
   }
@@ -86,7 +70,7 @@ export function approvePage(deps: ApprovePageDeps) {
             "Shows a mail that waits for approval, with two buttons, to who has its link. It changes nothing, because scanners of mail fetch each link. If the mail is decided, or was changed since, the page says what became of it.",
           path,
           refuses: ["invalid_signature", "link_expired", "rate_limit_exceeded"],
-          answers: { 200: shown("The page", "Approve this mail?"), ...refusals },
+          answers: { 200: shownPage("The page", "Approve this mail?"), ...refusals },
         }),
       )
       .post(
@@ -130,9 +114,9 @@ export function approvePage(deps: ApprovePageDeps) {
           ],
           answers: {
             303: Type.Void({ description: "Leads to the outcome" }),
-            400: shown("The form is wrong", "Nothing was decided"),
-            413: shown("The form has more than 16 KiB", "Nothing was decided"),
-            415: shown("The form has a Content-Encoding", "Nothing was decided"),
+            400: shownPage("The form is wrong", "Nothing was decided"),
+            413: shownPage("The form has more than 16 KiB", "Nothing was decided"),
+            415: shownPage("The form has a Content-Encoding", "Nothing was decided"),
             ...refusals,
           },
           answerHeaders: { 303: { Location: "The page of the link" } },

@@ -1,27 +1,19 @@
-import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { Deps } from "../../../flows/deps.ts";
 import type { Unsubscribing } from "../../../flows/send/unsubscribe.ts";
-import { rate } from "../../../primitives/rate.ts";
 import { inboxAddress } from "../../../standards/address.ts";
-import { originOf } from "../../../standards/ip.ts";
 import { examples } from "../../document/examples.ts";
 import { readBodyOfAnyType } from "../../shell/body.ts";
-import { clientAddress } from "../../shell/client-address.ts";
-import { unavailable } from "../../shell/errors.ts";
 import { operation } from "../../shell/operation.ts";
+import { shownPage, tooOften, type VisitsDeps, visits } from "../../shell/plain-page.ts";
 import { donePage, questionPage, tooManyPage, unknownPage } from "./unsubscribe-pages.ts";
 
-export interface UnsubscribeRoutesDeps extends Pick<Deps, "now" | "mailDomain"> {
+export interface UnsubscribeRoutesDeps extends VisitsDeps, Pick<Deps, "mailDomain"> {
   unsubscribing: Pick<Unsubscribing, "recipientOf" | "byToken">;
-  isDraining(): boolean;
-  trustedProxies?: readonly string[] | undefined;
 }
 
 /** A form of RFC 8058 has 26 bytes. */
 const bodyLimits = { maxBytes: 1_024, timeoutMs: 10_000 };
-const mostAMinute = 60;
-const mostAddresses = 10_000;
 
 const path = {
   token: {
@@ -30,33 +22,26 @@ const path = {
     example: examples.unsubscribeToken,
   },
 };
-const shown = (description: string, title: string) =>
-  Type.String({
-    description,
-    contentMediaType: "text/html",
-    examples: [`<!doctype html><html lang="en"><body><h1>${title}</h1></body></html>`],
-  });
 const refusals = {
-  404: shown(
+  404: shownPage(
     "The signature is wrong, or the message or its inbox is deleted. The page is the same",
     "This link does not work",
   ),
-  429: shown("More than 60 requests in a minute from one address", "Try again in a minute"),
+  429: shownPage(tooOften, "Try again in a minute"),
 };
 
 /**
  * The link of `List-Unsubscribe` (RFC 8058). It is mounted without the guard, since the recipient of a mail has no key: the signature in the
  * link is enough.
  */
-export function unsubscribe({ unsubscribing, isDraining, trustedProxies, now, mailDomain }: UnsubscribeRoutesDeps) {
-  const requests = rate<string>({ most: mostAMinute, periodMs: 60_000, keys: mostAddresses });
+export function unsubscribe(deps: UnsubscribeRoutesDeps) {
+  const { unsubscribing, mailDomain } = deps;
+  const visit = visits(deps);
 
   /** The page for a client that asks too often. */
   function refused(request: Request): Response | undefined {
-    if (isDraining()) throw unavailable("the service is shutting down", { connection: "close" });
-    const { network } = originOf(clientAddress(request, trustedProxies) ?? "");
-    const waitMs = requests.take(network, now().getTime());
-    return waitMs === undefined ? undefined : tooManyPage(Math.ceil(waitMs / 1000));
+    const { waitSeconds } = visit(request);
+    return waitSeconds === undefined ? undefined : tooManyPage(waitSeconds);
   }
 
   return new Elysia({ prefix: "/u", tags: ["Suppressions"] })
@@ -75,7 +60,7 @@ export function unsubscribe({ unsubscribing, isDraining, trustedProxies, now, ma
           "A page with a button, for the recipient of a mail that was sent with `unsubscribe`. It changes nothing, because scanners of mail fetch each link. No key is needed, only the link.",
         path,
         refuses: ["rate_limit_exceeded"],
-        answers: { 200: shown("The page", "Unsubscribe"), ...refusals },
+        answers: { 200: shownPage("The page", "Unsubscribe"), ...refusals },
       }),
     )
     .post(
@@ -105,7 +90,10 @@ export function unsubscribe({ unsubscribing, isDraining, trustedProxies, now, ma
         },
         bodyMayBeEmpty: true,
         refuses: ["rate_limit_exceeded", "unsupported_media_type"],
-        answers: { 200: shown("The recipient gets no more mail from the inbox", "You are unsubscribed"), ...refusals },
+        answers: {
+          200: shownPage("The recipient gets no more mail from the inbox", "You are unsubscribed"),
+          ...refusals,
+        },
       }),
     );
 }
