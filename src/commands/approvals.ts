@@ -22,6 +22,8 @@ interface RejectOptions extends ServerOptions {
 interface Asked {
   draft: Draft;
   message: Schemas["Message"];
+  /** The text of its HTML version, if it was given beside the text. */
+  htmlText?: string;
 }
 
 export function approvalCommands(program: Command): void {
@@ -80,10 +82,13 @@ async function show(id: string, server: ServerOptions): Promise<Asked> {
   const client = clientOf(server);
   const draft = await client.drafts.get(id);
   if (draft.approval === null) throw new Error("Cannot show approval: the draft needs none");
-  return { draft, message: await client.messages.get(id) };
+  const message = await client.messages.get(id);
+  if (draft.body === null || draft.bodyHtml === null) return { draft, message };
+  const { textOfHtml } = await import("../mail/html/html.ts");
+  return { draft, message, htmlText: textOfHtml(draft.bodyHtml) };
 }
 
-function shown({ draft, message }: Asked, calendar: Calendar): string {
+function shown({ draft, message, htmlText }: Asked, calendar: Calendar): string {
   const { approval, to, cc, bcc, sendAt, replyTo } = draft;
   const head = {
     id: draft.id,
@@ -101,7 +106,8 @@ function shown({ draft, message }: Asked, calendar: Calendar): string {
       files: message.attachments.map(({ filename }) => filename).join(", "),
     }),
   };
-  return `${lines(head)}\n${message.bodyText}\n`;
+  const html = htmlText === undefined ? "" : `\n[HTML version, which most programs show]\n\n${htmlText}\n`;
+  return `${lines(head)}\n${message.bodyText}\n${html}`;
 }
 
 function shownApproval(approval: NonNullable<Draft["approval"]>, calendar: Calendar): object {

@@ -71,6 +71,18 @@ test("a mail that waits is listed, shown as it would be sent, and sent once its 
   expect((await run("approvals", "list")).stdout).toBe("none\n");
 });
 
+test("an HTML version with other words than the text is shown too", async () => {
+  const id = await asked({
+    to: "kim@example.net",
+    subject: "Terms",
+    body: "As before",
+    bodyHtml: "<p>Half the price</p>",
+  });
+  expect((await run("approvals", "show", id)).stdout).toEndWith(
+    "\n\nAs before\n\n[HTML version, which most programs show]\n\nHalf the price\n",
+  );
+});
+
 test("a mail is rejected with a reason, which the agent is told", async () => {
   const mail = { to: "joe@example.net", subject: "Offer" };
   const id = await asked(mail);

@@ -132,6 +132,12 @@ function Asked({ draft, onDecided }: RowProps) {
           </dl>
           <div class="fold-mail">
             <Scrolled isBlock>{mail.bodyText}</Scrolled>
+            {draft.body !== null && draft.bodyHtml !== null && (
+              <>
+                <h3>Source of the HTML version, which most programs show</h3>
+                <Scrolled isBlock>{draft.bodyHtml}</Scrolled>
+              </>
+            )}
           </div>
           <AttachmentList messageId={id} attachments={mail.attachments} />
           {may("manage") && <Decision id={id} version={version} onDecided={onDecided} />}
