@@ -273,6 +273,18 @@ async function selfTest(): Promise<number> {
       faults: [],
       evidence: /was answered with msg_never, and is nothing/,
     },
+    {
+      name: "sends a mail that was canceled",
+      file: "canceled-all-the-same.ts",
+      faults: [],
+      evidence: /msg_\w+ was canceled with 20\d, and is/,
+    },
+    {
+      name: "sends a mail before its time",
+      file: "too-early.ts",
+      faults: [],
+      evidence: /was sent \d+ ms before its time/,
+    },
     { name: "forgets the lease", file: "no-lease.ts", faults: ["kill"], evidence: /longer than any lease/ },
   ];
   let missed = 0;

@@ -25,6 +25,9 @@ export async function checkRows(ledger: Ledger, db: Database, longestLeaseMs: nu
   await checkDeletedRows(ledger, db);
 }
 
+/** Messages, and drafts that ended unsent, which have the same ids and events. */
+const mails = `(select id, inbox_id, thread_id, status, direction from messages
+  union all select id, inbox_id, thread_id, 'failed', 'outbound' from drafts where state in ('canceled', 'failed'))`;
 /** Of mail that was removed, the last event of its account stays. */
 const stays = "(m.id is not null or exists (select from inboxes where id = e.inbox_id and removed_count = 0))";
 
@@ -37,7 +40,7 @@ const rules: readonly [invariant: string, what: string, statement: string][] = [
   [
     "I6",
     "an event is of another inbox, thread or account than its message",
-    `select e.id from events e left join messages m on m.id = e.message_id
+    `select e.id from events e left join ${mails} m on m.id = e.message_id
        left join inboxes i on i.id = m.inbox_id
      where e.type like 'message.%' and e.type <> 'message.blocked' and ${stays} and (e.inbox_id, e.thread_id, e.account_id) is distinct from (m.inbox_id, m.thread_id, i.account_id)`,
   ],
@@ -61,14 +64,14 @@ const rules: readonly [invariant: string, what: string, statement: string][] = [
   [
     "I3",
     "an outbound message has not one event of what became of it",
-    `select m.id, m.status, count(e.id) from messages m
+    `select m.id, m.status, count(e.id) from ${mails} m
        left join events e on e.inbox_id = m.inbox_id and e.message_id = m.id and e.type = 'message.' || m.status
-     where m.direction = 'outbound' group by m.id having count(e.id) <> (m.status in ('sent', 'failed'))::int`,
+     where m.direction = 'outbound' group by m.id, m.status having count(e.id) <> (m.status in ('sent', 'failed'))::int`,
   ],
   [
     "I3",
     "what an event says of a message is not so",
-    `select e.id from events e left join messages m on m.id = e.message_id
+    `select e.id from events e left join ${mails} m on m.id = e.message_id
      where e.type in ('message.sent', 'message.failed') and ${stays} and e.type is distinct from 'message.' || m.status
        -- Of several recipients one may have failed beside one who has it.
        and not (e.type = 'message.failed' and m.status = 'sent'
@@ -105,7 +108,7 @@ const rules: readonly [invariant: string, what: string, statement: string][] = [
   [
     "I4",
     "a key has no message",
-    `select k.key from idempotency_keys k join accounts a on a.id = k.account_id left join messages m on m.id = k.subject_id
+    `select k.key from idempotency_keys k join accounts a on a.id = k.account_id left join (select id from messages union all select id from drafts) m on m.id = k.subject_id
      where k.operation = 'send' and m.id is null and a.name <> '${passingName}'`,
   ],
   [
@@ -136,7 +139,18 @@ const rules: readonly [invariant: string, what: string, statement: string][] = [
     "torn",
     "a recipient or an attachment is of no message",
     `select message_id from (select message_id from recipients union select message_id from attachments) rows
-     where not exists (select from messages where id = message_id)`,
+     where not exists (select from messages where id = message_id) and not exists (select from drafts where id = message_id)`,
+  ],
+  [
+    "I5",
+    "a draft is due, and is not sent",
+    "select id, state, due_at from drafts where state = 'scheduled' and due_at < now() - interval '10 seconds'",
+  ],
+  [
+    "torn",
+    "a draft is sent and has no message, or has one and is not",
+    `select d.id, d.state from drafts d left join messages m on m.id = d.id join inboxes i on i.id = d.inbox_id
+     where (d.state = 'sent') <> (m.id is not null) and i.removed_count = 0`,
   ],
   ["torn", "a source has not as many shares as there are who hold it", miscountedSources],
   ["torn", "a piece of a source is there without the one that counts", uncountedPieces],

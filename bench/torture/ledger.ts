@@ -11,6 +11,8 @@ export interface Ledger {
   sends: Map<string, LedgerSend>;
   /** The sends again, keyed by the tokens of their foreign recipients. */
   copies: Map<string, LedgerSend>;
+  /** Keyed by the token in the subject. */
+  drafts: Map<string, LedgerDraft>;
   /** The relay's accepted and refused mails, keyed by the token in the recipient's address. */
   acceptances: Map<string, Acceptance[]>;
   refusals: Set<string>;
@@ -203,6 +205,21 @@ export interface LedgerSend {
   isFinal: boolean;
 }
 
+/** A draft, with the decisions about it. */
+export interface LedgerDraft {
+  /** Among the sends once it must be there as a message. */
+  send: LedgerSend;
+  /** Empty until it is answered. */
+  id: string;
+  /** The numbers of the texts that it may have now, and of those with which it came to the relay. */
+  texts: Set<number>;
+  relayed: Set<number>;
+  /** When it may be sent; infinite if nobody has sent it. */
+  dueMs: number;
+  /** What its client was told of it; undefined if there was no answer, or if it may have been sent before it was canceled. */
+  end: "sent" | "canceled" | "left" | "removed" | undefined;
+}
+
 export function newSend(token: string, inbox: LedgerInbox): LedgerSend {
   return {
     token,
@@ -257,6 +274,8 @@ export interface LoggedEvent {
 
 /** The required and the forbidden content of a mail. */
 export function checkMail(ledger: Ledger, { token, hidden, files }: LedgerSend, raw: string): void {
+  const text = new RegExp(`${token}v(\\d{1,4})z`).exec(raw)?.[1];
+  if (text !== undefined) ledger.drafts.get(token)?.relayed.add(Number(text));
   for (const other of hidden)
     if (raw.includes(other)) ledger.violation("bcc", `the mail of ${token} shows ${other}, who is to be hidden`);
   if (files.length === 0) return;
@@ -324,6 +343,7 @@ export function newLedger(): Ledger {
     forged: new Set(),
     sends: new Map(),
     copies: new Map(),
+    drafts: new Map(),
     acceptances: new Map(),
     refusals: new Set(),
     answers: new Map(),

@@ -8,12 +8,14 @@ import { agent } from "./agents.ts";
 import { apiSender } from "./api-senders.ts";
 import { checkShown } from "./check.ts";
 import { checkDomains } from "./check-domains.ts";
+import { checkDrafts } from "./check-drafts.ts";
 import { readLogs } from "./check-heard.ts";
 import { settlePassing } from "./check-passing.ts";
 import { checkReports } from "./check-reports.ts";
 import { checkLimits, checkRows } from "./check-rows.ts";
 import { deleter, settleDeleting } from "./deleting.ts";
 import { domainMover, startZone, type TortureZone } from "./domains.ts";
+import { drafter } from "./drafters.ts";
 import { injectFaults, type ServiceFault } from "./faults.ts";
 import { newFleet } from "./fleet.ts";
 import { firstKey, furnish, limitedSendsPerMinute, newAccount } from "./furnish.ts";
@@ -155,6 +157,7 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
     await checkRows(ledger, db, relayLeaseMs);
     await checkLimits(ledger, db);
     await checkReports(ledger, db);
+    await checkDrafts(ledger, db);
   } finally {
     await db.close();
   }
@@ -178,10 +181,11 @@ function drivers(world: World, chance: Chance): Promise<void>[] {
   const agents = ["a", "b", "c"].map(() => ({ driver: agent(world, chance.fork()), pauseMs: 150 }));
   const reporters = ["a", "b"].map(() => ({ driver: reporter(world, chance.fork()), pauseMs: 200 }));
   const repliers = ["a", "b"].map((name) => ({ driver: replier(world, chance.fork(), name), pauseMs: 300 }));
+  const drafters = ["a", "b", "c"].map((name) => ({ driver: drafter(world, chance.fork(), name, free), pauseMs: 100 }));
   const suspendable = world.accounts.filter(({ isSuspendable }) => isSuspendable);
   const operators = suspendable.map((account) => ({ driver: operator(world, chance.fork(), account), pauseMs: 100 }));
   const keyManagers = ["a", "b"].map(() => ({ driver: keyManager(world, chance.fork()), pauseMs: 300 }));
-  return [...senders, ...clients, ...agents, ...reporters, ...repliers, ...operators, ...keyManagers].map(
+  return [...senders, ...clients, ...agents, ...reporters, ...repliers, ...drafters, ...operators, ...keyManagers].map(
     ({ driver, pauseMs }) => drive(world, chance.fork(), driver, pauseMs),
   );
 }

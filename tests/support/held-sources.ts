@@ -2,12 +2,12 @@ import { sql } from "drizzle-orm";
 import { type Db, query } from "../../src/database/db.ts";
 
 /**
- * Sources whose first piece has a wrong count of holders: messages, messages of their attachments, uploads, unparsed mail, quarantined mail
- * and reports.
+ * Sources whose first piece has a wrong count of holders: messages, messages and drafts of their attachments, uploads, unparsed mail,
+ * quarantined mail and reports.
  */
 export const miscountedSources = `select c.source_id, c.shares, holder.count from source_chunks c cross join lateral (
    select (select count(*) from messages m where m.source_id = c.source_id)
-     + (select count(distinct a.message_id) from attachments a join messages m on m.id = a.message_id
+     + (select count(distinct a.message_id) from attachments a left join messages m on m.id = a.message_id
         where a.source_id = c.source_id and m.source_id is distinct from a.source_id)
      + (select count(*) from uploads u where u.source_id = c.source_id)
      + (select count(*) from unparsed_mails u where u.source_id = c.source_id)
