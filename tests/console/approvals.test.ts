@@ -74,9 +74,18 @@ describeInBrowser("Mail that waits for approval, in the console", () => {
 
   test("is rejected with a reason", async () => {
     const bodyHtml = "<p>Half the price</p>";
-    const id = await asked({ to: "joe@example.net", subject: "Offer", body: "As before", bodyHtml });
+    const id = await asked({
+      to: "joe@example.net",
+      subject: "Offer",
+      body: "As before",
+      bodyHtml,
+      fromName: "The Boss",
+      replyTo: "else@example.net",
+    });
     const { page } = await signedIn(setup, "approvals");
     const row = await opened(page, "Offer");
+    await row.getByText("The Boss ada@inbox.localhost").waitFor();
+    await row.getByText("else@example.net").waitFor();
     // Most programs show the HTML version, whose words may be others.
     expect(await row.locator("pre").allTextContents()).toEqual(["As before", bodyHtml]);
     await row.getByLabel("Reason of a rejection").fill("Not before Friday");

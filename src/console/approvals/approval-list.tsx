@@ -103,8 +103,17 @@ function Asked({ draft, onDecided }: RowProps) {
             <dd>{approval.reasons.map((reason) => reasonTexts[reason]).join(". ")}</dd>
             <dt>From</dt>
             <dd>
+              {mail.fromName !== null && `${mail.fromName} `}
               <a href={href(`inboxes/${draft.inboxId}`)}>{mail.fromAddr}</a>
             </dd>
+            {mail.replyTo !== null && (
+              <>
+                <dt>Answers go to</dt>
+                <dd>
+                  <code>{mail.replyTo}</code>
+                </dd>
+              </>
+            )}
             <Addressees name="To" of={to} approval={approval} />
             <Addressees name="Cc" of={cc} approval={approval} />
             <Addressees name="Bcc" of={bcc} approval={approval} />
