@@ -285,6 +285,18 @@ async function selfTest(): Promise<number> {
       faults: [],
       evidence: /was sent \d+ ms before its time/,
     },
+    {
+      name: "sends mail that nobody approved",
+      file: "nobody-approved.ts",
+      faults: [],
+      evidence: /was sent Infinity ms before its time|was (waiting|rejected|canceled), and the relay took it/,
+    },
+    {
+      name: "sends a version that nobody approved",
+      file: "approved-unread.ts",
+      faults: [],
+      evidence: /has a version that nobody approved|was sent with text \d+, not \d+/,
+    },
     { name: "forgets the lease", file: "no-lease.ts", faults: ["kill"], evidence: /longer than any lease/ },
   ];
   let missed = 0;

@@ -29,6 +29,9 @@ export async function checkDrafts(ledger: Ledger, db: Database): Promise<void> {
 const states: Readonly<Record<NonNullable<LedgerDraft["end"]>, readonly string[]>> = {
   sent: ["sent"],
   canceled: ["canceled", "sent"],
+  rejected: ["rejected"],
+  expired: ["expired"],
+  waiting: ["awaiting_approval"],
   left: ["draft"],
   removed: ["not there"],
 };
@@ -37,7 +40,8 @@ function checkEnd(ledger: Ledger, { id, dueMs, end = "left" }: LedgerDraft, row:
   const about = `draft ${id}, which was ${end},`;
   const { state, sentMs, failed } = row ?? { state: "not there", sentMs: null, failed: 0 };
   if (!states[end].includes(state)) ledger.violation("drafts", `${about} is ${state}`);
-  if (end === "canceled" && failed !== 1) ledger.violation("I3", `${about} has ${failed} events`);
+  if (["canceled", "rejected", "expired"].includes(end) && failed !== 1)
+    ledger.violation("I3", `${about} has ${failed} events`);
   // The service estimates the clock of the database.
   if (sentMs !== null && sentMs < dueMs - 100)
     ledger.violation("drafts", `${about} was sent ${Math.round(dueMs - sentMs)} ms before its time`);

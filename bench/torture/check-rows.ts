@@ -27,7 +27,7 @@ export async function checkRows(ledger: Ledger, db: Database, longestLeaseMs: nu
 
 /** Messages, and drafts that ended unsent, which have the same ids and events. */
 const mails = `(select id, inbox_id, thread_id, status, direction from messages
-  union all select id, inbox_id, thread_id, 'failed', 'outbound' from drafts where state in ('canceled', 'failed'))`;
+  union all select id, inbox_id, thread_id, 'failed', 'outbound' from drafts where state in ('canceled', 'rejected', 'expired', 'failed'))`;
 /** Of mail that was removed, the last event of its account stays. */
 const stays = "(m.id is not null or exists (select from inboxes where id = e.inbox_id and removed_count = 0))";
 
@@ -151,6 +151,19 @@ const rules: readonly [invariant: string, what: string, statement: string][] = [
     "a draft is sent and has no message, or has one and is not",
     `select d.id, d.state from drafts d left join messages m on m.id = d.id join inboxes i on i.id = d.inbox_id
      where (d.state = 'sent') <> (m.id is not null) and i.removed_count = 0`,
+  ],
+  [
+    "I3",
+    "a mail waits for a person, and no event asks for the approval of this version",
+    `select d.id, d.version from drafts d where d.state = 'awaiting_approval' and not exists
+       (select from events where message_id = d.id and type = 'approval.requested' and data->>'version' = d.version::text)`,
+  ],
+  [
+    "I3",
+    "a person has decided, and not one event says so",
+    `select d.id, d.approval from drafts d where d.approval->>'decision' is not null and
+       (select count(*) from events where message_id = d.id and type = 'approval.resolved'
+         and data->>'version' = d.version::text and data->>'decision' = d.approval->>'decision') <> 1`,
   ],
   ["torn", "a source has not as many shares as there are who hold it", miscountedSources],
   ["torn", "a piece of a source is there without the one that counts", uncountedPieces],

@@ -8,6 +8,7 @@ import { openDomains } from "../../src/service/domains.ts";
 import type { Service } from "../../src/service/start.ts";
 import { startDomainChecks } from "../../src/workers/check-domains.ts";
 import { emptyRemovedThreads, eraseInboxes, messageExpirer } from "../../src/workers/remove-mail.ts";
+import { hurriedMs, hurriedPrefix } from "./approvers.ts";
 import { standingRules } from "./standing-rules.ts";
 
 /** How long mail is kept in an inbox with a retention of a day. */
@@ -37,6 +38,15 @@ export function workEarly(service: Service, log: Logger, mailKeptMs = keptMs): v
     void checks.stop();
   });
 
+  /** Ends the wait of mail that is asked for to expire. */
+  async function expireOnce(): Promise<void> {
+    await query(
+      deps.db.work,
+      sql`update drafts set due_at = now() where state = 'awaiting_approval' and due_at > now()
+          and created_at < now() - ${hurriedMs / 1000} * interval '1 second' and content->>'subject' like ${`${hurriedPrefix}%`}`,
+    );
+  }
+
   async function removeOnce(): Promise<void> {
     // Each one looks at all inboxes once an hour.
     await messageExpirer(expiring)(isStopping);
@@ -51,6 +61,7 @@ export function workEarly(service: Service, log: Logger, mailKeptMs = keptMs): v
   void (async () => {
     while (!isStopping()) {
       await removeOnce().catch((err: unknown) => log.warn({ err }, "nothing is removed early"));
+      await expireOnce().catch((err: unknown) => log.warn({ err }, "nothing expires early"));
       await sleep(everyMs);
     }
   })();

@@ -217,7 +217,7 @@ export interface LedgerDraft {
   /** When it may be sent; infinite if nobody has sent it. */
   dueMs: number;
   /** What its client was told of it; undefined if there was no answer, or if it may have been sent before it was canceled. */
-  end: "sent" | "canceled" | "left" | "removed" | undefined;
+  end: "sent" | "canceled" | "rejected" | "expired" | "waiting" | "left" | "removed" | undefined;
 }
 
 export function newSend(token: string, inbox: LedgerInbox): LedgerSend {

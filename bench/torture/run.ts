@@ -6,6 +6,7 @@ import { type Chance, chanceOf } from "../../tests/support/chance.ts";
 import { type PostgresServer, startPostgres } from "../../tests/support/postgres.ts";
 import { agent } from "./agents.ts";
 import { apiSender } from "./api-senders.ts";
+import { type ApprovedInbox, approver, newApprovedInbox } from "./approvers.ts";
 import { checkShown } from "./check.ts";
 import { checkDomains } from "./check-domains.ts";
 import { checkDrafts } from "./check-drafts.ts";
@@ -96,6 +97,7 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
   const receivers = await furnish({ world, environment, directory, chance: chance.fork() }, (receiver) =>
     cleanups.defer(() => receiver.stop()),
   );
+  const approved = await newApprovedInbox(world, world.accounts[1] as LedgerAccount, options.worksEarly);
   const others = {
     passing: await newAccount(world, passingName),
     guarded: await newAccount(world, "guarded"),
@@ -117,7 +119,10 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
     shutdownMs,
     faults: options.faults,
   };
-  const working = Promise.all([...drivers(world, chance), ...passingDrivers(world, chance, dns, others, options)]);
+  const working = Promise.all([
+    ...drivers(world, chance, approved),
+    ...passingDrivers(world, chance, dns, others, options),
+  ]);
   await injectFaults(victims, chance.fork(), endMs);
   world.isDraining = true;
   relay.behave("good");
@@ -165,14 +170,15 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
 }
 
 /** Tens of operations a second: enough to collide, few enough for a busy machine. */
-function drivers(world: World, chance: Chance): Promise<void>[] {
+function drivers(world: World, chance: Chance, approved: ApprovedInbox): Promise<void>[] {
   const senders = world.senderNames.map((name) => ({ driver: mailSender(world, chance.fork(), name), pauseMs: 60 }));
   const inboxes = [...world.ledger.inboxes.values()];
   const [limited, suspended] = [
     inboxes.filter(({ account }) => account.sendsPerMinute !== undefined),
     inboxes.filter(({ account }) => account.isSuspendable),
   ];
-  const free = inboxes.filter((inbox) => !limited.includes(inbox) && !suspended.includes(inbox));
+  const others = [...limited, ...suspended, approved.inbox];
+  const free = inboxes.filter((inbox) => !others.includes(inbox));
   const clients = [
     ...["a", "b", "c", "d"].map((name) => ({ driver: apiSender(world, chance.fork(), name, free), pauseMs: 80 })),
     ...["h", "i"].map((name) => ({ driver: apiSender(world, chance.fork(), name, suspended), pauseMs: 200 })),
@@ -182,12 +188,24 @@ function drivers(world: World, chance: Chance): Promise<void>[] {
   const reporters = ["a", "b"].map(() => ({ driver: reporter(world, chance.fork()), pauseMs: 200 }));
   const repliers = ["a", "b"].map((name) => ({ driver: replier(world, chance.fork(), name), pauseMs: 300 }));
   const drafters = ["a", "b", "c"].map((name) => ({ driver: drafter(world, chance.fork(), name, free), pauseMs: 100 }));
+  const approvers = ["a", "b", "c", "d"].map((name) => ({
+    driver: approver(world, chance.fork(), name, approved),
+    pauseMs: 300,
+  }));
   const suspendable = world.accounts.filter(({ isSuspendable }) => isSuspendable);
   const operators = suspendable.map((account) => ({ driver: operator(world, chance.fork(), account), pauseMs: 100 }));
   const keyManagers = ["a", "b"].map(() => ({ driver: keyManager(world, chance.fork()), pauseMs: 300 }));
-  return [...senders, ...clients, ...agents, ...reporters, ...repliers, ...drafters, ...operators, ...keyManagers].map(
-    ({ driver, pauseMs }) => drive(world, chance.fork(), driver, pauseMs),
-  );
+  return [
+    ...senders,
+    ...clients,
+    ...agents,
+    ...reporters,
+    ...repliers,
+    ...drafters,
+    ...approvers,
+    ...operators,
+    ...keyManagers,
+  ].map(({ driver, pauseMs }) => drive(world, chance.fork(), driver, pauseMs));
 }
 
 /** The accounts for one kind of work each. */
