@@ -24,7 +24,7 @@ interface Benchmark {
 }
 
 const receivingQuick = { MAILS: "200", TOTAL: "2000", IDLE: "200" };
-const sendingQuick = { SECONDS: "0.5", MAILS: "200", INBOXES: "8", SUPPRESSIONS: "1000" };
+const sendingQuick = { SECONDS: "0.5", MAILS: "200", INBOXES: "8", SUPPRESSIONS: "1000", DRAFTS: "100" };
 const readingQuick = { SECONDS: "0.2", SIZES: "1000,2000" };
 const webhooksQuick = { EVENTS: "500", OLD_DELIVERIES: "1000" };
 const waitsQuick = { MAILS: "20", WAITS: "200", SECONDS: "2" };

@@ -1,5 +1,5 @@
 /**
- * Sending, on a Postgres of its own: `bun bench/sending.ts [accept] [relay] [recipients] [forwards] [uploads] [files] [single] [suppressed]`; with DATABASE=embedded on the other
+ * Sending, on a Postgres of its own: `bun bench/sending.ts [accept] [relay] [recipients] [forwards] [uploads] [files] [single] [dispatch] [suppressed]`; with DATABASE=embedded on the other
  * database, which `relay` can't look into and the peer can't use.
  *
  * - `accept`: sends with `Prefer: respond-async`, limits off, beside a bare Elysia route that inserts one row, in turns
@@ -9,11 +9,13 @@
  * - `recipients`, `forwards`, `uploads`: see writing-mail.ts.
  * - `files`: mails of 10 MB out at smtp-sink, signed and by way of the spool, beside a file of that size to the same relay.
  * - `single`: from a request to its answer `sent`, one at a time, the relay on loopback.
+ * - `dispatch`: see dispatching.ts.
  * - `suppressed`: see suppressed.ts; Postgres alone.
  *
  * Read the ratios and the CPU of each request: on a machine that others use as well, the rates mean little.
  */
 import { existsSync } from "node:fs";
+import { dispatch } from "./dispatching.ts";
 import { type BenchDatabase, engine, onEngine, startDatabase } from "./support/database.ts";
 import { load, median, percentile } from "./support/load.ts";
 import { type Measured, measured } from "./support/measured-sends.ts";
@@ -41,6 +43,7 @@ const parts = {
   uploads: (database: BenchDatabase) => uploads(database, often),
   files,
   single,
+  dispatch: (database: BenchDatabase) => dispatch(database, often),
   suppressed: (database: BenchDatabase) =>
     suppressed(database, { ...often, inboxCount, connections: connectionCounts[0] ?? 32 }),
 };
