@@ -212,9 +212,9 @@ export function relayEmailJob(
         const names = otherNamesOf(deps, outcome.providerMessageId, rfcMessageId);
         return { ...tried("sent"), status: "sent", providerMessageId, failure: null, names };
       }
+      if (outcome.kind === "retry") isUnsure ||= outcome.maybeAccepted;
       if (outcome.kind === "retry" && dueAt !== undefined) {
         putOff.push(outcome.failure);
-        isUnsure ||= outcome.maybeAccepted;
         return { ...tried("put_off"), status: null, providerMessageId: null, failure: null };
       }
       return { ...tried("failed"), status: "failed", providerMessageId: null, ...refusalOf(deps, address, outcome) };
@@ -508,7 +508,7 @@ function log(
     failure: unsent && loggableFailure(unsent.failure),
     due_at: dueAt ?? undefined,
   };
-  if (isUnsure) log.warn(line, "mail may have been accepted: the next attempt may repeat it");
+  if (isUnsure && dueAt !== null) log.warn(line, "mail may have been accepted: the next attempt may repeat it");
   else if (failed.length > 0) log.warn(line, "mail failed");
   else log.info(line, dueAt === null ? "mail sent" : "mail put off");
 }

@@ -89,31 +89,37 @@ describe.each(enginesHere())("Retrying a mail that has failed (%s)", (engine) =>
     expect((await retry(messageId)).status).toBe(200);
   });
 
-  test("that an earlier attempt got no answer is told if the retry is canceled", async () => {
-    let isSilent = true;
-    const lossy = await scriptedSmtp({
-      answer(command) {
-        if (command === "." && isSilent) return "hang up";
-        return command.startsWith("RCPT") && !isSilent ? "450 4.2.0 Later" : undefined;
-      },
-    });
-    await using other = await startWorld({
-      env: { OUTBOUND: `smtp://127.0.0.1:${lossy.port}?tls=off` },
-    });
-    const { messageId } = (await send(other, await newInbox(other))).body;
-    const shown = async () => (await other.api(`/v1/messages/${messageId}`)).body;
-    await untilSo(() => lossy.mails.length === 1);
-    other.clock.pass(7 * dayMs);
-    await untilSo(async () => (await shown()).status === "failed");
-    expect(await shown()).toMatchObject({ failure: { reason: "timed_out" } });
-    expect((await shown()).mayHaveBeenSent).toBeUndefined();
-    isSilent = false;
-    expect((await other.api(`/v1/messages/${messageId}/retry`, { method: "POST" })).status).toBe(200);
-    const path = `/v1/messages/${messageId}/cancel`;
-    await untilSo(async () => (await other.api(path, { method: "POST" })).status === 200);
-    expect(await shown()).toMatchObject({ failure: { reason: "canceled" }, mayHaveBeenSent: true });
-    await lossy.close();
-  });
+  test.each(["an earlier", "the last"])(
+    "that %s attempt got no answer is told if the retry is canceled",
+    async (which) => {
+      let isSilent = true;
+      const lossy = await scriptedSmtp({
+        answer(command) {
+          if (command === "." && isSilent) {
+            if (which === "the last") other.clock.pass(7 * dayMs);
+            return "hang up";
+          }
+          return command.startsWith("RCPT") && !isSilent ? "450 4.2.0 Later" : undefined;
+        },
+      });
+      await using other = await startWorld({
+        env: { OUTBOUND: `smtp://127.0.0.1:${lossy.port}?tls=off` },
+      });
+      const { messageId } = (await send(other, await newInbox(other))).body;
+      const shown = async () => (await other.api(`/v1/messages/${messageId}`)).body;
+      await untilSo(() => lossy.mails.length === 1);
+      other.clock.pass(7 * dayMs);
+      await untilSo(async () => (await shown()).status === "failed");
+      expect(await shown()).toMatchObject({ failure: { reason: "timed_out" } });
+      expect((await shown()).mayHaveBeenSent).toBeUndefined();
+      isSilent = false;
+      expect((await other.api(`/v1/messages/${messageId}/retry`, { method: "POST" })).status).toBe(200);
+      const path = `/v1/messages/${messageId}/cancel`;
+      await untilSo(async () => (await other.api(path, { method: "POST" })).status === 200);
+      expect(await shown()).toMatchObject({ failure: { reason: "canceled" }, mayHaveBeenSent: true });
+      await lossy.close();
+    },
+  );
 
   test("of scheduled mail waits for its end, and is refused if it was never sent", async () => {
     const inbox = await newInbox(world);
