@@ -145,6 +145,25 @@ describe.each(enginesHere())("Scheduled mail (%s)", (engine) => {
 describe.skipIf(!hasPostgres || process.env.TEST_DATABASE_URL === undefined)("Two processes", () => {
   const startWorld = worldsOn("postgres");
 
+  test("answer a draft that both send with one key with the same message", async () => {
+    await using world = await startWorld({ env: unlimited });
+    await using other = await world.another();
+    const inbox = await newInbox(world);
+    const post = ({ api }: World, path: string, key: string, body: object = {}) =>
+      api(path, { method: "POST", body, headers: { "idempotency-key": key, prefer: "respond-async" } });
+    const mail = { to: "jane@example.com", subject: "Hello", body: "Hello Jane" };
+    for (let number = 0; number < races / 5; number += 1) {
+      const { id } = (await post(world, `/v1/inboxes/${inbox}/drafts`, `draft-${number}`, mail)).body;
+      const answers = await Promise.all(
+        [world, other].map((each) => post(each, `/v1/drafts/${id}/send`, `send-${number}`)),
+      );
+      expect(answers.map(({ status, body }) => [status, body.messageId])).toEqual([
+        [200, id],
+        [200, id],
+      ]);
+    }
+  }, 120_000);
+
   test("dispatch a thousand due mails, each once and in the order of its inbox, also if one of them stops", async () => {
     const relay = await scriptedSmtp();
     await using world = await startWorld({ env: relayOf(relay) });

@@ -108,6 +108,14 @@ export function isStale(result: SendResult & { kind: "refused" }): boolean {
   return result.refusal.reason === "version_mismatch";
 }
 
+/**
+ * Whether the draft was sent after it was read. That may have been this very request, by another process, since the uses of keys are read
+ * before the drafts. Then the next try is a replay.
+ */
+function isOutrun(result: SendResult & { kind: "refused" }, { state }: Draft): boolean {
+  return result.refusal.reason === "draft_not_open" && state === "draft";
+}
+
 async function draftToChange(
   deps: Pick<Deps, "db">,
   reach: Reach,
@@ -152,7 +160,7 @@ export async function sendDraft(
       step: { kind: "send", draft },
     });
     const result = await deps.sendEmail({ ...request, sendAt: sendAt ?? request.sendAt });
-    if (result.kind !== "refused" || !isStale(result)) return result;
+    if (result.kind !== "refused" || !(isStale(result) || isOutrun(result, draft))) return result;
   }
 }
 
