@@ -216,7 +216,7 @@ export interface LedgerDraft {
   relayed: Set<number>;
   /** When it may be sent; infinite if nobody has sent it. */
   dueMs: number;
-  /** What its client was told of it; undefined if there was no answer, or if it may have been sent before it was canceled. */
+  /** The outcome that its client was told; undefined if there was no answer, or if it may have been sent before it was canceled. */
   end: "sent" | "canceled" | "rejected" | "expired" | "waiting" | "left" | "removed" | undefined;
 }
 

@@ -36,7 +36,7 @@ const include = "extracted";
 export function Conversation({ threadId, onFound }: ConversationProps) {
   const [pages, setPages] = useState(1);
   const [isUnfolded, setIsUnfolded] = useState(false);
-  /** What is to be deleted after a question: one message, or the thread. */
+  /** The message or the thread that is deleted after a question. */
   const [toDelete, setToDelete] = useState<Schemas["ListedMessage"] | "thread" | undefined>(undefined);
   const list = useRef<HTMLOListElement>(null);
   const thread = useLoaded(() => lastMessages(threadId, pages * perPage), [threadId, pages]);

@@ -1,7 +1,7 @@
 import { isId } from "../ids.ts";
 import type { Decider } from "./approval.ts";
 
-/** What a link for an approval says: who may decide about which version of a draft, and until when. */
+/** The claims of a link for an approval: the approver, the version of the draft, and the end. */
 export interface ApprovalClaims {
   draftId: string;
   version: number;

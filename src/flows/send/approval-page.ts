@@ -15,7 +15,7 @@ export interface ApprovalPageDeps extends DecidingDeps, DecidersDeps {
   closureOf?: ((accountId: string) => Closure | undefined) | undefined;
 }
 
-/** What a link leads to: a mail that waits in the version of the link, or what became of it. */
+/** The target of a link: a mail that waits in the version of the link, or one that does not wait any more. */
 export type Opened = { kind: "waiting"; view: ApprovalView } | { kind: "over"; draft: DraftToApprove; version: number };
 
 /** Opens a link. Undefined if it is wrong or over, or if its approver may not decide any more. */

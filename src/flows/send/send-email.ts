@@ -115,7 +115,7 @@ function askedSend(request: SendRequest, markdownHtml: string | undefined): Aske
     request,
     // The label is unique, because only the last part may contain a space.
     key: { ...key, label: `${key.accountId} ${key.operation} ${key.key}` },
-    // Who sends a draft may not have seen its content, but its version.
+    // The sender of a draft has seen its version, but perhaps not its content.
     fingerprint:
       draft === undefined
         ? fingerprintOf(inboxId, fingerprintBody(request))

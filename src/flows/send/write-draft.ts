@@ -38,7 +38,7 @@ export async function pageDrafts({ db }: Pick<Deps, "db">, { question, ...page }
   return { drafts, nextCursor: last === undefined ? null : cursorAtRow({ number: "0", id: last.id }, question) };
 }
 
-/** What a change of a draft asks for, on top of its present content. */
+/** The request of a change of a draft, on top of its present content. */
 export interface DraftChange {
   mail: Omit<SendRequest, "account" | "inboxId" | "idempotencyKey">;
   /** Undefined: the files stay as they are. */

@@ -70,7 +70,7 @@ const newerInbound = oneOf(["newer_inbound"], {
   description: "Why the thread stayed unread and in the inbox, if it did: newer mail has arrived",
 });
 
-/** What both changes have: that of one thread, and that of several. */
+/** The fields of both changes: that of one thread, and that of several. */
 const changeFields = {
   is_read: alsoNamed(
     "isRead",
@@ -204,7 +204,7 @@ export const FiledThreads = named(
 
 type ChangeFields = Partial<typeof ThreadChange.static & typeof ThreadsChange.static>;
 
-/** What a request asks for, with labels in their stored form. */
+/** The change that a request asks for, with labels in their stored form. */
 export interface ReadChange {
   change: DomainChange;
   threads: { id: string; upToMessageId: string | undefined }[];

@@ -264,7 +264,7 @@ function askedOf(inboxId: string, query: Parameters): ThreadsQuery {
   return { folder: folder ?? "inbox", label, isRead, limit, offset, after };
 }
 
-/** What a cursor belongs to: the list with its filters. */
+/** The list of a cursor, with its filters. */
 function questionOf(inboxId: string, { folder = "inbox", label, is_read: isRead }: Parameters) {
   return ["threads", inboxId, folder, label === undefined ? null : labelOf(label), isRead ?? null];
 }

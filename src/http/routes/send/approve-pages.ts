@@ -104,7 +104,7 @@ function outcomeOf({ state, approval, ...draft }: Draft, version: number): Outco
   return unapproved[state] ?? { title: "This mail does not wait any more", text: "There is nothing to decide." };
 }
 
-/** What becomes of an approved mail, by its state. */
+/** The outcome of an approved mail, by its state. */
 const afterApproval: Partial<Record<DraftState, string>> = {
   scheduled: "It is on its way, or goes out at its time.",
   sent: "It was sent.",
@@ -112,7 +112,7 @@ const afterApproval: Partial<Record<DraftState, string>> = {
   failed: "It was not sent.",
 };
 
-/** What became of a mail about which nobody has decided, by its state. */
+/** The outcome of a mail about which nobody has decided, by its state. */
 const unapproved: Partial<Record<DraftState, Outcome>> = {
   expired: { title: "Too late", text: "Nobody decided in time, so this mail is not sent." },
   canceled: { title: "Canceled", text: "This mail was canceled. It is not sent." },
