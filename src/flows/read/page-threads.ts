@@ -2,7 +2,7 @@ import type { Db } from "../../database/db.ts";
 import { type Folder, folders } from "../../domain/folders.ts";
 import { findLabel } from "../../store/mail/labels.ts";
 import type { InboxTotals } from "../../store/mail/message-pages.ts";
-import { type ListedThread, listThreads } from "../../store/mail/thread-pages.ts";
+import { listThreads, type ShownThread } from "../../store/mail/thread-pages.ts";
 
 /** The threads of an inbox to show, the one with the latest message first. */
 export interface ThreadsQuery {
@@ -17,7 +17,7 @@ export interface ThreadsQuery {
 }
 
 export interface PageOfThreads {
-  threads: readonly ListedThread[];
+  threads: readonly ShownThread[];
   total: number;
   /** The number after which the next page goes on; undefined if no page follows. */
   next: number | undefined;

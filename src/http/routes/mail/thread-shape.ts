@@ -4,7 +4,7 @@ import type { ThreadChange as DomainChange } from "../../../domain/filing.ts";
 import { folders } from "../../../domain/folders.ts";
 import { labelsOf, mostLabels } from "../../../domain/labels.ts";
 import { faultsOfMetadata } from "../../../domain/metadata.ts";
-import type { ListedThread } from "../../../store/mail/thread-pages.ts";
+import type { ShownThread } from "../../../store/mail/thread-pages.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import type { FieldsRead } from "../../judging/faults.ts";
@@ -274,7 +274,7 @@ function changeOf({ is_read: isRead, folder, add_labels, remove_labels, metadata
   };
 }
 
-export function toThread(thread: ListedThread) {
+export function toThread(thread: ShownThread) {
   const { id, inboxId, subject, isRead, messageCount, lastMessageAt, lastMessageId, createdAt } = thread;
   const { people, preview, hasAttachments, folder, labels, metadata } = thread;
   return {
@@ -284,9 +284,9 @@ export function toThread(thread: ListedThread) {
     subject,
     isRead,
     messageCount,
-    lastMessageAt: lastMessageAt.toISOString(),
+    lastMessageAt,
     lastMessageId,
-    createdAt: createdAt.toISOString(),
+    createdAt,
     participants: people.map(({ address }) => address),
     preview,
     hasAttachments,

@@ -13,7 +13,7 @@ import { listedPage } from "../../../flows/read/page-messages.ts";
 import { pageThreads, type ThreadsQuery } from "../../../flows/read/page-threads.ts";
 import { listLabels } from "../../../store/mail/labels.ts";
 import { listThreadMessages } from "../../../store/mail/message-pages.ts";
-import { findThread, type ListedThread } from "../../../store/mail/thread-pages.ts";
+import { findThread, type ShownThread } from "../../../store/mail/thread-pages.ts";
 import { named } from "../../document/schema.ts";
 import { alsoNamed } from "../../judging/known-fields.ts";
 import { api } from "../../shell/app.ts";
@@ -149,9 +149,11 @@ export function threads(deps: ReadingDeps & Pick<RemovingDeps, "removed">) {
         const threads = [{ id, upToMessageId }];
         const [filed] = await fileThreads(deps, { accountId: account.id, actor, inboxId, threads, change });
         if (filed === undefined) throw notFound("thread");
+        const lastMessageAt = filed.thread.lastMessageAt.toISOString();
+        const { createdAt, draftCount } = thread;
         return {
           ok: true,
-          ...toThread({ ...filed.thread, draftCount: thread.draftCount }),
+          ...toThread({ ...filed.thread, createdAt, lastMessageAt, draftCount }),
           ...(filed.reason && { reason: filed.reason }),
         };
       },
@@ -273,7 +275,7 @@ function toFiled({ id, isRead, folder, labels }: ThreadState) {
   return { id, isRead, folder, labels: [...labels] };
 }
 
-async function ownedThread(deps: ReadingDeps, reach: Reach, id: string): Promise<ListedThread> {
+async function ownedThread(deps: ReadingDeps, reach: Reach, id: string): Promise<ShownThread> {
   const thread = isId("thr", id) ? await findThread(deps.db.api, reach, id) : undefined;
   if (thread === undefined) throw notFound("thread");
   return thread;
