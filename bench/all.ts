@@ -2,7 +2,7 @@
  * `bun run bench [names] [--quick] [--page FILE]`: all benchmarks one after the other, each a process of its own, and their
  * results as tables in docs/performance.md. With names only those, where `receiving` is both databases and
  * `receiving/embedded` one of them; tables of the others stay as they were. A quick run tells that all works, and writes
- * no page that it was not given.
+ * no page that it was not given. `--against REV` measures this tree beside another revision instead, by bench/against.ts.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -149,8 +149,12 @@ const longestMs = 60 * 60_000;
 const names = [...benchmarks, profile].map(({ name }) => name);
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { quick: { type: "boolean", default: false }, page: { type: "string" } },
+  options: { quick: { type: "boolean", default: false }, page: { type: "string" }, against: { type: "string" } },
 });
+if (values.against !== undefined) {
+  const comparison = [join(import.meta.dir, "against.ts"), values.against, ...positionals];
+  process.exit(await Bun.spawn([process.execPath, ...comparison], { stdio: ["ignore", "inherit", "inherit"] }).exited);
+}
 const isAsked = (name: string) =>
   positionals.length === 0 || positionals.some((asked) => name === asked || name.startsWith(`${asked}/`));
 const unknown = positionals.filter((asked) => !names.some((name) => name === asked || name.startsWith(`${asked}/`)));

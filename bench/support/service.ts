@@ -13,16 +13,18 @@ export interface ServiceProcess extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
+const house = join(import.meta.dir, "../..");
+
 export const benchKey = "bench-key-0123456789abcdef";
 
-/** `bunArguments` go before the program, as `--cpu-prof` must. */
+/** `bunArguments` go before the program, as `--cpu-prof` must; `tree` has the sources, by default this one. */
 export async function startServiceProcess(
   environment: Record<string, string | undefined>,
-  { bunArguments = [] }: { bunArguments?: readonly string[] } = {},
+  { bunArguments = [], tree = house }: { bunArguments?: readonly string[]; tree?: string } = {},
 ): Promise<ServiceProcess> {
   leaveNothing();
   const dataDir = mkdtempSync(join(tmpdir(), "ibx-bench-"));
-  const program = join(import.meta.dir, "../../src/main.ts");
+  const program = join(tree, "src/main.ts");
   const child = Bun.spawn([process.execPath, ...bunArguments, program, "serve"], {
     env: {
       ...process.env,
