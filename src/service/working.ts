@@ -30,7 +30,10 @@ export interface Working extends Omit<Workers, "nudge"> {
   nudge(kind: WorkKind): void;
 }
 
-/** Opens the relay, and starts the workers, the search indexer, the dispatch of drafts, the letters, the counter of usage and the checks of domains. */
+/**
+ * Opens the relay, and starts the workers, the search indexer, the dispatch of drafts, the letters, the counter of usage and the checks of
+ * domains.
+ */
 export async function openWorkers(
   opening: Opening,
   { receiving, sender, webhooks, links, domains, approvalLinks }: WorkedWith,

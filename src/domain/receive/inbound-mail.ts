@@ -55,8 +55,9 @@ export interface MailClient {
 /**
  * The outcome of an inbound mail. `stored`: every inbox of the mail that still exists has the mail or has it in its quarantine, from now or
  * from before. `quarantined`: the same, and none of them has it but in its quarantine. `gone`: none of its inboxes exists any more.
- * `disabled`: the same, but one exists and is disabled. `refused`: each of its inboxes refuses it. `undecided`: the sender was not checked in time, and that decides whether an inbox takes the
- * mail. `unavailable`: the mail was not stored. After the last two the sender or a later attempt has to deliver it again.
+ * `disabled`: the same, but one exists and is disabled. `refused`: each of its inboxes refuses it. `undecided`: the sender was not checked
+ * in time, and that decides whether an inbox takes the mail. `unavailable`: the mail was not stored. After the last two the sender or a
+ * later attempt has to deliver it again.
  */
 export type MailOutcome = "stored" | "quarantined" | "gone" | "disabled" | "refused" | "undecided" | "unavailable";
 

@@ -64,8 +64,8 @@ export interface Draft {
 }
 
 /**
- * A step of a draft, by a request or by the clock. `create`: keeps the mail until somebody sends it. `change`: writes new content. `send`: sends it, now or
- * at its time. `dispatch`: the clock sends it.
+ * A step of a draft, by a request or by the clock. `create`: keeps the mail until somebody sends it. `change`: writes new content. `send`:
+ * sends it, now or at its time. `dispatch`: the clock sends it.
  */
 export type DraftStep =
   | { kind: "create" }

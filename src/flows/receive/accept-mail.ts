@@ -94,9 +94,9 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
   const gate = sizeGate(largeBytesAtOnce);
 
   /**
-   * Finds the inbox of a username at a domain; null for MAIL_DOMAIN. It remembers inboxes, but not unknown usernames, because their inbox may
-   * be created a moment later. For the same reason it does not remember full and disabled inboxes. The inbox of an earlier holder of the domain gets no
-   * mail.
+   * Finds the inbox of a username at a domain; null for MAIL_DOMAIN. It remembers inboxes, but not unknown usernames, because their inbox
+   * may be created a moment later. For the same reason it does not remember full and disabled inboxes. The inbox of an earlier holder of
+   * the domain gets no mail.
    */
   async function inboxOf(username: string, domainId: string | null): Promise<Remembered | undefined> {
     const nowMs = deps.now().getTime();

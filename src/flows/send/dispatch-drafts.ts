@@ -54,7 +54,10 @@ async function dispatchInOrder(
   return postponed;
 }
 
-/** Dispatches a draft, or ends one that nobody approved in time. Returns until when it must wait; undefined if it is sent, has ended, waits for a person, or was changed meanwhile. */
+/**
+ * Dispatches a draft, or ends one that nobody approved in time. Returns until when it must wait; undefined if it is sent, has ended, waits
+ * for a person, or was changed meanwhile.
+ */
 async function dispatchOne(deps: DispatchDeps, whole: WholeDraft & { draft: DueDraft }) {
   const { draft } = whole;
   if (draft.state === "awaiting_approval") {

@@ -122,8 +122,8 @@ export async function listDomainsOfInboxes(db: Db, inboxIds: readonly string[]):
 
 /**
  * The domain of the inbox `i` with its status, as JSON; null for MAIL_DOMAIN. Only the nearest proven name has an address, so for an inbox
- * below a domain the status is `failed` while a nearer name is proven by itself. `addresses` are the usernames that the inbox still has: it lacks
- * those that another account has taken while the domain was its own. The test of the id spares other inboxes the look-up.
+ * below a domain the status is `failed` while a nearer name is proven by itself. `addresses` are the usernames that the inbox still has: it
+ * lacks those that another account has taken while the domain was its own. The test of the id spares other inboxes the look-up.
  */
 export const domainOfInbox = sql`case when i.domain_id is not null then (
     select json_build_object('name', d.name, 'status', ${statusFor(sql`split_part(i.username, '@', 2)`)},

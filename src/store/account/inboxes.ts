@@ -170,9 +170,9 @@ function livingOf({ reach, externalId, username, host }: InboxPage): SQL {
 }
 
 /**
- * Gives an inbox a username that is new, reserved no longer, or reserved for this inbox. Returns false if another inbox has it. Of two requests at the same
- * time, the unique key lets only one succeed. At a domain, the names of its earlier holder's inboxes count as new; the caller has locked the
- * domain, because the statement would not see an inbox that another transaction commits while it waits.
+ * Gives an inbox a username that is new, reserved no longer, or reserved for this inbox. Returns false if another inbox has it. Of two
+ * requests at the same time, the unique key lets only one succeed. At a domain, the names of its earlier holder's inboxes count as new; the
+ * caller has locked the domain, because the statement would not see an inbox that another transaction commits while it waits.
  */
 export async function insertAddress(
   tx: Db,
