@@ -30,6 +30,8 @@ export interface ReportWish {
 /** The bytes of a mail. Each attempt opens them again and gets the same bytes. */
 export interface MailBody {
   sizeBytes: number;
+  /** All bytes, of a body that is one piece in memory. */
+  whole?: Uint8Array;
   open(): Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 }
 
@@ -37,6 +39,7 @@ export interface MailBody {
 export function bytesBody(raw: Uint8Array): MailBody {
   return {
     sizeBytes: raw.byteLength,
+    ...(raw.byteLength <= pieceBytes && { whole: raw }),
     *open() {
       for (let at = 0; at < raw.length; at += pieceBytes) yield raw.subarray(at, at + pieceBytes);
     },

@@ -319,7 +319,8 @@ class TlsRefused extends Error {
   }
 }
 
-/** Sets the limit of silence before the connection is closed; 0 means no limit, for an idle connection. */
-function setSilence(connection: SMTPConnection, silenceMs: number): void {
-  if (connection._socket) connection._socket.setTimeout(silenceMs);
+/** Sets the limit of silence before the connection is closed; 0 means no limit, for an idle connection. Returns the socket. */
+function setSilence({ _socket: socket }: SMTPConnection, silenceMs: number) {
+  if (!socket) return undefined;
+  return socket.setTimeout(silenceMs);
 }

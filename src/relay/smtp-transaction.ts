@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import type { SMTPConnectionEnvelope, SMTPError } from "nodemailer/lib/smtp-connection";
 import type { Failure, RelayOutcome } from "../domain/outcome.ts";
@@ -10,15 +11,30 @@ export interface Progress {
   isSent: boolean;
 }
 
-/** The content as a stream. The library reads it only after the reply 354 to DATA. */
-export function contentStream(body: MailBody, progress: Progress, onStart: () => void): Readable {
+/** The content as a stream. The library reads it only after the reply 354 to DATA. `begin` is called then, and returns the socket. */
+export function contentStream(body: MailBody, progress: Progress, begin: () => Socket | undefined): Readable {
+  const { whole } = body;
+  if (whole !== undefined) return Object.assign(new Readable(), { pipe: writtenAtOnce(whole, progress, begin) });
   async function* watched() {
-    onStart();
+    begin();
     progress.isStarted = true;
     yield* piecesOf(body);
     progress.isSent = true;
   }
   return Readable.from(watched(), { objectMode: false });
+}
+
+/** Returns a `pipe` by which the content and its final dot go to the socket in one write. */
+function writtenAtOnce(whole: Uint8Array, progress: Progress, begin: () => Socket | undefined) {
+  return <To extends NodeJS.WritableStream>(to: To): To => {
+    const socket = begin();
+    progress.isStarted = true;
+    socket?.cork();
+    to.once("end", () => socket?.uncork());
+    to.end(whole);
+    progress.isSent = true;
+    return to;
+  };
 }
 
 /**
