@@ -67,8 +67,8 @@ export async function seedInbox(
           || setweight(to_tsvector('simple', 'sender' || seq % 5000 || ' example com sender ' || seq % 5000), 'B')
           || setweight('ada inbox localhost'::tsvector, 'C') || b.words
           || case when seq % ${rareEvery} = 0 then '${rareWord}'::tsvector else ''::tsvector end
-          || array_to_tsvector(array_remove(array['/' || mark, '/' || mark || '/' || seq / 8192, '/' || mark || '/w' || seq / 65536,
-            '/a' || account, '/a' || account || '/' || floor(extract(epoch from at) / 86400), '/a' || account || '/w' || floor(extract(epoch from at) / 2764800),
+          || array_to_tsvector(array_remove(array['/' || mark, '/' || mark || '/' || seq / 512, '/' || mark || '/w' || seq / 8192,
+            '/a' || account, '/a' || account || '/' || floor(extract(epoch from at) / 43200), '/a' || account || '/w' || floor(extract(epoch from at) / 1382400),
             case direction when 'inbound' then '/in' else '/out' end, case when seq % 20 = 0 then '/files' end], null))
         from seed join seed_bodies b on b.n = seq % 2000,
           (select left(encode(sha256(${idOf("inb", "0")}::bytea), 'hex'), 12) as mark,

@@ -145,19 +145,23 @@ export function scopeMark({ kind, id }: SearchScope): string {
 /** A block is a range of consecutive numbers of a scope. By its mark, a search reads only the newest messages. */
 export type BlockSize = "near" | "wide";
 
-const dayMs = 86_400_000;
+const halfDayMs = 43_200_000;
 const blockSizes = {
-  inbox: { near: 8_192, wide: 65_536 },
-  account: { near: dayMs, wide: 32 * dayMs },
+  inbox: { near: 512, wide: 8_192 },
+  account: { near: halfDayMs, wide: 32 * halfDayMs },
 };
 
-export function blockOf({ kind }: SearchScope, size: BlockSize, number: number): number {
-  return Math.floor(number / blockSizes[kind][size]);
+export function blockSize({ kind }: SearchScope, size: BlockSize): number {
+  return blockSizes[kind][size];
+}
+
+export function blockOf(scope: SearchScope, size: BlockSize, number: number): number {
+  return Math.floor(number / blockSize(scope, size));
 }
 
 /** The first number of a block. */
-export function startOfBlock({ kind }: SearchScope, size: BlockSize, block: number): number {
-  return block * blockSizes[kind][size];
+export function startOfBlock(scope: SearchScope, size: BlockSize, block: number): number {
+  return block * blockSize(scope, size);
 }
 
 export function blockMark(scope: SearchScope, size: BlockSize, block: number): string {

@@ -361,7 +361,7 @@ export interface paths {
         };
         /**
          * List messages
-         * @description Newest first. A page costs the same at any `offset`. `cursor` continues after a page and neither skips nor repeats a message while mail arrives. A page ends early at about 8 MiB of bodies. A body over 256 KiB is cut (`truncated`), and at most 50 attachments of a message are shown; the single message has everything. All filters apply together. The `total` of a search is exact below 10,000; 10,000 means 10,000 or more.
+         * @description Newest first. A page costs the same at any `offset`. `cursor` continues after a page and neither skips nor repeats a message while mail arrives. A page ends early at about 8 MiB of bodies. A body over 256 KiB is cut (`truncated`), and at most 50 attachments of a message are shown; the single message has everything. All filters apply together. The `total` of a search is exact below 1,000; 1,000 means 1,000 or more.
          */
         get: operations["listMessages"];
         put?: never;
@@ -401,7 +401,7 @@ export interface paths {
         };
         /**
          * Search messages
-         * @description The messages of all inboxes that the caller reaches, newest first, each with its `inboxId`. `cursor` continues after a page and neither skips nor repeats a message while mail arrives. The `total` is exact below 10,000; 10,000 means 10,000 or more. Bodies are cut as in the list of an inbox.
+         * @description The messages of all inboxes that the caller reaches, newest first, each with its `inboxId`. `cursor` continues after a page and neither skips nor repeats a message while mail arrives. The `total` is exact below 1,000; 1,000 means 1,000 or more. Bodies are cut as in the list of an inbox.
          */
         get: operations["searchMessages"];
         put?: never;
@@ -7172,7 +7172,7 @@ export interface components {
             /** @description Messages, newest first */
             data: components["schemas"]["ListedMessage"][];
             /**
-             * @description How many messages there are in all; for a search, 10,000 means 10,000 or more
+             * @description How many messages there are in all; for a search, 1,000 means 1,000 or more
              * @example 1
              */
             total: number;

@@ -15,7 +15,7 @@ import { type IndexingDeps, indexMessages } from "./index-messages.ts";
 import { listedPage, type MessagesPage, type MessagesQuery, rangeOf } from "./page-messages.ts";
 
 /** Matches are counted up to this number, because counting more would cost more than reading the page. */
-export const countedMatches = 10_000;
+export const countedMatches = 1_000;
 /** The most unread threads whose marks a search may ask for. With more of them the query would cost more than its matches. */
 const fewUnread = 1_000;
 const patienceMs = 4_000;

@@ -6,6 +6,7 @@ import {
   type BlockSize,
   blockMark,
   blockOf,
+  blockSize,
   directionMark,
   markCharacters,
   type Searchable,
@@ -52,64 +53,110 @@ export interface Found {
 }
 
 /**
- * Finds the newest matches. It searches the messages of the newest one or two near blocks first (in an inbox, 8,192 to 16,384 messages),
- * then those of the newest wide blocks if that gives too few matches of a word that is not rare, and finally all others. So a common word
- * costs as much as the newest messages, and a rare word as much as its few matches, in an inbox of any size.
+ * Finds the newest matches. It searches the messages of the newest blocks first (in an inbox, 1,025 to 1,536 messages), and if these have
+ * hardly a match, all others. If a word that is not rare has too few matches among the newest messages, it searches as many messages more as
+ * should have the others, and finally all. So a common word costs as much as the newest messages, and a rare word as much as its few
+ * matches, in an inbox of any size.
+ */
+export async function searchMessages(db: Db, page: SearchPage): Promise<Found> {
+  const { scope, first, last } = page;
+  const needed = Math.max(page.counted, page.offset + page.limit);
+  const newest = rangeDownTo(page, "near", last - (newestBlocks - 1) * blockSize(scope, "near"), last);
+  const found = await searchRanges(db, page, { upper: newest, enough: Math.min(notRare, needed), needed, passed: 0 });
+  if (newest.from <= first || found.upper < notRare || found.total >= needed) return found;
+  const missing = needed - found.total;
+  const span = ((missing * (last - newest.from + 1)) / found.total) * 1.25;
+  const size = span < mostBlocks * blockSize(scope, "near") ? "near" : "wide";
+  const reach = Math.min(span, (mostBlocks - 1) * blockSize(scope, size));
+  const upper = rangeDownTo(page, size, newest.from - 1 - reach, newest.from - 1);
+  const others = await searchRanges(db, page, { upper, enough: missing, needed: missing, passed: found.total });
+  return { ...found, messages: [...found.messages, ...others.messages], total: found.total + others.total };
+}
+
+/** A search with at least this many matches among the newest messages may have too many matches to search all messages next. */
+const notRare = 8;
+
+/** How many blocks are searched first, so that together they have more messages than are counted. */
+const newestBlocks = 3;
+
+/** The most blocks whose marks a query has. */
+const mostBlocks = 32;
+
+/** A range of numbers, with the marks of all messages in it. */
+interface SearchRange {
+  marks: readonly string[];
+  from: number;
+  to: number;
+}
+
+/** The range of whole blocks up to `to` that contains `from`, without the numbers that are not on the page. */
+function rangeDownTo({ scope, first }: SearchPage, size: BlockSize, from: number, to: number): SearchRange {
+  const lowest = blockOf(scope, size, Math.max(first, from));
+  const count = blockOf(scope, size, to) - lowest + 1;
+  const marks = Array.from({ length: count }, (_, index) => blockMark(scope, size, lowest + index));
+  return { marks, from: Math.max(first, startOfBlock(scope, size, lowest)), to };
+}
+
+interface RangesSearch {
+  upper: SearchRange;
+  /** If the upper range has fewer matches, all messages below it are searched too. */
+  enough: number;
+  /** The number of matches to find. */
+  needed: number;
+  /** The number of matches above the upper range. */
+  passed: number;
+}
+
+/**
+ * Searches a range and, if it has too few matches, all messages of the page below it.
  *
  * The query is built in a subselect, where the planner cannot see it: with its statistics of a common word it would scan the whole
  * table. For the same reason the inbox and the number are compared as expressions without an index (`|| ''`, `+ 0`): the query already has
  * the lexemes for them.
  */
-export async function searchMessages(db: Db, page: SearchPage): Promise<Found> {
-  const { scope, first, last, limit, offset } = page;
-  const needed = Math.max(page.counted, offset + limit);
-  const terms = questionOf(page);
-  const near = Math.max(first, startBeforeLast(scope, "near", last));
-  const wide = Math.max(first, startBeforeLast(scope, "wide", last));
+async function searchRanges(
+  db: Db,
+  page: SearchPage,
+  { upper, enough, needed, passed }: RangesSearch,
+): Promise<Found & { upper: number }> {
+  const { scope, first } = page;
+  const offset = Math.max(0, page.offset - passed);
+  const limit = page.offset + page.limit - passed - offset;
   const { number, isWithin, indexedSeq } = inScope(scope);
-  const newestFirst = sql`order by number desc, message_id desc limit ${needed}`;
-  const step = (marks: string[], from: number, to: SQL) => sql`
+  const newestFirst = sql`order by number desc, message_id desc`;
+  const terms = questionOf(page);
+  const matches = ({ marks, from, to }: SearchRange) => sql`
     select s.message_id, ${number} as number from message_search s
     where s.words @@ (select ${sql.join([anyOf(marks), ...terms], sql` && `)})
-      and ${isWithin} and ${number} + 0 between ${from} and ${to} ${below(page, number)} ${lookedUp(page)}`;
-  const rows = await query<ListedMessage & { total: number; indexedSeq: number }>(
+      and ${isWithin} and ${number} + 0 between ${from} and ${to} ${below(page, number)} ${lookedUp(page)}
+    ${newestFirst} limit (select ${needed}::int8)`;
+  const lower = { marks: [scopeMark(scope)], from: first, to: upper.from - 1 };
+  const rows = await query<ListedMessage & Record<"total" | "upper" | "indexedSeq", number>>(
     db,
-    sql`with newest as materialized (
-          ${step(lastBlocks(scope, "near", last), near, sql`${last}`)} ${newestFirst}
+    sql`with upper as materialized (${matches(upper)}),
+        lower as materialized (
+          select * from (${matches(lower)}) step
+          where (select ${first}::int8 < ${upper.from}::int8 and count(*) < ${enough}::int8 from upper)
         ),
-        known as materialized (
-          select count(*) as count, count(*) >= ${notRare}::int and ${wide}::int8 < ${near}::int8 as not_rare from newest
-        ),
-        nearer as materialized (
-          select * from (
-            ${step(lastBlocks(scope, "wide", last), wide, sql`${near - 1}`)} ${newestFirst}
-          ) step
-          where (select not_rare and count < ${needed} from known)
-        ),
-        rest as materialized (
-          select * from (
-            ${step([scopeMark(scope)], first, sql`(select case when not_rare then ${wide - 1}::int8 else ${near - 1}::int8 end from known)`)}
-            ${newestFirst}
-          ) step
-          where (select count < ${needed} - (select count(*) from nearer) from known)
-            and ${first}::int8 < case when (select not_rare from known) then ${wide}::int8 else ${near}::int8 end
-        ),
-        hits as materialized (
-          select * from (table newest union all table nearer union all table rest) hits ${newestFirst}
-        )
-        select (select count(*) from hits) as total, ${indexedSeq} as "indexedSeq", m.*
+        hits as materialized (select * from (table upper union all table lower) hits ${newestFirst} limit (select ${needed}::int8))
+        select (select count(*) from hits) as total, (select count(*) from upper) as upper, ${indexedSeq} as "indexedSeq", m.*
         from (select) one left join (
-          select hit.number as position, ${listedFields} from (
-            select * from hits order by number desc, message_id desc limit ${limit} offset ${offset}
-          ) hit join messages m on m.id = hit.message_id
-        ) m on true order by m.position desc, m.id desc`,
+          ${limit > 0 ? pageOfHits(limit, offset) : sql`select null as id where false`}
+        ) m on true ${limit > 0 ? sql`order by m.position desc, m.id desc` : sql``}`,
   );
   const [one] = rows;
   return {
     messages: shownRows(rows.filter(({ id }) => id !== null)),
     total: one?.total ?? 0,
+    upper: one?.upper ?? 0,
     indexedSeq: one?.indexedSeq ?? 0,
   };
+}
+
+function pageOfHits(limit: number, offset: number): SQL {
+  return sql`select hit.number as position, ${listedFields} from (
+      select * from hits order by number desc, message_id desc limit (select ${limit}::int8) offset (select ${offset}::int8)
+    ) hit join messages m on m.id = hit.message_id`;
 }
 
 /** The number of a row in a scope, whether a row is in it, and up to which number it is indexed. */
@@ -130,20 +177,6 @@ function inboxesIn(reach: Reach): SQL {
 /** Leaves out the messages that have the number `last` and are not below `lastId`. */
 function below({ last, lastId }: SearchPage, number: SQL): SQL {
   return lastId === undefined ? sql`` : sql`and (${number} + 0 < ${last} or s.message_id < ${lastId})`;
-}
-
-/** A search with at least this many matches among the newest messages may have too many matches to search all messages next. */
-const notRare = 64;
-
-/** The first number of the block before the one with `last`. */
-function startBeforeLast(scope: SearchScope, size: BlockSize, last: number): number {
-  return startOfBlock(scope, size, blockOf(scope, size, last) - 1);
-}
-
-/** The lexemes for the block of numbers with `last`, and for the block before it. */
-function lastBlocks(scope: SearchScope, size: BlockSize, last: number): string[] {
-  const block = blockOf(scope, size, last);
-  return [blockMark(scope, size, block), blockMark(scope, size, Math.max(0, block - 1))];
 }
 
 function anyOf(marks: readonly string[]): SQL {

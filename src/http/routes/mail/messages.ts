@@ -110,7 +110,7 @@ const MessagePage = named(
   Type.Object(
     {
       data: Type.Array(ListedMessage, { description: "Messages, newest first" }),
-      total: totalCount("How many messages there are in all; for a search, 10,000 means 10,000 or more"),
+      total: totalCount("How many messages there are in all; for a search, 1,000 means 1,000 or more"),
       nextCursor: nextCursor(),
     },
     { description: "A page of messages, and how many there are in all" },
@@ -145,7 +145,7 @@ export function messages(deps: MessagesDeps) {
         summary: "Search messages",
         access: "read",
         description:
-          "The messages of all inboxes that the caller reaches, newest first, each with its `inboxId`. `cursor` continues after a page and neither skips nor repeats a message while mail arrives. The `total` is exact below 10,000; 10,000 means 10,000 or more. Bodies are cut as in the list of an inbox.",
+          "The messages of all inboxes that the caller reaches, newest first, each with its `inboxId`. `cursor` continues after a page and neither skips nor repeats a message while mail arrives. The `total` is exact below 1,000; 1,000 means 1,000 or more. Bodies are cut as in the list of an inbox.",
         query: SearchParameters,
         refuses: ["not_found"],
         answers: { 200: MessagePage },
@@ -226,7 +226,7 @@ export function messages(deps: MessagesDeps) {
         summary: "List messages",
         access: "read",
         description:
-          "Newest first. A page costs the same at any `offset`. `cursor` continues after a page and neither skips nor repeats a message while mail arrives. A page ends early at about 8 MiB of bodies. A body over 256 KiB is cut (`truncated`), and at most 50 attachments of a message are shown; the single message has everything. All filters apply together. The `total` of a search is exact below 10,000; 10,000 means 10,000 or more.",
+          "Newest first. A page costs the same at any `offset`. `cursor` continues after a page and neither skips nor repeats a message while mail arrives. A page ends early at about 8 MiB of bodies. A body over 256 KiB is cut (`truncated`), and at most 50 attachments of a message are shown; the single message has everything. All filters apply together. The `total` of a search is exact below 1,000; 1,000 means 1,000 or more.",
         path: inboxPath,
         query: MessagesParameters,
         whenRefused: whetherThere((reach, id) => ownedTotals(deps, reach, id)),
