@@ -9,6 +9,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
   return {
     DATABASE_URL: config.databaseUrl === undefined ? "" : withoutPassword(config.databaseUrl),
     DATA_DIR: config.dataDir,
+    PROCESSES: config.processes,
     HOST: config.host,
     PORT: config.port,
     BASE_URL: config.baseUrl ?? `http://${config.host}:${config.port}`,

@@ -79,6 +79,30 @@ export function parsedNoticeSource(text: string): Parsed<NoticeSource> {
   return { value: source };
 }
 
+/** The facts on which the number of processes depends. */
+export interface ProcessFacts {
+  platform: NodeJS.Platform;
+  cores: number;
+  /** Whether the database is the embedded one. */
+  isEmbedded: boolean;
+}
+
+/** Parses PROCESSES. `auto` is one for each core, where there can be several. */
+export function parseProcesses(text: string, { platform, cores, isEmbedded }: ProcessFacts): Parsed<number> {
+  // Other systems also let several sockets listen at a port, but give all connections to one of them.
+  const isAlone = isEmbedded || platform !== "linux";
+  if (text.toLowerCase() === "auto") return { value: isAlone ? 1 : Math.min(cores, mostProcesses) };
+  const count = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+  if (count < 1 || count > mostProcesses) return `must be auto or a whole number from 1 to ${mostProcesses}`;
+  if (count > 1 && isEmbedded) {
+    return "the embedded database belongs to one process; set DATABASE_URL to a Postgres, or PROCESSES to 1 or auto";
+  }
+  if (count > 1 && isAlone) return "only Linux distributes connections among processes; set PROCESSES to 1 or auto";
+  return { value: count };
+}
+
+const mostProcesses = 128;
+
 /** Parses JUDGE_URL: the address of a program with our own protocol, or `rspamd+` and that of an rspamd. It may be private. */
 export function parseJudge(text: string): Parsed<JudgeAddress> {
   const isRspamd = text.startsWith("rspamd+");

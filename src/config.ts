@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import {
   type CorsOrigins,
   type Environment,
@@ -17,6 +18,7 @@ import {
   parseNameServers,
   parseNaming,
   parseOrigins,
+  parseProcesses,
   parseSchedule,
   parseSelector,
   parseToken,
@@ -44,6 +46,8 @@ export type { Environment } from "./config-values.ts";
 export interface Config {
   databaseUrl: string | undefined;
   dataDir: string;
+  /** The processes that share the ports. */
+  processes: number;
   host: string;
   port: number;
   /** `undefined`: the address of the listener. */
@@ -204,6 +208,14 @@ export function readConfig(env: Environment, isTerminal = false): Config {
   const config: Config = {
     databaseUrl: checked("DATABASE_URL", secret("DATABASE_URL"), parseDatabaseUrl),
     dataDir: text("DATA_DIR") ?? "./data",
+    processes:
+      checked("PROCESSES", text("PROCESSES"), (value) =>
+        parseProcesses(value, {
+          platform: process.platform,
+          cores: availableParallelism(),
+          isEmbedded: text("DATABASE_URL") === undefined && text("DATABASE_URL_FILE") === undefined,
+        }),
+      ) ?? 1,
     host,
     port: integer("PORT", 3000, 0, 65_535),
     baseUrl: checked("BASE_URL", text("BASE_URL"), parseBaseUrl),

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ConfigError, type Environment, readConfig } from "../src/config.ts";
 import { describeConfig } from "../src/config-shown.ts";
+import { parseProcesses } from "../src/config-values.ts";
 import { testOnlyKey } from "./support/test-only-certificate.ts";
 
 const defaults = describeConfig(readConfig({}));
@@ -36,6 +37,7 @@ const wrong: readonly [name: string, value: string, end: string][] = [
   ["HOST", "http://127.0.0.1", noListenHost],
   ["SMTP_HOST", "127.0.0.1:25", noListenHost],
   ["DATABASE_URL", "mysql://db.example/inboxd", "must be a URL that begins with postgres://"],
+  ["PROCESSES", "all", "must be auto or a whole number from 1 to 128"],
   ["PORT", "http", "must be a whole number from 0 to 65535"],
   ["PORT", "65536", "must be a whole number from 0 to 65535"],
   ["PORT", "-1", "must be a whole number from 0 to 65535"],
@@ -136,6 +138,34 @@ test("no message repeats a secret", () => {
   const message = messageOf({ ...env, DKIM_SELECTOR: "mail" });
   for (const name of secrets) expect(message).toContain(`${name}: `);
   expect(message).not.toContain("hunter2");
+});
+
+test("PROCESSES is a number or the cores, where several processes can share ports and a database", () => {
+  const linux = { platform: "linux", cores: 6, isEmbedded: false } as const;
+  const mac = { ...linux, platform: "darwin" } as const;
+  const embedded = { ...linux, isEmbedded: true };
+  const range = "must be auto or a whole number from 1 to 128";
+  const alone =
+    "the embedded database belongs to one process; set DATABASE_URL to a Postgres, or PROCESSES to 1 or auto";
+  const here = "only Linux distributes connections among processes; set PROCESSES to 1 or auto";
+  const cases = [
+    [linux, "4", { value: 4 }],
+    [linux, "auto", { value: 6 }],
+    [{ ...linux, cores: 500 }, "AUTO", { value: 128 }],
+    [linux, "0", range],
+    [linux, "129", range],
+    [linux, "many", range],
+    [embedded, "2", alone],
+    [embedded, "1", { value: 1 }],
+    [embedded, "auto", { value: 1 }],
+    [mac, "2", here],
+    [mac, "1", { value: 1 }],
+    [mac, "auto", { value: 1 }],
+  ] as const;
+  for (const [facts, text, parsed] of cases) expect(parseProcesses(text, facts)).toEqual(parsed);
+  expect(readConfig({ PROCESSES: "3", DATABASE_URL: "postgres://db.example/inboxd" }).processes).toBe(
+    process.platform === "linux" ? 3 : 1,
+  );
 });
 
 test("an empty variable counts as unset", () => {

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { runningProgram } from "./program.ts";
 
 interface UnitOptions {
   user: string;
@@ -92,12 +93,6 @@ SystemCallErrorNumber=EPERM
 [Install]
 WantedBy=multi-user.target
 `;
-}
-
-/** The words that start this program: the binary, or Bun and the script when it runs from source. */
-function runningProgram(): string[] {
-  const isCompiled = Bun.main.startsWith("/$bunfs/") || Bun.main.startsWith("B:/~BUN/");
-  return isCompiled ? [process.execPath] : [process.execPath, Bun.main];
 }
 
 function quoted(word: string): string {

@@ -40,18 +40,30 @@ export function watchDatabase(metrics: Registry, db: Database, now: () => Date):
     "inboxd_outbox_items",
     "Outbox items by kind (relay: mail to send, webhook: events to deliver, parse: accepted mail to parse) and state (ready, running, waiting)",
     () => eachDepth((depth) => depth?.count ?? 0),
+    "same",
   );
-  metrics.gauge("inboxd_outbox_oldest_seconds", "Age of the oldest outbox item; 0 if there is none", () =>
-    eachDepth((depth) => (depth === undefined ? 0 : Math.max(0, (now().getTime() - depth.oldestAt.getTime()) / 1000))),
+  metrics.gauge(
+    "inboxd_outbox_oldest_seconds",
+    "Age of the oldest outbox item; 0 if there is none",
+    () =>
+      eachDepth((depth) =>
+        depth === undefined ? 0 : Math.max(0, (now().getTime() - depth.oldestAt.getTime()) / 1000),
+      ),
+    "same",
   );
   const domains = remembered(() => countDomainsByStatus(db.api), countedEveryMs);
-  metrics.gauge("inboxd_domains", "Own and shared domains by status", async () => {
-    const counted = await domains();
-    return domainStatuses.map((status) => ({
-      labels: { status },
-      value: counted.find((each) => each.status === status)?.count ?? 0,
-    }));
-  });
+  metrics.gauge(
+    "inboxd_domains",
+    "Own and shared domains by status",
+    async () => {
+      const counted = await domains();
+      return domainStatuses.map((status) => ({
+        labels: { status },
+        value: counted.find((each) => each.status === status)?.count ?? 0,
+      }));
+    },
+    "same",
+  );
   const drafts = remembered(() => countOpenDraftsByState(db.api), countedEveryMs);
   metrics.gauge(
     "inboxd_drafts",
@@ -63,38 +75,49 @@ export function watchDatabase(metrics: Registry, db: Database, now: () => Date):
         value: counted.find((each) => each.state === state)?.count ?? 0,
       }));
     },
+    "same",
   );
   metrics.gauge(
     "inboxd_log_lag_seconds",
     "Seconds that the oldest hidden event of the log has waited for an older transaction of the same Postgres; 0 if no event is hidden",
     async () => [{ value: await lag() }],
+    "same",
   );
   metrics.gauge(
     "inboxd_usage_lag_seconds",
     "Seconds since the instant up to which all mail is counted for /v1/usage",
     async () => [{ value: await usageLag() }],
+    "same",
   );
-  metrics.gauge("inboxd_database_up", "1 if the database answered the last query, else 0", async () => [
-    {
-      value: await depths().then(
-        () => 1,
-        () => 0,
-      ),
-    },
-  ]);
+  metrics.gauge(
+    "inboxd_database_up",
+    "1 if the database answered the last query, else 0",
+    async () => [
+      {
+        value: await depths().then(
+          () => 1,
+          () => 0,
+        ),
+      },
+    ],
+    "same",
+  );
   metrics.gauge(
     "inboxd_database_connections",
     "The largest number of connections of a pool",
     usage(({ size }) => size),
+    "sum",
   );
   metrics.gauge(
     "inboxd_database_connections_in_use",
     "Connections in use",
     usage(({ taken }) => taken),
+    "sum",
   );
   metrics.gauge(
     "inboxd_database_waiting",
     "Operations that wait for a connection",
     usage(({ waiting }) => waiting),
+    "sum",
   );
 }

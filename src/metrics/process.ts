@@ -1,4 +1,4 @@
-import type { Registry } from "./registry.ts";
+import type { Counter, Registry } from "./registry.ts";
 
 export interface ProcessFacts {
   version: string;
@@ -13,16 +13,25 @@ export interface ProcessFacts {
 export function watchProcess(metrics: Registry, { version, engine, now }: ProcessFacts): () => void {
   const one = (read: () => number) => () => [{ value: read() }];
   const startedAtSeconds = now().getTime() / 1000 - process.uptime();
-  metrics.gauge("inboxd_build_info", "The running version, as labels. The value is always 1", () => [
-    { labels: { version, bun: Bun.version, engine }, value: 1 },
-  ]);
+  metrics.gauge(
+    "inboxd_build_info",
+    "The running version, as labels. The value is always 1",
+    () => [{ labels: { version, bun: Bun.version, engine }, value: 1 }],
+    "same",
+  );
+  metrics.gauge(
+    "inboxd_processes",
+    "The running processes of this start of the service (PROCESSES)",
+    one(() => 1),
+    "sum",
+  );
   metrics.gauge(
     "process_start_time_seconds",
-    "The start of the process, in Unix time",
+    "The start of the process, in Unix time; of several, the last start",
     one(() => startedAtSeconds),
+    "most",
   );
-  metrics.gauge("process_resident_memory_bytes", "Resident memory of the process", one(process.memoryUsage.rss));
-  metrics.gauge("process_cpu_seconds_total", "Processor time, user and system", one(cpuSeconds), "counter");
+  watchUse(metrics);
 
   const lag = metrics.histogram(
     "inboxd_event_loop_lag_seconds",
@@ -38,6 +47,31 @@ export function watchProcess(metrics: Registry, { version, engine, now }: Proces
   }, everyMs);
   timer.unref();
   return () => clearInterval(timer);
+}
+
+/**
+ * Measures the memory and processor time of this process. Returns the counter of processes that were started again, which only the parent
+ * of several processes counts.
+ */
+export function watchUse(metrics: Registry): { restarted: Counter } {
+  metrics.gauge(
+    "process_resident_memory_bytes",
+    "Resident memory of the process",
+    () => [{ value: process.memoryUsage.rss() }],
+    "sum",
+  );
+  metrics.gauge(
+    "process_cpu_seconds_total",
+    "Processor time, user and system",
+    () => [{ value: cpuSeconds() }],
+    "counter",
+  );
+  const restarts = metrics.counter(
+    "inboxd_process_restarts_total",
+    "Processes that ended by themselves and were started again (PROCESSES)",
+    [],
+  );
+  return { restarted: restarts({}) };
 }
 
 const everyMs = 500;

@@ -12,11 +12,30 @@ export interface Registry {
     bounds: readonly number[],
     labels: readonly Label[],
   ): Family<Label, Histogram>;
-  /** Defines a metric whose values are read when the metrics are served. If `read` fails, the metric is left out. */
-  gauge(name: string, help: string, read: () => Samples | Promise<Samples>, type?: "gauge" | "counter"): void;
-  /** The text of all metrics for Prometheus. */
-  text(): Promise<string>;
+  /**
+   * Defines a metric whose values are read when the metrics are served. If `read` fails, the metric is left out. `across` says what the
+   * values of several processes come to.
+   */
+  gauge(name: string, help: string, read: () => Samples | Promise<Samples>, across: Across): void;
+  /** The text of all metrics for Prometheus, with the values of the other processes of the service, if there are any. */
+  text(others?: readonly ProcessValues[]): Promise<string>;
+  /** The values that other processes add to theirs. */
+  values(): Promise<ProcessValues>;
 }
+
+/**
+ * What a gauge of several processes comes to: their sum, their smallest or largest value, or the value of the process that answers, since
+ * each would read the same (`same`). A `counter` is a sum that never goes down: the last value of an ended process stays in it.
+ */
+export type Across = "sum" | "least" | "most" | "same" | "counter";
+
+/** The values of one process: by metric, then by sample, which is a name with labels. */
+export interface ProcessValues {
+  counters: MetricValues;
+  gauges: MetricValues;
+}
+
+export type MetricValues = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 /** Returns the counter or histogram with these labels. The first call makes it; from then on it is in the served text, even at 0. */
 export type Family<Label extends string, Metric> = (labels: Readonly<Record<Label, string>>) => Metric;
@@ -35,43 +54,101 @@ export type Labels = Readonly<Record<string, string>>;
 
 export const contentType = "text/plain; version=0.0.4; charset=utf-8";
 
-export function registry(): Registry {
-  const blocks: (() => string | Promise<string>)[] = [];
-  const names = new Set<string>();
+/** A metric: its head in the text, and its samples in their order. */
+interface Metric {
+  name: string;
+  head: string;
+  across: Across;
+  read(): SampleLines | Promise<SampleLines>;
+}
 
-  function define(name: string, help: string, type: string, lines: () => string | Promise<string>): void {
-    if (!/^[a-z][a-z0-9_]*$/.test(name) || names.has(name)) throw new Error(`Cannot define metric ${name}`);
-    names.add(name);
+type SampleLines = readonly (readonly [sample: string, value: number])[];
+
+export function registry(): Registry {
+  const metrics = new Map<string, Metric>();
+
+  function define(name: string, help: string, type: string, across: Across, read: Metric["read"]): void {
+    if (!/^[a-z][a-z0-9_]*$/.test(name) || metrics.has(name)) throw new Error(`Cannot define metric ${name}`);
     const head = `# HELP ${name} ${help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}\n# TYPE ${name} ${type}\n`;
-    blocks.push(async () => {
-      const text = await lines();
-      return text === "" ? "" : head + text;
-    });
+    metrics.set(name, { name, head, across, read });
   }
 
   return {
     counter(name, help) {
       const series = new Map<string, CounterSeries>();
-      define(name, help, "counter", () => joined(series.values(), (each) => line(name, each.labels, each.count)));
+      define(name, help, "counter", "counter", () =>
+        Array.from(series.values(), ({ labels, count }) => [name + labels, count] as const),
+      );
       return (labels) => remembered(series, labels, counterSeries);
     },
     histogram(name, help, bounds) {
       const series = new Map<string, HistogramSeries>();
-      define(name, help, "histogram", () => joined(series.values(), (each) => histogramLines(name, bounds, each)));
+      define(name, help, "histogram", "counter", () =>
+        Array.from(series.values(), (each) => histogramSamples(name, bounds, each)).flat(),
+      );
       return (labels) => remembered(series, labels, (own) => histogramSeries(own, bounds));
     },
-    gauge(name, help, read, type = "gauge") {
-      define(name, help, type, async () => {
+    gauge(name, help, read, across) {
+      define(name, help, across === "counter" ? "counter" : "gauge", across, async () => {
         const samples = await Promise.resolve()
           .then(read)
           .catch((): Samples => []);
-        return joined(samples, ({ labels = {}, value }) => line(name, labelText(labels), value));
+        return samples.map(({ labels = {}, value }) => [name + labelText(labels), value] as const);
       });
     },
-    async text() {
-      return (await Promise.all(blocks.map((block) => block()))).join("");
+    async text(others = []) {
+      const texts = Array.from(metrics.values(), async ({ name, head, across, read }) => {
+        const samples = new Map(await read());
+        if (across !== "same") {
+          for (const values of others) add(samples, values[kindOf(across)][name] ?? {}, together[across]);
+        }
+        return samples.size === 0 ? "" : head + Array.from(samples, ([sample, value]) => line(sample, value)).join("");
+      });
+      return (await Promise.all(texts)).join("");
+    },
+    async values() {
+      const values: Record<keyof ProcessValues, Record<string, Record<string, number>>> = { counters: {}, gauges: {} };
+      for (const { name, across, read } of metrics.values()) {
+        if (across === "same") continue;
+        values[kindOf(across)][name] = Object.fromEntries(await read());
+      }
+      return values;
     },
   };
+}
+
+function kindOf(across: Across): keyof ProcessValues {
+  return across === "counter" ? "counters" : "gauges";
+}
+
+/** Adds the samples of another process to those of this one. */
+function add(
+  samples: Map<string, number>,
+  others: Readonly<Record<string, number>>,
+  together: (own: number, other: number) => number,
+): void {
+  for (const [sample, value] of Object.entries(others)) {
+    const own = samples.get(sample);
+    samples.set(sample, own === undefined ? value : together(own, value));
+  }
+}
+
+const together = {
+  counter: (one: number, other: number) => one + other,
+  sum: (one: number, other: number) => one + other,
+  least: Math.min,
+  most: Math.max,
+};
+
+/** Adds up the counters of two processes. */
+export function sumOf(one: MetricValues, other: MetricValues): MetricValues {
+  const sum: Record<string, Record<string, number>> = { ...one };
+  for (const [name, samples] of Object.entries(other)) {
+    const added = new Map(Object.entries(sum[name] ?? {}));
+    add(added, samples, together.counter);
+    sum[name] = Object.fromEntries(added);
+  }
+  return sum;
 }
 
 interface CounterSeries extends Counter {
@@ -117,13 +194,18 @@ function histogramSeries(labels: string, bounds: readonly number[]): HistogramSe
   };
 }
 
-function histogramLines(name: string, bounds: readonly number[], { labels, counts, sum }: HistogramSeries): string {
+function histogramSamples(
+  name: string,
+  bounds: readonly number[],
+  { labels, counts, sum }: HistogramSeries,
+): (readonly [string, number])[] {
   let below = 0;
   const buckets = counts.map((count, index) => {
     below += count;
-    return line(`${name}_bucket`, withLabel(labels, `le="${shown(bounds[index] ?? Number.POSITIVE_INFINITY)}"`), below);
+    const bound = shown(bounds[index] ?? Number.POSITIVE_INFINITY);
+    return [`${name}_bucket${withLabel(labels, `le="${bound}"`)}`, below] as const;
   });
-  return `${buckets.join("")}${line(`${name}_sum`, labels, sum)}${line(`${name}_count`, labels, below)}`;
+  return [...buckets, [`${name}_sum${labels}`, sum], [`${name}_count${labels}`, below]];
 }
 
 function remembered<Series>(series: Map<string, Series>, labels: Labels, make: (labels: string) => Series): Series {
@@ -148,14 +230,10 @@ function escaped(value: string): string {
   return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 }
 
-function line(name: string, labels: string, value: number): string {
-  return `${name}${labels} ${shown(value)}\n`;
+function line(sample: string, value: number): string {
+  return `${sample} ${shown(value)}\n`;
 }
 
 function shown(value: number): string {
   return value === Number.POSITIVE_INFINITY ? "+Inf" : String(value);
-}
-
-function joined<Item>(items: Iterable<Item>, show: (item: Item) => string): string {
-  return Array.from(items, show).join("");
 }

@@ -140,7 +140,8 @@ export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenAp
     newSession: (account, ip) =>
       socketSession({ ...deps, streaming: parts.streaming, open: parts.streams }, account, ip),
   });
-  const http: HttpServer = serveHttp(shared, { hostname: config.host, port: config.port }, deps.log, sockets);
+  const at = (port: number) => ({ hostname: config.host, port, isShared: opening.sharesPorts });
+  const http: HttpServer = serveHttp(shared, at(config.port), deps.log, sockets);
   const stop = async (graceMs: number) => {
     waits.stop();
     await Promise.all([parts.streams.endAll(), http.stop(graceMs)]);
@@ -150,9 +151,7 @@ export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenAp
   if (numbers === undefined) return { url: http.url, metricsUrl: undefined, ask: askOf(app), stop };
 
   const ownPort =
-    config.metricsPort === undefined
-      ? undefined
-      : serveHttp(metricsPort(numbers), { hostname: config.host, port: config.metricsPort }, deps.log);
+    config.metricsPort === undefined ? undefined : serveHttp(metricsPort(numbers), at(config.metricsPort), deps.log);
   opened.push(() => ownPort?.stop(0));
   return { url: http.url, metricsUrl: new URL("/metrics", ownPort?.url ?? http.url), ask: askOf(app), stop };
 }

@@ -14,6 +14,8 @@ export interface Opening {
   /** The one DNS client, so that all parts share its memory and its bounds. */
   dns: DnsClient;
   rules: AccountRules;
+  /** Whether other processes of this start listen at the same ports. */
+  sharesPorts: boolean;
   opened: Closers;
 }
 

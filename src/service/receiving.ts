@@ -164,6 +164,7 @@ export async function openSmtp(
   const smtp = await startSmtp(smtpDoor(watched), {
     host: config.smtpHost,
     port: config.smtpPort,
+    isShared: opening.sharesPorts,
     hostname: config.smtpHostname,
     maxBytes: config.smtpMaxBytes,
     limits: {

@@ -21,7 +21,8 @@ import { listeners } from "../flows/listeners.ts";
 import { attachmentLinks } from "../flows/read/attachment-links.ts";
 import { approvalLinks } from "../flows/send/approval-links.ts";
 import { smtpAddress } from "../http/docs/this-server.ts";
-import { serviceMetrics } from "../metrics/service.ts";
+import type { ProcessValues } from "../metrics/registry.ts";
+import { type Siblings, serviceMetrics } from "../metrics/service.ts";
 import type { Watch } from "../metrics/watch.ts";
 import { loadCertificate } from "../smtp/certificate.ts";
 import { alignEventLog } from "../store/events/event-log.ts";
@@ -52,6 +53,8 @@ export interface Service {
   deps: Deps;
   /** Sends requests to the API as the first account, with a key that only this process has. */
   askAsFirstAccount(): Promise<Fetch>;
+  /** The values of this process for the metrics of all. */
+  metricValues: () => Promise<ProcessValues>;
   /** Counts each call of an MCP tool. */
   toolCall: Watch["toolCall"];
   /** Reads the certificate again; the old one stays if the new one is invalid. */
@@ -60,22 +63,33 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** Opens all parts, in the order of their dependencies. If one fails, those that are open are closed. */
+/**
+ * Opens all parts, in the order of their dependencies. If one fails, those that are open are closed. `siblings` are the other processes at
+ * the same ports, if there are any.
+ */
 export async function startService(
   config: Config,
   log: Logger,
   timeAndChance: TimeAndChance = realWorld,
+  siblings?: Siblings,
 ): Promise<Service> {
   const opened = closers();
   try {
-    return await start(config, log, timeAndChance, opened);
+    return await start(config, { log, own: timeAndChance, siblings, opened });
   } catch (error) {
     await opened.closeAll();
     throw error;
   }
 }
 
-async function start(config: Config, log: Logger, own: TimeAndChance, opened: Closers): Promise<Service> {
+interface StartParts {
+  log: Logger;
+  own: TimeAndChance;
+  siblings: Siblings | undefined;
+  opened: Closers;
+}
+
+async function start(config: Config, { log, own, siblings, opened }: StartParts): Promise<Service> {
   // The certificate is checked before anything else: if it failed later, a first start would already have made a key that nobody has seen.
   if (config.smtpTls !== undefined) await loadCertificate(config.smtpTls);
   const db = await openDatabase({
@@ -110,14 +124,15 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   };
   const isWanted = config.metricsPort !== undefined || config.metricsToken !== undefined;
   const counted = listeners(config.listeners);
-  const { watch, served, ...numbers } = serviceMetrics({ isWanted, db, version, listeners: counted, now: deps.now });
+  const facts = { isWanted, db, version, listeners: counted, now: deps.now, siblings };
+  const { watch, served, ...numbers } = serviceMetrics(facts);
   opened.push(numbers.stop);
   const closed = await closedAccounts(deps);
   opened.push(closed.close);
   const dns = dnsClient({ ...timeAndChance, servers: config.dnsServers, observe: watch.dns });
   opened.push(dns.close);
   const rules = accountRules(deps);
-  const opening: Opening = { config, deps, watch, closed, rules, dns, opened };
+  const opening: Opening = { config, deps, watch, closed, rules, dns, sharesPorts: siblings !== undefined, opened };
 
   const firstStart = await seedFirstAccount(deps, config);
   const signingKey = await signingKeyOf(deps, config.signingKey);
@@ -207,6 +222,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
     signIn,
     deps,
     askAsFirstAccount: () => asking(api.ask),
+    metricValues: numbers.values,
     toolCall: watch.toolCall,
     reloadCertificate: certificate.readNow,
     async stop() {

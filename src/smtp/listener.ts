@@ -16,6 +16,8 @@ export interface SmtpOptions {
   host: string;
   /** 0 for any free port. */
   port: number;
+  /** Whether other processes listen at the same port, among which Linux distributes the connections (SO_REUSEPORT). */
+  isShared?: boolean;
   /** The name in the greeting and in the reply to EHLO. */
   hostname: string;
   maxBytes: number;
@@ -252,10 +254,10 @@ function endUnopened(socket: Socket, last: Reply): void {
   socket.end(replyLines(last), () => socket.destroy());
 }
 
-function listen(server: LibraryServer, { host, port }: SmtpOptions): Promise<AddressInfo> {
+function listen(server: LibraryServer, { host, port, isShared = false }: SmtpOptions): Promise<AddressInfo> {
   const { promise, resolve, reject } = Promise.withResolvers<AddressInfo>();
   server.listening.once("error", reject);
-  server.listen({ host, port, backlog: 511 }, () => {
+  server.listen({ host, port, reusePort: isShared, backlog: 511 }, () => {
     server.listening.off("error", reject);
     const address = server.listening.address();
     if (address === null || typeof address === "string") reject(new Error("Cannot listen for mail: no TCP address"));

@@ -51,6 +51,7 @@ const right: DatabaseFacts = {
   senders: { mails: 0, checked: 0, addresses: [] },
 };
 
+const connectionsOf = (processes: number) => (facts: DatabaseFacts) => checkConnections(facts, processes);
 type Check = (facts: DatabaseFacts) => Finding;
 const cases: readonly [what: string, check: Check, differs: Partial<DatabaseFacts>, level: string, says: string][] = [
   ["a server that will do", checkServer, {}, "ok", "Postgres 16.4"],
@@ -79,9 +80,12 @@ const cases: readonly [what: string, check: Check, differs: Partial<DatabaseFact
   ["scheduled mail that is sent in time", checkDispatch, {}, "ok", "none is late"],
   ["scheduled mail that is late", checkDispatch, { dispatchLagSeconds: 90.4 }, "warn", "due for 90 s"],
   ["two clocks", checkClock, { serverAt: later(2_500) }, "warn", "2500 ms ahead of"],
-  ["many connections", checkConnections, {}, "ok", "max_connections is 97"],
-  ["connections for one", checkConnections, { connections: 2 * mostConnections - 1 }, "warn", "enough for one process"],
-  ["too few connections", checkConnections, { connections: mostConnections - 1 }, "fail", "max_connections"],
+  ["many connections", connectionsOf(1), {}, "ok", "max_connections is 97"],
+  ["connections for one", connectionsOf(1), { connections: 2 * mostConnections - 1 }, "warn", "enough for one process"],
+  ["too few connections", connectionsOf(1), { connections: mostConnections - 1 }, "fail", "max_connections"],
+  ["connections for three", connectionsOf(3), { connections: 4 * mostConnections }, "ok", "the 3 processes of one"],
+  ["connections for just three", connectionsOf(3), { connections: 3 * mostConnections }, "warn", "for them alone"],
+  ["too few for three", connectionsOf(3), { connections: 3 * mostConnections - 1 }, "fail", "for each process"],
 ];
 
 test.each(cases)("%s", (_what, check, differs, level, says) => {
@@ -119,6 +123,7 @@ describe("The embedded database", () => {
   test("is checked, and not created, if there is none", async () => {
     const dataDir = join(directory, "none");
     const { findings } = await checkDatabase({
+      processes: 1,
       isAuthenticating: true,
       databaseUrl: undefined,
       dataDir,
@@ -133,6 +138,7 @@ describe("The embedded database", () => {
     const dataDir = join(directory, "lost");
     lockDirectory(dataDir).release();
     const { findings } = await checkDatabase({
+      processes: 1,
       isAuthenticating: true,
       databaseUrl: undefined,
       dataDir,
@@ -149,7 +155,14 @@ describe("The embedded database", () => {
     await query(empty.api, sql`drop schema public cascade`);
     await query(empty.api, sql`create schema public`);
     await empty.close();
-    const question = { isAuthenticating: true, databaseUrl: undefined, dataDir, now: () => at, askServer: nobody };
+    const question = {
+      processes: 1,
+      isAuthenticating: true,
+      databaseUrl: undefined,
+      dataDir,
+      now: () => at,
+      askServer: nobody,
+    };
     for (const _ of [1, 2]) {
       const { findings } = await checkDatabase(question);
       expect(findings.map(({ level, check }) => `${level} ${check}`)).toEqual([
@@ -193,6 +206,7 @@ describe("The embedded database", () => {
     const lock = lockDirectory(dataDir);
     try {
       const { findings } = await checkDatabase({
+        processes: 1,
         isAuthenticating: true,
         databaseUrl: undefined,
         dataDir,
@@ -209,6 +223,7 @@ describe("The embedded database", () => {
 test("a Postgres that is away is a failure, without its password", async () => {
   const databaseUrl = "postgres://inboxd:hunter2@127.0.0.1:1/inboxd";
   const { findings } = await checkDatabase({
+    processes: 1,
     isAuthenticating: true,
     databaseUrl,
     dataDir: directory,
@@ -228,6 +243,7 @@ describe.skipIf(!breaksPostgres)("A Postgres", () => {
       const question = {
         isAuthenticating: true,
         databaseUrl,
+        processes: 1,
         dataDir: directory,
         now: () => new Date(),
         askServer: nobody,

@@ -27,6 +27,7 @@ describe.if(enginesHere().includes("postgres") && hasPgBouncer)("A PgBouncer bef
       isAuthenticating: false,
       databaseUrl,
       dataDir: "",
+      processes: 1,
       now: () => new Date(),
       askServer: () => Promise.reject(new Error()),
     };

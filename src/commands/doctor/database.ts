@@ -16,6 +16,8 @@ export interface DatabaseQuestion {
   isAuthenticating: boolean;
   databaseUrl: string | undefined;
   dataDir: string;
+  /** The processes that one start runs (PROCESSES). */
+  processes: number;
   now: () => Date;
   /** Sends a request to the server that has opened the embedded database. */
   askServer: (request: AdminRequest) => Promise<object>;
@@ -63,12 +65,14 @@ async function heldByServer({ dataDir, askServer }: DatabaseQuestion): Promise<D
 }
 
 function judged(
-  { isAuthenticating }: DatabaseQuestion,
+  { isAuthenticating, processes }: DatabaseQuestion,
   facts: DatabaseFacts,
   engine: "postgres" | "embedded",
 ): DatabaseDiagnosis {
   const checks = [checkServer, checkDurability, checkSchema];
-  if (engine === "postgres") checks.push(checkClock, checkConnections, checkLog, checkDispatch);
+  if (engine === "postgres") {
+    checks.push(checkClock, (each) => checkConnections(each, processes), checkLog, checkDispatch);
+  }
   const { webhookUrls, serviceId } = facts;
   const senders = isAuthenticating ? checkSenders(facts) : [];
   return {
@@ -133,12 +137,16 @@ export function checkClock({ serverAt, askedAt }: DatabaseFacts): Finding {
 
 const mostSkewMs = 2_000;
 
-export function checkConnections({ connections }: DatabaseFacts): Finding {
+/** Compares the connections of the database with those of all processes of one start. A second service, or a restart beside it, needs as many. */
+export function checkConnections({ connections }: DatabaseFacts, processes: number): Finding {
   const { ok, warn, fail } = findingsOf("database connections");
-  const seen = `max_connections is ${connections}, and one inboxd uses up to ${mostConnections}`;
+  const most = processes * mostConnections;
+  const which = processes === 1 ? "one inboxd uses" : `the ${processes} processes of one inboxd use`;
+  const seen = `max_connections is ${connections}, and ${which} up to ${most}`;
   const todo = `Set max_connections to ${mostConnections} for each process, and some for other clients`;
-  if (connections < mostConnections) return fail(seen, todo);
-  return connections < 2 * mostConnections ? warn(`${seen}: enough for one process`, todo) : ok(seen);
+  if (connections < most) return fail(seen, todo);
+  const enough = processes === 1 ? "one process" : "them alone";
+  return connections < most + mostConnections ? warn(`${seen}: enough for ${enough}`, todo) : ok(seen);
 }
 
 /**

@@ -1,23 +1,46 @@
 import type { Logger } from "pino";
 import { type Config, readConfig } from "../../config.ts";
 import { describeOutbound } from "../../domain/outbound.ts";
-import { type Service, startService } from "../../service/start.ts";
+import type { Service } from "../../service/start.ts";
 import { logUnheardRejections } from "../../service/unheard-rejections.ts";
 import { version } from "../../version.ts";
 import { checkListeners } from "./before-start.ts";
 import { loggerOf } from "./logger.ts";
+import { numberVariable, type Started, startedOf } from "./messages.ts";
+import { reload } from "./reload.ts";
 
-/** Runs the service until a signal ends it. `started` is called once all doors are open. */
+/**
+ * Runs the service until a signal ends it, in this process or in several (PROCESSES). `started` is called in each process once all doors
+ * are open.
+ */
 export async function serve(started: (service: Service, log: Logger) => void = () => undefined): Promise<number> {
   const config = readConfig(process.env, process.stdout.isTTY);
   const log = loggerOf(config, process.stdout);
   logUnheardRejections(log);
+  const number = process.env[numberVariable];
+  if (number !== undefined && process.send !== undefined) {
+    const { serveAsOneOfMany } = await import("./one-of-many.ts");
+    return serveAsOneOfMany(config, log.child({ process: Number(number) }), started);
+  }
   await checkListeners(config);
+  if (config.processes > 1) {
+    const { serveByMany } = await import("./many.ts");
+    return serveByMany(config, log, (facts) => announce(config, log, facts));
+  }
+  // Imported when it is needed, because the parent of several processes has no use for it.
+  const { startService } = await import("../../service/start.ts");
   const service = await startService(config, log);
-  process.stdout.write(banner(config, service));
-  log.info({ version, engine: service.engine, api: service.apiUrl.href, smtp_port: service.smtp.port }, "started");
+  announce(config, log, startedOf(service));
   started(service, log);
   return untilStopped(service, log);
+}
+
+/** Prints the banner, and logs the start. */
+function announce(config: Config, log: Logger, facts: Started): void {
+  const { engine, apiUrl, smtp } = facts;
+  process.stdout.write(banner(config, facts));
+  const many = config.processes > 1 ? { processes: config.processes } : {};
+  log.info({ version, engine, api: apiUrl, smtp_port: smtp.port, ...many }, "started");
 }
 
 function untilStopped(service: Service, log: Logger): Promise<number> {
@@ -41,18 +64,13 @@ function untilStopped(service: Service, log: Logger): Promise<number> {
   }
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);
-  process.on("SIGHUP", () => {
-    service.reloadCertificate().then(
-      () => log.info("certificate read again"),
-      (error: unknown) => log.error({ err: error }, "certificate not changed: the new one cannot be used"),
-    );
-  });
+  process.on("SIGHUP", () => void reload(service, log));
   return promise;
 }
 
 /** The text at the start: addresses, secrets that are shown once, and one curl line that works as printed. */
-function banner(config: Config, { apiUrl, smtp, metricsUrl, engine, firstStart, signIn }: Service): string {
-  const base = apiUrl.origin;
+function banner(config: Config, { apiUrl, smtp, metricsUrl, engine, firstStart, signInUrl }: Started): string {
+  const base = new URL(apiUrl).origin;
   const outbound = {
     sandbox: `sandbox mode, sends nothing. Mail to ${config.mailDomain} is delivered here, all other mail is written to ${config.dataDir}/sandbox`,
     direct: "directly to the mail servers of each recipient's domain",
@@ -68,6 +86,7 @@ function banner(config: Config, { apiUrl, smtp, metricsUrl, engine, firstStart, 
     `  Outbound   ${outbound}`,
     `  Database   ${engine === "embedded" ? `embedded Postgres in ${config.dataDir}` : "Postgres"}`,
     ...(metricsUrl === undefined ? [] : [`  Metrics    ${metricsUrl}`]),
+    ...(config.processes > 1 ? [`  Processes  ${config.processes}`] : []),
     "",
   ];
   if (firstStart.apiKey !== undefined) lines.push(`  API key          ${firstStart.apiKey}`);
@@ -75,10 +94,10 @@ function banner(config: Config, { apiUrl, smtp, metricsUrl, engine, firstStart, 
   if (firstStart.apiKey !== undefined || firstStart.webhookSecret !== undefined) {
     lines.push("  Save the values above: they are shown only once.", "");
   }
-  if (signIn !== undefined) {
+  if (signInUrl !== undefined) {
     lines.push(
       "  The console, in a browser. The link works once, within 5 minutes; inboxd console prints another:",
-      `    ${signIn.url}`,
+      `    ${signInUrl}`,
       "",
     );
   }

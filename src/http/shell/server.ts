@@ -5,8 +5,11 @@ import { loggable } from "./loggable.ts";
 import { type SocketDoor, type SocketSession, socketHandlers, upgraded } from "./sockets.ts";
 import type { Fetching } from "./timed-app.ts";
 
-/** Where to listen: a network address, or a Unix socket (the operator's channel). */
-export type HttpAddress = { hostname: string; port: number } | { unix: string };
+/**
+ * Where to listen: a network address, or a Unix socket (the operator's channel). Several processes of one service listen at a shared
+ * address, and Linux distributes the connections (SO_REUSEPORT).
+ */
+export type HttpAddress = { hostname: string; port: number; isShared?: boolean } | { unix: string };
 
 export interface HttpServer {
   /** Has the real port if port 0 was given. Undefined for a Unix socket. */
@@ -37,16 +40,19 @@ export function serveHttp(app: Fetching, address: HttpAddress, log: Logger, sock
       return new Response(null, { status: 500 });
     },
     // In development mode Bun answers a failure with a page that shows the source. Outside of it Bun lets a second
-    // process listen on the same port and get some of the requests, hence `reusePort: false` below.
+    // process listen on the same port and get some of the requests, hence `reusePort` below. Only the processes of one
+    // start may do that: their parent has looked that nobody else is there.
     development: false,
     // The app refuses large bodies itself (body.ts), because Bun's own 413 has no body. Bun does not buffer a body that
     // nobody reads.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
   };
-  const server =
-    "unix" in address
-      ? Bun.serve({ ...shared, unix: address.unix })
-      : Bun.serve({ ...shared, ...address, reusePort: false, idleTimeout: idleTimeoutSeconds });
+  const server = "unix" in address ? Bun.serve({ ...shared, unix: address.unix }) : serveAt(address);
+
+  function serveAt({ hostname, port, isShared = false }: Exclude<HttpAddress, { unix: string }>) {
+    return Bun.serve({ ...shared, hostname, port, reusePort: isShared, idleTimeout: idleTimeoutSeconds });
+  }
+
   return {
     url: "unix" in address ? undefined : server.url,
     mayTakeLong: (request) => server.timeout(asReceived.get(request) ?? request, 0),
