@@ -67,7 +67,7 @@ async function namedFiles(
       filename,
     })),
   };
-  const found = await findFiles(deps.db.api, caller, named, deps.now());
+  const found = await findFiles(deps.db.sends, caller, named, deps.now());
   return new Map([...byIndex(uploads, found.uploads), ...byIndex(attachments, found.attachments)]);
 }
 

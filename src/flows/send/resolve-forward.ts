@@ -37,7 +37,7 @@ export async function resolveForward(
   if (forwardOf === undefined || !isId("msg", forwardOf)) return undefined;
   const isInline = forwardAs === "inline";
   const wanted = { bodies: isInline, files: isInline && includeAttachments };
-  const row = await findForwarded(deps.db.api, reach, forwardOf, wanted);
+  const row = await findForwarded(deps.db.sends, reach, forwardOf, wanted);
   if (row === undefined) return undefined;
   const message = forwardedMessage(row);
   if (!isInline) {

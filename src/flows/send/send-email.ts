@@ -69,7 +69,7 @@ export function emailSender(
   const first = groupCommit<AskedSend, SendResult | Outrun>({
     ...usualBatches,
     sizeOf,
-    commit: (sends) => nudging(deps, acceptSends(deps, deps.db.api, sends)),
+    commit: (sends) => nudging(deps, acceptSends(deps, deps.db.sends, sends)),
     lanesOf: ({ request }) => [request.inboxId],
   });
   const again = perInbox((inboxId) =>

@@ -21,7 +21,7 @@ export async function sendUsage(
     address: null,
     windowUpTo,
   };
-  const [fact] = await sendFacts(db.api, [asked], at);
+  const [fact] = await sendFacts(db.sends, [asked], at);
   return fact && usageOf(fact.sender, at);
 }
 
