@@ -49,12 +49,20 @@ import { sendFacts } from "./send-usage.ts";
  * Reads the facts of a batch, in three steps. Most sends need only the first.
  *
  * 1. The facts that decide whether a send is accepted, and the revision of its inbox. A send is not written if the revision has changed
- *    since, so everything that is read after the revision is still true when the send is written. Two things may be read before it:
- *    messages that are answered by id, because they never change, and files, because the statement that writes a send checks them again.
+ *    since, so everything that is read after the revision is still true when the send is written. Messages that are answered by id may be
+ *    read before it, because they never change.
  * 2. The threads and messages that the sends answer.
  * 3. The recipients, of sends that name several or take them from the answered message, or that may only go to known recipients.
+ *
+ * Files are only looked for while the inboxes are locked (`areLocked`): the statement that writes sends writes none whose file is gone, and
+ * such a send then tries again behind the lock.
  */
-export async function factsOfSends(db: Db, deps: FactDeps, sends: readonly AskedSend[], at: Date): Promise<SendFacts> {
+export async function factsOfSends(
+  db: Db,
+  deps: FactDeps,
+  sends: readonly AskedSend[],
+  { at, areLocked }: { at: Date; areLocked: boolean },
+): Promise<SendFacts> {
   const requests = sends.map(({ request }) => request);
   const books = await deps.rules.find(db, unique(requests.map(({ account }) => account.id)));
   const named = await listAnsweredMessages(db, unique(requests.flatMap((request) => request.replyToMessageId ?? [])));
@@ -64,7 +72,7 @@ export async function factsOfSends(db: Db, deps: FactDeps, sends: readonly Asked
       sends.map((send) => askedFact(deps, send)),
       at,
     ),
-    listLostSources(db, sourcesNamed(requests)),
+    listLostSources(db, areLocked ? sourcesNamed(requests) : []),
   ]);
   const answers = await answeredFacts(db, deps, sends, named);
   const keyUses = facts.flatMap(({ use }) => use?.subjectId ?? []);

@@ -69,7 +69,7 @@ export function emailSender(
   const first = groupCommit<AskedSend, SendResult | Outrun>({
     ...usualBatches,
     sizeOf,
-    commit: (sends) => nudging(deps, acceptSends(deps, deps.db.sends, sends)),
+    commit: (sends) => nudging(deps, acceptSends(deps, deps.db.sends, sends, { areLocked: false })),
     lanesOf: ({ request }) => [request.inboxId],
   });
   const again = perInbox((inboxId) =>
@@ -172,7 +172,7 @@ async function acceptPatiently(
       await lockSenders(tx, [inboxId], Math.max(leastWaitMs, Math.ceil(leftMs)));
       isLocked = true;
       const sends = patients.map(({ send }) => send);
-      return acceptSends(deps, tx, sends);
+      return acceptSends(deps, tx, sends, { areLocked: true });
     });
   } catch (error) {
     if (!isLockTimeout(error)) throw error;
@@ -182,9 +182,14 @@ async function acceptPatiently(
   }
 }
 
-async function acceptSends(deps: SendingDeps, db: Db, asked: readonly AskedSend[]): Promise<(SendResult | Outrun)[]> {
+async function acceptSends(
+  deps: SendingDeps,
+  db: Db,
+  asked: readonly AskedSend[],
+  { areLocked }: { areLocked: boolean },
+): Promise<(SendResult | Outrun)[]> {
   const at = deps.now();
-  const facts = await factsOfSends(db, deps, asked, at);
+  const facts = await factsOfSends(db, deps, asked, { at, areLocked });
   const made = asked.map((send, index) => withIds(deps, send, facts.facts[index]?.sender, at));
   const sends = (await deps.addUnsubscribeFields?.(db, made)) ?? made;
   const { mailDomain, isDirect, limits, recipientsMax, isRenamed = false } = deps;
