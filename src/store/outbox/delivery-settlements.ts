@@ -121,8 +121,7 @@ export async function settleDeliveries(db: Db, settlements: readonly DeliverySet
  * Whether the event of an attempt, and its message or draft, are still there, since a removed one leaves no log. A removal deletes the row in the
  * outbox first: while this statement holds that row, they cannot go. The lock on the event, which other attempts need, makes a removal wait.
  */
-const isLogged =
-  sql.raw(`("subjectId" = any(array(select subject_id from done union all select subject_id from put_off))
+const isLogged = sql.raw(`("subjectId" in (select subject_id from done union all select subject_id from put_off)
   or exists (select from events e where e.id = settled."eventId"
     and (e.message_id is null or exists (select from messages where id = e.message_id)
       or exists (select from drafts where id = e.message_id)) for key share of e))`);
