@@ -36,8 +36,11 @@ type InboxColumns = Omit<ReadInbox, "id" | keyof ThreadState> & {
 /**
  * Reads all facts in one statement, and so at one instant: as long as the revision of an inbox is unchanged, so are the other facts about
  * it. For each Message-ID it finds only one thread: anyone can send a thousand mails with one Message-ID, and each of them is an equally
- * good parent. Each look-up is lateral and has a limit, because the planner would otherwise join, and a plan that was made while a table
- * was empty would scan it for every later batch. Our own message is found by its missing content hash among others with the same id.
+ * good parent. Our own message is found by its missing content hash among others with the same id.
+ *
+ * Each look-up is lateral and has a limit, because the planner would otherwise join, and a plan that was made while a table was small would
+ * scan it for every later batch. While a table is small, an index whose condition (`deleted_at is null`) holds also seems as good as the
+ * key, so look-ups of inboxes have no condition but the id, and that of our own message none that an index has (`direction <> 'inbound'`).
  */
 export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<KnownOfMails> {
   const rows = await query<Known>(
@@ -47,7 +50,7 @@ export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<Kno
           known."inboxId" from (
           select 'copy' as kind, row."inboxId", row."messageIdHash", row."contentHash", null as thread_id, null as sent_to
           from ${recordSet(messages, asked.copies, ["inboxId", "messageIdHash", "contentHash"])}
-          cross join lateral (select from messages where inbox_id = row."inboxId" and message_id_hash = row."messageIdHash"
+          cross join lateral (select from messages where ${isInInboxOf(sql.raw("row"))} and message_id_hash = row."messageIdHash"
             and content_hash = row."contentHash" and created_at > ${asked.notBefore} limit 1) copy
           union all
           select 'copy', row."inboxId", row."messageIdHash", row."contentHash", null, null
@@ -57,8 +60,8 @@ export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<Kno
           union all
           select 'parent', named."inboxId", named."messageIdHash", null, parent.thread_id, ours.sent_to from named
           cross join lateral (${messageUnder(sql.raw("named"))}) parent
-          left join lateral (select ${addressesOf("messages.id")} as sent_to from messages where inbox_id = named."inboxId"
-            and message_id_hash = named."messageIdHash" and content_hash is null and direction = 'outbound' limit 1) ours on true
+          left join lateral (select ${addressesOf("messages.id")} as sent_to from messages where ${isInInboxOf(sql.raw("named"))}
+            and message_id_hash = named."messageIdHash" and content_hash is null and direction <> 'inbound' limit 1) ours on true
           union all
           select 'other_name', named."inboxId", named."messageIdHash", null, other.thread_id, ${addressesOf("other.message_id")} from named
           cross join lateral (${messageOtherwiseNamed(sql.raw("named"))}) other
@@ -76,8 +79,7 @@ export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<Kno
           select 'inbox', id, null, null, null, null from unnest(${arrayOf("text", asked.inboxIds)}) as inbox (id)
         ) known
         left join lateral (select * from threads where id = known.thread_id limit 1) t on true
-        left join lateral (select * from inboxes
-          where id = known."inboxId" and known.kind = 'inbox' and deleted_at is null limit 1) i on true`,
+        left join lateral (select * from inboxes where id = known."inboxId" and known.kind = 'inbox' limit 1) i on i.deleted_at is null`,
   );
   const of = (wanted: Known["kind"]) => rows.filter(({ kind }) => kind === wanted);
   const living = of("inbox").filter(({ revision }) => revision !== null);
@@ -104,10 +106,19 @@ export async function listWrittenThreads(db: Db, threadIds: readonly string[]): 
 
 const nothing = sql``;
 
+/**
+ * Whether a message is in the inbox of the row `named`. It is an array of one, of which the planner expects ten inboxes: so the index of
+ * Message-IDs, which finds one row, seems better than the other indexes that begin with the inbox. Otherwise a plan that is made while there
+ * are a hundred messages takes the smallest of these indexes, and reads the whole inbox for every later mail.
+ */
+function isInInboxOf(named: SQL): SQL {
+  return sql`inbox_id = any(string_to_array(${named}."inboxId", ''))`;
+}
+
 /** Selects the thread of a message that has the Message-ID of the row `named`. */
 function messageUnder(named: SQL): SQL {
   return sql`select thread_id from messages
-    where inbox_id = ${named}."inboxId" and message_id_hash = ${named}."messageIdHash" limit 1`;
+    where ${isInInboxOf(named)} and message_id_hash = ${named}."messageIdHash" limit 1`;
 }
 
 /** Selects a quarantined mail that has the Message-ID of the row `named`. */
@@ -209,8 +220,8 @@ export async function insertMails(
     sql`with asked as materialized (
           select * from ${recordsOf(readInboxes, mails.inboxes)}
         ),
-        locked as materialized (select i.id from inboxes i join asked on i.id = asked.id
-          where i.revision = asked.revision and i.deleted_at is null for update of i skip locked),
+        locked as materialized (select from asked cross join lateral (select revision, deleted_at from inboxes
+          where id = asked.id limit 1 for update skip locked) i where i.revision = asked.revision and i.deleted_at is null),
         mail as materialized (select * from ${recordsOf(inboundMessages, mails.messages)}),
         unchanged as materialized (select (select count(*) from locked) = (select count(*) from asked)
           ${isGuess ? noneKnown : nothing} as are_all),
