@@ -11,7 +11,7 @@ import { attachments, awaitedParents, correspondents, events, inboxes, messages,
 import { addressesOf } from "../send/recipients.ts";
 import { labelsWritten } from "./labels.ts";
 import { sourcesInserted } from "./sources.ts";
-import { threadFields, threadsWritten } from "./threads.ts";
+import { threadFields, threadsWriting } from "./threads.ts";
 
 export interface AskedOfMails {
   inboxIds: readonly string[];
@@ -105,6 +105,7 @@ export async function listWrittenThreads(db: Db, threadIds: readonly string[]): 
 }
 
 const nothing = sql``;
+const threadsWritten = threadsWriting();
 
 /**
  * Whether a message is in the inbox of the row `named`. It is an array of one, of which the planner expects ten inboxes: so the index of

@@ -28,20 +28,26 @@ const plainFields = ["id", "inboxId", "subject", "createdAt", ...ofMessages] as 
 const filedFields = [...plainFields, "folder", "trashedAt", "labels"] as const;
 
 /**
- * Inserts threads, or updates those that exist, as a part of a statement. It updates by the key (`on conflict`), because an update with a
- * join may be planned to scan the table. A thread without labels in the inbox has the defaults of the columns that plain threads do not use,
- * so these are left out if all are plain.
+ * Makes the part of a statement that inserts threads, or updates these columns of those that exist. It updates by the key (`on conflict`),
+ * because an update with a join may be planned to scan the table. A thread without labels in the inbox has the defaults of the columns that
+ * plain threads do not use, so these are left out if all are plain.
  */
-export function threadsWritten(
-  states: readonly ThreadState[],
-  condition: SQL,
-  changes: readonly (typeof threadChanges)[number][] = threadChanges,
-): SQL {
-  const arePlain = states.every(({ folder, labels }) => folder === "inbox" && labels.length === 0);
-  const fields = arePlain ? plainFields : filedFields;
-  return sql`insert into threads (${columnNames(threads, fields)}) select ${fieldsOf("row", fields)}
-    from ${recordSet(threads, states, fields)}${condition}
-    on conflict (id) do update set ${replaced(threads, arePlain ? changes : [...changes, "labels"])}`;
+export function threadsWriting(changes: readonly (typeof threadChanges)[number][] = threadChanges) {
+  const plain = writingOf(plainFields, changes);
+  const filed = writingOf(filedFields, [...changes, "labels"]);
+  return (states: readonly ThreadState[], condition: SQL): SQL => {
+    const arePlain = states.every(({ folder, labels }) => folder === "inbox" && labels.length === 0);
+    const { begin, fields, end } = arePlain ? plain : filed;
+    return sql`${begin}${recordSet(threads, states, fields)}${condition}${end}`;
+  };
+}
+
+type FieldOfThread = (typeof filedFields)[number];
+
+/** The texts around the rows. They are made once, because making the lists of columns took 8 µs of a mail. */
+function writingOf(fields: readonly FieldOfThread[], changes: readonly FieldOfThread[]) {
+  const begin = sql`insert into threads (${columnNames(threads, fields)}) select ${fieldsOf("row", fields)} from `;
+  return { begin, fields, end: sql` on conflict (id) do update set ${replaced(threads, changes)}` };
 }
 
 const markedFields = [...threadChanges, "subject", "createdAt", "labels", "metadata"] as const;

@@ -5,7 +5,7 @@ import { sendTotals } from "../account/inbox-totals.ts";
 import { assigned, columnNames, fieldsOf } from "../columns.ts";
 import { eventsAndDeliveries, newEvents } from "../events/fan-out.ts";
 import { labelsWritten } from "../mail/labels.ts";
-import { threadChanges, threadsWritten } from "../mail/threads.ts";
+import { threadChanges, threadsWriting } from "../mail/threads.ts";
 import { insertion, recordSet, recordsOf, recordsWith } from "../rows.ts";
 import { approvedRecipients, coldSends, idempotencyKeys, inboxes, messages, outbox, recipients } from "../schema.ts";
 import { filesWriting } from "./attached.ts";
@@ -30,8 +30,7 @@ export async function insertSends(db: Db, sends: AcceptedSends): Promise<Set<str
   const labels = sql.join(labelsWritten(sends.threads, whereWritten).map((part) => sql`${part},`));
   const files = filesWriting(sends.files);
   // A draft without a thread that changes is the only reason for a batch without threads.
-  const thread =
-    sends.threads.length === 0 ? sql`` : sql`thread as (${threadsWritten(sends.threads, whereWritten, sendChanges)}),`;
+  const thread = sends.threads.length === 0 ? sql`` : sql`thread as (${threadsWritten(sends.threads, whereWritten)}),`;
   const ofDrafts = draftsWriting(sends);
   const events =
     sends.events.length === 0 ? sql`` : sql`${newEvents(sends.events, whereWritten)}, ${eventsAndDeliveries},`;
@@ -137,5 +136,5 @@ const recipientInto = sql`insert into recipients (${columnNames(recipients, reci
 
 const whereWritten = sql` where row."inboxId" in (select id from sender)`;
 
-/** The columns of a thread that a send changes: all but the number of the last inbound mail. */
-const sendChanges = threadChanges.filter((field) => field !== "lastInboundSeq");
+/** A send changes all columns of a thread but the number of the last inbound mail. */
+const threadsWritten = threadsWriting(threadChanges.filter((field) => field !== "lastInboundSeq"));
