@@ -56,7 +56,8 @@ export function groupCommit<Item, Result>(options: GroupCommitOptions<Item, Resu
         for (const lane of lanes) busyLanes.delete(lane);
         start();
         // The next batch starts before the callers get their results, because their own work then takes about as long as a commit.
-        setImmediate(() => settle(batch, outcomes));
+        if (running === 0) settle(batch, outcomes);
+        else setImmediate(() => settle(batch, outcomes));
       });
     }
     if (queue.length > 0 && running < inFlight && !willLookAgain) {
