@@ -542,6 +542,7 @@ export const messages = pgTable(
     index("messages_inbox_seq").on(table.inboxId, table.seq),
     index("messages_direction_seq").on(table.inboxId, table.direction, table.directionSeq),
     index("messages_thread_seq").on(table.threadId, table.seq),
+    index("messages_attached").on(table.inboxId, table.seq, table.direction).where(sql`${table.attachmentCount} > 0`),
     index("messages_message_id").on(table.inboxId, table.messageIdHash, table.contentHash),
     index("messages_sent_at").on(table.inboxId, table.createdAt).where(sql`${table.direction} = 'outbound'`),
     check("messages_direction", sql`${table.direction} in ('inbound', 'outbound')`),

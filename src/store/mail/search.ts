@@ -61,6 +61,7 @@ export interface Found {
 export async function searchMessages(db: Db, page: SearchPage): Promise<Found> {
   const { scope, first, last } = page;
   const needed = Math.max(page.counted, page.offset + page.limit);
+  if (isAboutAttachments(page)) return findAttached(db, page, needed);
   const newest = rangeDownTo(page, "near", last - (newestBlocks - 1) * blockSize(scope, "near"), last);
   const found = await searchRanges(db, page, { upper: newest, enough: Math.min(notRare, needed), needed, passed: 0 });
   if (newest.from <= first || found.upper < notRare || found.total >= needed) return found;
@@ -121,7 +122,7 @@ async function searchRanges(
 ): Promise<Found & { upper: number }> {
   const { scope, first } = page;
   const offset = Math.max(0, page.offset - passed);
-  const limit = page.offset + page.limit - passed - offset;
+  const limit = Math.max(0, page.offset + page.limit - passed - offset);
   const { number, isWithin, indexedSeq } = inScope(scope);
   const newestFirst = sql`order by number desc, message_id desc`;
   const terms = questionOf(page);
@@ -131,7 +132,7 @@ async function searchRanges(
       and ${isWithin} and ${number} + 0 between ${from} and ${to} ${below(page, number)} ${lookedUp(page)}
     ${newestFirst} limit (select ${needed}::int8)`;
   const lower = { marks: [scopeMark(scope)], from: first, to: upper.from - 1 };
-  const rows = await query<ListedMessage & Record<"total" | "upper" | "indexedSeq", number>>(
+  const rows = await query<FoundRow & { upper: number }>(
     db,
     sql`with upper as materialized (${matches(upper)}),
         lower as materialized (
@@ -139,24 +140,55 @@ async function searchRanges(
           where (select ${first}::int8 < ${upper.from}::int8 and count(*) < ${enough}::int8 from upper)
         ),
         hits as materialized (select * from (table upper union all table lower) hits ${newestFirst} limit (select ${needed}::int8))
-        select (select count(*) from hits) as total, (select count(*) from upper) as upper, ${indexedSeq} as "indexedSeq", m.*
-        from (select) one left join (
-          ${limit > 0 ? pageOfHits(limit, offset) : sql`select null as id where false`}
-        ) m on true ${limit > 0 ? sql`order by m.position desc, m.id desc` : sql``}`,
+        select (select count(*) from upper) as upper, ${indexedSeq} as "indexedSeq",
+        ${pageOfHits({ limit, offset }, newestFirst, sql`m.id = hit.message_id`)}`,
   );
-  const [one] = rows;
-  return {
-    messages: shownRows(rows.filter(({ id }) => id !== null)),
-    total: one?.total ?? 0,
-    upper: one?.upper ?? 0,
-    indexedSeq: one?.indexedSeq ?? 0,
-  };
+  return { ...foundIn(rows), upper: rows[0]?.upper ?? 0 };
 }
 
-function pageOfHits(limit: number, offset: number): SQL {
-  return sql`select hit.number as position, ${listedFields} from (
-      select * from hits order by number desc, message_id desc limit (select ${limit}::int8) offset (select ${offset}::int8)
-    ) hit join messages m on m.id = hit.message_id`;
+/** A row of a page. If the page is empty, one row has the numbers alone. */
+type FoundRow = ListedMessage & Record<"total" | "indexedSeq", number>;
+
+function foundIn(rows: FoundRow[]): Found {
+  const { total = 0, indexedSeq = 0 } = rows[0] ?? {};
+  return { messages: shownRows(rows.filter(({ id }) => id !== null)), total, indexedSeq };
+}
+
+/** The end of a statement that has found `hits`: their total, and a page of their messages. */
+function pageOfHits({ limit, offset }: Pick<SearchPage, "limit" | "offset">, newestFirst: SQL, isHit: SQL): SQL {
+  const total = sql`(select count(*) from hits) as total`;
+  if (limit === 0) return sql`${total}, null as id`;
+  return sql`${total}, m.* from (select) one left join (
+      select hit.number as position, ${listedFields} from (
+        select * from hits ${newestFirst} limit (select ${limit}::int8) offset (select ${offset}::int8)
+      ) hit join messages m on ${isHit}
+    ) m on true order by m.position desc, m.id desc`;
+}
+
+/** Whether a search of an inbox is only for messages with attachments, which have an index of their own. */
+function isAboutAttachments({ scope, conditions }: SearchPage): boolean {
+  const others = conditions.filter(({ kind }) => kind !== "direction");
+  return scope.kind === "inbox" && others.length > 0 && others.every((each) => each.kind === "attachment" && each.is);
+}
+
+/** Finds the newest messages with attachments. */
+async function findAttached(
+  db: Db,
+  { scope, conditions, first, last, ...page }: SearchPage,
+  needed: number,
+): Promise<Found> {
+  const directions = conditions.flatMap((each) => (each.kind === "direction" ? [sql`and direction = ${each.is}`] : []));
+  const rows = await query<FoundRow>(
+    db,
+    sql`with hits as materialized (
+          select seq as number from messages
+          where inbox_id = ${scope.id} and attachment_count > 0 and seq between ${first} and ${last} ${sql.join(directions, sql` `)}
+          order by seq desc limit (select ${needed}::int8)
+        )
+        select ${last}::int4 as "indexedSeq",
+        ${pageOfHits(page, sql`order by number desc`, sql`m.inbox_id = ${scope.id} and m.seq = hit.number`)}`,
+  );
+  return foundIn(rows);
 }
 
 /** The number of a row in a scope, whether a row is in it, and up to which number it is indexed. */

@@ -27,7 +27,7 @@ for (const engine of enginesHere()) {
     const under = setUpEngine(engine);
     beforeAll(async () => {
       for (const inboxId of ["inb_a", "inb_b", "inb_c"]) {
-        const searchables = numbers.map((seq, index) => message(inboxId, seq, wordsOf(index)));
+        const searchables = numbers.map((seq, index) => message(inboxId, seq, index, wordsOf(index)));
         await insertRows(under.db.api, messages, searchables.map(rowOf));
         await insertSearchRows(under.db.api, searchables.map(searchRow));
         await insertRows(under.db.api, threads, searchables.map(threadOf));
@@ -112,6 +112,33 @@ for (const engine of enginesHere()) {
       );
     }, 60_000);
 
+    test("gives the newest messages with attachments in a range, also those of one direction", async () => {
+      const asked = fc.record({
+        direction: fc.constantFrom(undefined, "inbound" as const, "outbound" as const),
+        bounds: fc.tuple(fc.integer({ min: 1, max: 300_000 }), fc.integer({ min: 1, max: 300_000 })),
+        limit: fc.integer({ min: 0, max: 120 }),
+        offset: fc.integer({ min: 0, max: 300 }),
+        counted: fc.constantFrom(0, 100, 1_000),
+      });
+      await fc.assert(
+        fc.asyncProperty(asked, async ({ direction, bounds, ...page }) => {
+          const [first, last] = bounds.toSorted((a, b) => a - b) as [number, number];
+          const matches = numbers
+            .filter((seq, index) => isAttached(index) && seq >= first && seq <= last)
+            .filter((seq) => direction === undefined || directionOf(numbers.indexOf(seq)) === direction)
+            .toReversed();
+          const conditions: SearchCondition[] = [{ kind: "attachment", is: true }];
+          if (direction !== undefined) conditions.push({ kind: "direction", is: direction });
+          const search = { scope: inboxA, hasFewUnread: true, conditions, first, last, ...page };
+          const found = await searchMessages(under.db.api, search);
+          const end = page.offset + page.limit;
+          expect(found.messages.map(({ position }) => position)).toEqual(matches.slice(page.offset, end));
+          expect(found.total).toBe(Math.min(matches.length, Math.max(page.counted, end)));
+        }),
+        { numRuns: 150 },
+      );
+    }, 60_000);
+
     test.each([true, false])("gives the messages of unread threads, also if these are many (few: %p)", async (few) => {
       const unread = numbers.filter((_, index) => index % 5 === 0).toReversed();
       const read = numbers.filter((_, index) => index % 5 > 0).toReversed();
@@ -153,7 +180,10 @@ for (const engine of enginesHere()) {
   });
 }
 
-function message(inboxId: string, seq: number, words: readonly string[]): Searchable {
+const isAttached = (index: number) => index % 3 === 0;
+const directionOf = (index: number) => (index % 4 === 0 ? "outbound" : "inbound");
+
+function message(inboxId: string, seq: number, index: number, words: readonly string[]): Searchable {
   return {
     accountId: "acc",
     inboxId,
@@ -161,14 +191,14 @@ function message(inboxId: string, seq: number, words: readonly string[]): Search
     messageId: `${inboxId}_${seq}`,
     atMs: msOf(seq),
     threadId: `thr_${inboxId}_${seq}`,
-    direction: "inbound",
+    direction: directionOf(index),
     fromAddr: "jane@example.com",
     fromName: null,
     toAddr: "ada@inbox.localhost",
     cc: [],
     subject: words.join(" "),
     bodyText: "",
-    attachmentCount: 0,
+    attachmentCount: isAttached(index) ? 1 : 0,
   };
 }
 
