@@ -11,14 +11,20 @@ export interface InboxMemory {
   remember(inboxes: readonly ReadInbox[]): void;
   /** Forgets these inboxes, and does not remember them for 10 seconds, because another process writes to one of them too. */
   mistrust(ids: readonly string[]): void;
+  /** Notes that another process has written to one of these inboxes between a read and its write. */
+  contest(ids: readonly string[]): void;
+  /** Whether one of these inboxes was contested in the last second. */
+  isContested(ids: readonly string[]): boolean;
 }
 
 const rememberedMs = 2_000;
 const mistrustedMs = 10_000;
+const contestedMs = 1_000;
 const mostRemembered = 10_000;
 
 export function inboxMemory(now: () => Date): InboxMemory {
   const known = passingMemory<string, ReadInbox | "mistrusted">(mostRemembered);
+  const contested = passingMemory<string, true>(mostRemembered);
 
   return {
     recall(ids) {
@@ -40,6 +46,14 @@ export function inboxMemory(now: () => Date): InboxMemory {
     mistrust(ids) {
       const untilMs = now().getTime() + mistrustedMs;
       for (const id of ids) known.set(id, "mistrusted", untilMs);
+    },
+    contest(ids) {
+      const untilMs = now().getTime() + contestedMs;
+      for (const id of ids) contested.set(id, true, untilMs);
+    },
+    isContested(ids) {
+      const nowMs = now().getTime();
+      return ids.some((id) => contested.get(id, nowMs) === true);
     },
   };
 }

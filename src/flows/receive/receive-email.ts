@@ -99,14 +99,23 @@ const lockedPauseMs = 100;
 /** Files a batch by the cheapest road that succeeds. */
 async function fileBatch(deps: Deps, memory: InboxMemory, arrivals: readonly Arrival[]): Promise<Try[]> {
   const { mail: db } = deps.db;
-  const filed =
-    (await tryFromMemory(db, memory, arrivals)) ??
-    (await tryFromRead(db, arrivals)) ??
-    (await behindLock(db, arrivals).catch(undefinedIfLocked));
+  const filed = (await tryUnlocked(db, memory, arrivals)) ?? (await behindLock(db, arrivals).catch(undefinedIfLocked));
   if (filed === undefined) return skippingLocked(deps, memory, arrivals);
   memory.remember(filed.inboxes);
   announce(deps, filed);
   return filed.outcomes;
+}
+
+/**
+ * Tries the two roads without a lock. Undefined, with nothing written, if another process has changed an inbox meanwhile, or did so within
+ * the last second: two processes that receive much for the same inboxes would otherwise write most batches two or three times.
+ */
+async function tryUnlocked(db: Db, memory: InboxMemory, arrivals: readonly Arrival[]): Promise<Filed | undefined> {
+  const ids = idsOf(arrivals);
+  if (memory.isContested(ids)) return undefined;
+  const filed = (await tryFromMemory(db, memory, arrivals)) ?? (await tryFromRead(db, arrivals));
+  if (filed === undefined) memory.contest(ids);
+  return filed;
 }
 
 /**

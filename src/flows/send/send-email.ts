@@ -11,6 +11,7 @@ import type { Sender, SendFact } from "../../domain/send/send-facts.ts";
 import { fingerprintBody } from "../../domain/send/send-fingerprint.ts";
 import { textOfHtml } from "../../mail/html/html.ts";
 import { withForwardedHtml, withHtmlQuote } from "../../mail/html/quote-html.ts";
+import { type PassingMemory, passingMemory } from "../../primitives/memory.ts";
 import { within } from "../../primitives/within.ts";
 import { splitAddress } from "../../standards/address.ts";
 import { shortDigest } from "../../standards/digest.ts";
@@ -40,6 +41,11 @@ interface PatientSend {
 const longestWaitMs = 5_000;
 /** The least time to wait for the lock, even for a send that has already waited for almost `longestWaitMs`. */
 const leastWaitMs = 250;
+/** How long a batch locks its inboxes before it writes, after one of them was outrun. */
+const contestedMs = 1_000;
+const mostContested = 10_000;
+/** The longest wait for the locks of a batch. It is many times the duration of a batch. */
+const longestBatchWaitMs = 200;
 
 export interface SendingDeps extends FactDeps {
   /** The most open drafts of an inbox. Undefined: the default. */
@@ -66,10 +72,12 @@ export function emailSender(
   deps: SendingDeps,
   htmlOfMarkdown: HtmlOfMarkdown,
 ): (request: SendRequest) => Promise<SendResult> {
+  /** The inboxes to which another process wrote between a read and its write, in the last second. */
+  const contested = passingMemory<string, true>(mostContested);
   const first = groupCommit<AskedSend, SendResult | Outrun>({
     ...usualBatches,
     sizeOf,
-    commit: (sends) => nudging(deps, acceptSends(deps, deps.db.sends, sends, { areLocked: false })),
+    commit: (sends) => nudging(deps, acceptBatch(deps, contested, sends)),
     lanesOf: ({ request }) => [request.inboxId],
   });
   const again = perInbox((inboxId) =>
@@ -152,6 +160,35 @@ async function nudging(deps: Deps, accepting: Promise<(SendResult | Outrun)[]>):
   if (results.some(({ kind }) => kind === "waiting")) {
     deps.nudge("dispatch");
     deps.nudge("webhook");
+  }
+  return results;
+}
+
+/**
+ * Accepts a batch of sends, without a lock unless one of their inboxes is contested: two processes that send much from the same inboxes
+ * would otherwise outrun each other at most batches, and accept their sends inbox by inbox.
+ */
+async function acceptBatch(
+  deps: SendingDeps,
+  contested: PassingMemory<string, true>,
+  sends: readonly AskedSend[],
+): Promise<(SendResult | Outrun)[]> {
+  const ids = [...new Set(sends.map(({ request }) => request.inboxId))];
+  const nowMs = performance.now();
+  if (ids.some((id) => contested.get(id, nowMs) === true)) {
+    try {
+      return await transaction(deps.db.api, async (tx) => {
+        await lockSenders(tx, ids, longestBatchWaitMs);
+        return acceptSends(deps, tx, sends, { areLocked: true });
+      });
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      return sends.map(() => outrun);
+    }
+  }
+  const results = await acceptSends(deps, deps.db.sends, sends, { areLocked: false });
+  for (const [index, { request }] of sends.entries()) {
+    if (results[index]?.kind === "outrun") contested.set(request.inboxId, true, performance.now() + contestedMs);
   }
   return results;
 }

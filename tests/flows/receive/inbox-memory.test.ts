@@ -33,6 +33,16 @@ test("an inbox that other processes write to is not cached for ten seconds", () 
   expect(memory.recall(["a"])).toHaveLength(1);
 });
 
+test("an inbox that another process has changed before a write is contested for a second", () => {
+  const { memory, pass } = memoryWithClock();
+  memory.contest(["a"]);
+  expect([memory.isContested(["b", "a"]), memory.isContested(["b"])]).toEqual([true, false]);
+  pass(999);
+  expect(memory.isContested(["a"])).toBe(true);
+  pass(1);
+  expect(memory.isContested(["a"])).toBe(false);
+});
+
 test("the cache has a limit", () => {
   const { memory } = memoryWithClock();
   for (let number = 0; number < 10_001; number++) memory.remember([inbox(`inbox ${number}`)]);
