@@ -40,7 +40,7 @@ function mayShrink(plain: Uint8Array): boolean {
   });
 }
 
-const sampleBytes = 8 << 10;
+const sampleBytes = 2 << 10;
 /** The largest ratio of the compressed size of a sample to its size with which compression is worthwhile. */
 const worthwhileShare = 0.97;
 
