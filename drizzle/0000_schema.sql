@@ -524,6 +524,15 @@ CREATE TABLE "suppressions" (
 	"created_at" timestamp (3) with time zone NOT NULL,
 	"expires_at" timestamp (3) with time zone
 );
+CREATE TABLE "thread_blocks" (
+	"inbox_id" text collate "C" NOT NULL,
+	"block" integer NOT NULL,
+	"unread" integer NOT NULL,
+	"read" integer NOT NULL,
+	"archived" integer NOT NULL,
+	"trashed" integer NOT NULL,
+	CONSTRAINT "thread_blocks_inbox_id_block_pk" PRIMARY KEY("inbox_id","block")
+);
 CREATE TABLE "thread_labels" (
 	"thread_id" text collate "C" NOT NULL,
 	"label" text collate "C" NOT NULL,

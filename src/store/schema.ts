@@ -444,6 +444,23 @@ export const threads = pgTable(
   ],
 );
 
+/**
+ * The numbers of threads whose last message is in a block of numbers (`threadBlock`), by the lists that show them. A block without a row is
+ * not counted yet.
+ */
+export const threadBlocks = pgTable(
+  "thread_blocks",
+  {
+    inboxId: id().notNull(),
+    block: integer().notNull(),
+    unread: integer().notNull(),
+    read: integer().notNull(),
+    archived: integer().notNull(),
+    trashed: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.inboxId, table.block] })],
+);
+
 /** The labels of threads, a row for each label of a thread that is not in the trash. A row changes with its thread. */
 export const threadLabels = pgTable(
   "thread_labels",

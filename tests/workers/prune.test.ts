@@ -233,6 +233,7 @@ for (const engine of enginesHere()) {
       );
       const filing = { accountId: inbox.accountId, actor: service, inboxId: inbox.id, threads };
       await fileThreads(world.deps, { ...filing, change: { addLabels: ["orders", "vip"] } });
+      await query(under.db.api, sql`insert into thread_blocks values (${inbox.id}, 0, 121, 0, 0, 0)`);
       await deleteInbox(world.deps, { accountId: inbox.accountId, actor: service }, inbox.id);
       await prune(world.deps);
       expect(await count("messages", sql`inbox_id = ${inbox.id}`)).toBe(121);
@@ -242,6 +243,7 @@ for (const engine of enginesHere()) {
       const inInbox = [
         "messages",
         "threads",
+        "thread_blocks",
         ...labels,
         "correspondents",
         "awaited_parents",

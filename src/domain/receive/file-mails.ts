@@ -2,6 +2,7 @@ import { arrivalEventId, type MessageFacts, type Recorded, recordMessage, type T
 import { idBeside, instantOfId } from "../ids.ts";
 import type { Mailbox } from "../message.ts";
 import { previewOf } from "../preview.ts";
+import { blockChanges } from "../thread-blocks.ts";
 import { foreignAncestors, namedParent } from "../threading.ts";
 import type { ArrivedCopy, ArrivedMail, Quarantining } from "./arrived-mail.ts";
 import type {
@@ -51,10 +52,11 @@ export interface FiledCopy {
  */
 export function fileMails(arrivals: readonly ArrivedMail[], facts: KnownOfMails): Filing {
   const state = filingState(facts);
+  const before = new Map(state.threads);
   const filed = new Map(parentsFirst(arrivals).map((arrival) => [arrival, fileMail(state, arrival)]));
   return {
     outcomes: arrivals.map((arrival) => filed.get(arrival)?.outcome ?? "gone"),
-    ...rowsOf(filed, state),
+    ...rowsOf(filed, state, before),
   };
 }
 
@@ -177,15 +179,21 @@ function addBehindParents(
 }
 
 /** The rows to write. A mail without copies has none. Each changed thread and inbox has one row, with its state after the whole batch. */
-function rowsOf(filed: ReadonlyMap<ArrivedMail, FiledMail>, { inboxes }: FilingState): FiledMails {
+function rowsOf(
+  filed: ReadonlyMap<ArrivedMail, FiledMail>,
+  { inboxes }: FilingState,
+  before: ReadonlyMap<string, ThreadState>,
+): FiledMails {
   const stored = [...filed].filter(([, { copies }]) => copies.length > 0);
   const blocked = [...filed].filter(([, { quarantined }]) => quarantined.length > 0);
   const quarantined = blocked.flatMap(([, mail]) => mail.quarantined);
   const copies = stored.flatMap(([, mail]) => mail.copies);
   const known = copies.flatMap(({ correspondent }) => correspondent ?? []);
   const changed = new Set([...copies.map(({ message }) => message), ...quarantined].map(({ inboxId }) => inboxId));
+  const threads = [...new Map(copies.map(({ thread }) => [thread.id, thread])).values()];
   return {
-    threads: [...new Map(copies.map(({ thread }) => [thread.id, thread])).values()],
+    threads,
+    threadBlocks: blockChanges(threads.map((after) => ({ before: before.get(after.id), after }))),
     messages: stored.flatMap(([, mail], index) => mail.copies.map(({ message }) => ({ ...message, body: index + 1 }))),
     bodies: stored.map(([{ mail }]) => ({ text: mail.bodyText, html: mail.bodyHtml })),
     attachments: stored.flatMap(([arrival]) => attachmentRows(arrival)),

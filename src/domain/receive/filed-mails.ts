@@ -1,6 +1,7 @@
 import type { Automated } from "../automated.ts";
 import type { ThreadState } from "../conversation.ts";
 import type { QuarantineReason } from "../policy.ts";
+import type { BlockChange } from "../thread-blocks.ts";
 import type { Authentication, Spam } from "./authentication.ts";
 import type { MailClient } from "./inbound-mail.ts";
 import type { NamedMessage, ReadInbox } from "./known-of-mails.ts";
@@ -118,6 +119,7 @@ export interface AwaitedParent extends NamedMessage {
 /** The rows to write for a batch of mails. */
 export interface FiledMails {
   threads: readonly ThreadState[];
+  threadBlocks: readonly BlockChange[];
   messages: readonly InboundMessage[];
   bodies: readonly Body[];
   /** The attachments of each mail, listed once. All messages of a mail have the same source and share them. */

@@ -5,6 +5,7 @@ import type { KeyUse } from "../idempotency.ts";
 import type { SendUsage } from "../limits.ts";
 import type { CustomHeader } from "../message.ts";
 import type { NewItem } from "../outbox-item.ts";
+import { type BlockChange, blockChanges } from "../thread-blocks.ts";
 import { isApproved } from "./approval.ts";
 import { filedFiles } from "./attachments.ts";
 import { type Draft, draftOf } from "./draft.ts";
@@ -115,6 +116,7 @@ export interface ColdSends extends Omit<ColdSend, "sentToday"> {
 export interface AcceptedSends {
   senders: readonly Sender[];
   threads: readonly ThreadState[];
+  threadBlocks: readonly BlockChange[];
   messages: readonly OutboundMessage[];
   recipients: readonly NewRecipient[];
   keyUses: readonly SendKeyUse[];
@@ -260,13 +262,21 @@ function outboundMessage({ send, from, fromName, recipients, content, sizeBytes,
   };
 }
 
-/** Joins the rows of the accepted sends of a batch. A thread or an inbox has one row, with its state after the last send. */
-export function joinedRows(accepted: readonly (AcceptedSend | AcceptedDraft)[]): AcceptedSends {
+/**
+ * Joins the rows of the accepted sends of a batch. A thread or an inbox has one row, with its state after the last send. `before` has the
+ * threads as they were read.
+ */
+export function joinedRows(
+  accepted: readonly (AcceptedSend | AcceptedDraft)[],
+  before: ReadonlyMap<string, ThreadState>,
+): AcceptedSends {
   const sends = accepted.filter((each) => "message" in each);
   const drafts = accepted.flatMap((each) => ("draft" in each ? each.draft : []));
+  const threads = [...new Map(accepted.flatMap(({ thread }) => (thread ? [[thread.id, thread]] : []))).values()];
   return {
     senders: [...new Map(accepted.map(({ sender }) => [sender.id, sender])).values()],
-    threads: [...new Map(accepted.flatMap(({ thread }) => (thread ? [[thread.id, thread]] : []))).values()],
+    threads,
+    threadBlocks: blockChanges(threads.map((after) => ({ before: before.get(after.id), after }))),
     messages: sends.map(({ message }) => message),
     recipients: sends.flatMap(({ recipients }) => recipients),
     keyUses: accepted.flatMap(({ keyUse }) => keyUse ?? []),

@@ -76,6 +76,7 @@ export interface JudgedSend {
  */
 export function judgeSends(sends: readonly Send[], facts: SendFacts, judging: Judging): Judgement {
   const state = sendingState(sends, facts, judging.at);
+  const before = new Map(state.threads);
   const results = new Map<Send, SendResult>();
   const accepted: (AcceptedSend | AcceptedDraft)[] = [];
   for (const send of sends) {
@@ -83,7 +84,7 @@ export function judgeSends(sends: readonly Send[], facts: SendFacts, judging: Ju
     results.set(send, judged.result);
     if (judged.accepted !== undefined) accepted.push(judged.accepted);
   }
-  return { results, ...joinedRows(accepted) };
+  return { results, ...joinedRows(accepted, before) };
 }
 
 /** Accepts or refuses one send. Looks for a replay before it checks a limit, so that a retry never fails if the first call was accepted. */

@@ -17,9 +17,11 @@ import {
   threadWithout,
 } from "../../domain/removal.ts";
 import { isOpen } from "../../domain/send/draft.ts";
+import { blockChanges } from "../../domain/thread-blocks.ts";
 import { lockInboxes, markInboxTotals } from "../../store/account/inboxes.ts";
 import { insertCounts, lockCounting } from "../../store/account/usage.ts";
 import { removeLabels } from "../../store/mail/labels.ts";
+import { changeBlocks } from "../../store/mail/thread-blocks.ts";
 import { findThread } from "../../store/mail/thread-pages.ts";
 import { listThreadsOfInbox, markThreads } from "../../store/mail/threads.ts";
 import { findDraft, findLockedDraft, removeDrafts } from "../../store/send/drafts.ts";
@@ -362,13 +364,15 @@ async function mendInbox(tx: Db, inbox: EmptiedInbox, gone: readonly OldMessage[
   await forgetThreads(tx, inbox.id, empty);
   const others = threads.filter((thread) => !empty.includes(thread));
   const remains = await remainsOf(tx, others);
+  const changed = others.flatMap((thread) => {
+    const left = remains.get(thread.id);
+    return left === undefined ? [] : [{ before: thread, after: threadWithout(thread, countOf(thread.id), left) }];
+  });
   await markThreads(
     tx,
-    others.flatMap((thread) => {
-      const left = remains.get(thread.id);
-      return left === undefined ? [] : [threadWithout(thread, countOf(thread.id), left)];
-    }),
+    changed.map(({ after }) => after),
   );
+  await changeBlocks(tx, blockChanges(changed));
   const hasLast = gone.every(({ id }) => id !== inbox.lastMessageId);
   const last = hasLast ? lastOf(inbox) : await findLastMessage(tx, inbox.id);
   await markMessagesRemoved(tx, inboxWithout(inbox, gone, empty, last));
@@ -378,6 +382,7 @@ async function mendInbox(tx: Db, inbox: EmptiedInbox, gone: readonly OldMessage[
 async function forgetThreads(tx: Db, inboxId: string, threads: readonly ThreadState[]): Promise<void> {
   const lost = threads.flatMap((thread) => shownLabels(thread).map((label) => ({ threadId: thread.id, label })));
   await removeLabels(tx, inboxId, lost);
+  await changeBlocks(tx, blockChanges(threads.map((before) => ({ before, after: undefined }))));
   await deleteThreads(
     tx,
     threads.map(({ id }) => id),

@@ -5,8 +5,10 @@ import { notFound } from "../../domain/errors.ts";
 import { type FiledThread, filedChanges, fileThread, shownLabels, type ThreadChange } from "../../domain/filing.ts";
 import { isId } from "../../domain/ids.ts";
 import { labelsOfInboxAfter } from "../../domain/labels.ts";
+import { blockChanges } from "../../domain/thread-blocks.ts";
 import { lockInboxes, markInboxTotals } from "../../store/account/inboxes.ts";
 import { listLabels, removeLabels } from "../../store/mail/labels.ts";
+import { changeBlocks } from "../../store/mail/thread-blocks.ts";
 import { listThreadsOfInbox, markThreads } from "../../store/mail/threads.ts";
 import { listNumberedMessages } from "../../store/send/send-facts.ts";
 import { audit } from "../audit.ts";
@@ -69,6 +71,7 @@ export async function fileThreads(
     await Promise.all([
       markThreads(tx, after),
       removeLabels(tx, inboxId, removed),
+      changeBlocks(tx, blockChanges(changed.map(({ before, thread }) => ({ before, after: thread })))),
       markInboxTotals(tx, [totals]),
       audit(
         tx,

@@ -5,8 +5,10 @@ import { fileThread } from "../../domain/filing.ts";
 import { canceledFailure } from "../../domain/outcome.ts";
 import { endedDraft, resolvedEvents, type UnsentEnd } from "../../domain/send/decide-draft.ts";
 import { type Draft, factsOfEvent, isOpen, recipientsOfDraft } from "../../domain/send/draft.ts";
+import { blockChanges } from "../../domain/thread-blocks.ts";
 import { lockInboxes, markInboxTotals } from "../../store/account/inboxes.ts";
 import { insertEvents } from "../../store/events/fan-out.ts";
+import { changeBlocks } from "../../store/mail/thread-blocks.ts";
 import { listThreadsOfInbox, markThreads } from "../../store/mail/threads.ts";
 import {
   findLockedDraft,
@@ -75,6 +77,7 @@ async function markUnread(tx: Db, inbox: InboxTotals, draft: Draft, at: Date): P
   const after = thread && fileThread(thread, { isRead: false }, { upToSeq: undefined, at }).thread;
   if (thread === undefined || after === undefined || after === thread) return markInboxTotals(tx, [inbox]);
   await markThreads(tx, [after]);
+  await changeBlocks(tx, blockChanges([{ before: thread, after }]));
   await markInboxTotals(tx, [withThread(inbox, thread, after)]);
 }
 

@@ -11,6 +11,7 @@ import { attachments, awaitedParents, correspondents, events, inboxes, messages,
 import { addressesOf } from "../send/recipients.ts";
 import { labelsWritten } from "./labels.ts";
 import { sourcesInserted } from "./sources.ts";
+import { blocksWritten } from "./thread-blocks.ts";
 import { threadFields, threadsWriting } from "./threads.ts";
 
 export interface AskedOfMails {
@@ -205,7 +206,7 @@ export async function insertMails(
       sql`thread as (${threadsWritten(mails.threads, ifUnchanged)})`,
       sql`message as (${messageInto}${bodiesOf === undefined ? bodiesGiven(mails.bodies) : bodiesOfTwin(bodiesOf)} from mail${ifUnchanged})`,
     );
-  parts.push(...labelsWritten(mails.threads, ifUnchanged));
+  parts.push(...labelsWritten(mails.threads, ifUnchanged), ...blocksWritten(mails.threadBlocks, ifUnchanged));
   if (mails.sources.length > 0) parts.push(sql`source as (${sourcesInserted(mails.sources, ifUnchanged)})`);
   if (mails.attachments.length > 0)
     parts.push(

@@ -114,7 +114,13 @@ const byLabel = {
 };
 
 /** The conditions of the runs that a list merges. An unread thread is always in the inbox, so other folders have one run. */
-function runsOf({ inboxId, folders, label, isRead, before }: ThreadsPage): SQL[] {
+export function runsOf({
+  inboxId,
+  folders,
+  label,
+  isRead,
+  before,
+}: ThreadList & { before: SQL | number | undefined }): SQL[] {
   const flags = isRead === undefined ? [false, true] : [isRead];
   const runs =
     label !== undefined

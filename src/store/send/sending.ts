@@ -5,6 +5,7 @@ import { sendTotals } from "../account/inbox-totals.ts";
 import { assigned, columnNames, fieldsOf } from "../columns.ts";
 import { eventsAndDeliveries, newEvents } from "../events/fan-out.ts";
 import { labelsWritten } from "../mail/labels.ts";
+import { blocksWritten } from "../mail/thread-blocks.ts";
 import { threadChanges, threadsWriting } from "../mail/threads.ts";
 import { insertion, recordSet, recordsOf, recordsWith } from "../rows.ts";
 import { approvedRecipients, coldSends, idempotencyKeys, inboxes, messages, outbox, recipients } from "../schema.ts";
@@ -27,7 +28,7 @@ export async function insertSends(db: Db, sends: AcceptedSends): Promise<Set<str
     sends.approvedRecipients.length === 0
       ? sql``
       : sql`approved as (${insertion(approvedRecipients, sends.approvedRecipients, whereWritten)} on conflict do nothing),`;
-  const labels = sql.join(labelsWritten(sends.threads, whereWritten).map((part) => sql`${part},`));
+  const ofThreads = [...labelsWritten(sends.threads, whereWritten), ...blocksWritten(sends.threadBlocks, whereWritten)];
   const files = filesWriting(sends.files);
   // A draft without a thread that changes is the only reason for a batch without threads.
   const thread = sends.threads.length === 0 ? sql`` : sql`thread as (${threadsWritten(sends.threads, whereWritten)}),`;
@@ -44,7 +45,7 @@ export async function insertSends(db: Db, sends: AcceptedSends): Promise<Set<str
           from asked row where inboxes.id = row.id and row.id in (select id from unchanged)${files.areHeld} returning inboxes.id),
         used as (${keyInto} from ${recordsOf(sendKeyUses, sends.keyUses)} ${whereWritten}),
         ${thread}
-        ${labels}
+        ${sql.join(ofThreads.map((part) => sql`${part},`))}
         message as (${messagesInserted(sends.messages)} ${whereWritten}),
         recipient as (${recipientInto} from ${recordsOf(newRecipients, sends.recipients)} ${whereWritten}),
         ${cold}

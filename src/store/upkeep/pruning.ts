@@ -169,6 +169,7 @@ export async function removeInboxRows(tx: Db, inboxId: string, limit: number): P
  */
 const tablesOfInboxes = [
   { table: "threads", key: "id" },
+  { table: "thread_blocks", key: "block" },
   { table: "thread_labels", key: "thread_id" },
   { table: "label_counts", key: "label" },
   { table: "correspondents", key: "address" },

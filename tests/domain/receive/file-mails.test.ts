@@ -168,6 +168,7 @@ describe("copies", () => {
     expect(filed([copy], had("a", "a"))).toEqual({
       outcomes: ["stored"],
       threads: [],
+      threadBlocks: [],
       messages: [],
       bodies: [],
       attachments: [],

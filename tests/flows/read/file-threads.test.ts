@@ -7,6 +7,7 @@ import type { ThreadState } from "../../../src/domain/conversation.ts";
 import { Refusal } from "../../../src/domain/errors.ts";
 import type { ThreadChange } from "../../../src/domain/filing.ts";
 import { folders } from "../../../src/domain/folders.ts";
+import { threadBlock } from "../../../src/domain/thread-blocks.ts";
 import { deleteInbox } from "../../../src/flows/account/delete-inbox.ts";
 import { countMail, removeOldest } from "../../../src/flows/account/remove-messages.ts";
 import { accountRules } from "../../../src/flows/account-rules.ts";
@@ -16,6 +17,7 @@ import { pageThreads } from "../../../src/flows/read/page-threads.ts";
 import { mailReceiver } from "../../../src/flows/receive/receive-email.ts";
 import { emailSender } from "../../../src/flows/send/send-email.ts";
 import { findInboxTotals, type InboxTotals, listMessagesInRange } from "../../../src/store/mail/message-pages.ts";
+import { insertThreadBlocks } from "../../../src/store/mail/thread-blocks.ts";
 import { threadFields } from "../../../src/store/mail/threads.ts";
 import { envelopeTo, parsedMail } from "../../support/arrivals.ts";
 import { enginesHere } from "../../support/engines.ts";
@@ -28,6 +30,7 @@ type Step =
   | { do: "send"; inbox: number; thread: number | undefined; upTo: number | undefined }
   | { do: "file"; threads: number[]; change: ThreadChange; upTo: number | undefined }
   | { do: "remove"; inbox: number; count: number }
+  | { do: "count"; inbox: number }
   | { do: "delete"; inbox: number };
 
 const labels = ["a", "b", "c"];
@@ -64,6 +67,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ do: fc.constant("remove" as const), inbox: pick, count: fc.integer({ min: 1, max: 4 }) }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("delete" as const), inbox: pick }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("count" as const), inbox: pick }) },
 );
 /** The steps of a round happen at the same time. */
 const rounds = fc.array(fc.array(step, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 6 });
@@ -103,8 +107,19 @@ for (const engine of enginesHere()) {
   type World = Awaited<ReturnType<typeof outboxWorld>>;
 
   /** Two inboxes of one account, with flows of two processes. */
-  async function servedWorld({ deps, newInbox }: World) {
+  async function servedWorld({ deps, ...world }: World) {
     const rules = accountRules(deps);
+    /** An inbox whose first messages are removed. Its next ones fill the first block of threads. */
+    async function newInbox(accountId?: string) {
+      const inbox = await world.newInbox(accountId);
+      const [all, inbound] = [threadBlock - 4, threadBlock / 2];
+      await query(
+        deps.db.api,
+        sql`update inboxes set message_count = ${all}, removed_count = ${all}, last_removed_seq = ${all}, inbound_count = ${inbound},
+              removed_inbound_count = ${inbound}, last_removed_inbound_seq = ${inbound}, revision = revision + 1 where id = ${inbox.id}`,
+      );
+      return inbox;
+    }
     const first = await newInbox();
     const { accountId } = first;
     const inboxes = [first, await newInbox(accountId)];
@@ -195,6 +210,8 @@ for (const engine of enginesHere()) {
           [...ids].map(async (id) => ({ id, upToMessageId: await seen(planned.upTo, id) })),
         );
         await fileThreads(deps, { accountId, actor: service, inboxId, threads, change });
+      } else if (planned.do === "count") {
+        await insertThreadBlocks(deps.db.api, (one(inboxes, planned.inbox) ?? first).id);
       } else if (planned.do === "remove") {
         // All mail is older than a day then. Mail that waits to be sent stays, and leaves gaps in the numbers.
         const later = () => new Date(deps.now().getTime() + 2 * 86_400_000);
@@ -221,6 +238,10 @@ for (const engine of enginesHere()) {
         expect<unknown>({ ...shown, threadCount, unreadCount, archiveCount, trashCount }).toEqual(await counted(id));
         expect(await wrongThreads(id)).toEqual([]);
         expect(await wrongLabels(id)).toEqual([]);
+        expect(await wrongBlocks(id)).toEqual([]);
+        // The next round changes what is counted now.
+        await insertThreadBlocks(deps.db.api, id);
+        expect(await wrongBlocks(id)).toEqual([]);
         await checkLists(id, shown.messages);
         await checkThreads(totals);
         await checkPages(totals);
@@ -229,7 +250,7 @@ for (const engine of enginesHere()) {
 
     /** The totals must also match the lists. */
     async function checkLists(id: string, messages: number): Promise<void> {
-      const all = await listMessagesInRange(deps.db.api, { inboxId: id, axis: "all", first: 1, last: 1_000 }, whole);
+      const all = await listMessagesInRange(deps.db.api, { inboxId: id, axis: "all", first: 1, last: 10_000 }, whole);
       expect(all).toHaveLength(messages);
       expect(all.map(({ position }) => position)).toEqual(
         all.map(({ position }) => position).toSorted((a, b) => b - a),
@@ -242,7 +263,7 @@ for (const engine of enginesHere()) {
         const own = all.filter((message) => message.direction === direction).map((message) => message.id);
         const listed = await listMessagesInRange(
           deps.db.api,
-          { inboxId: id, axis: direction, first: 1, last: 1_000 },
+          { inboxId: id, axis: direction, first: 1, last: 10_000 },
           whole,
         );
         expect(listed.map((message) => message.id)).toEqual(own);
@@ -293,7 +314,7 @@ for (const engine of enginesHere()) {
       const { db } = deps;
       for (const direction of [undefined, "inbound", "outbound"] as const) {
         const axis = direction ?? "all";
-        const all = await listMessagesInRange(db.api, { inboxId, axis, first: 1, last: 1_000 }, whole);
+        const all = await listMessagesInRange(db.api, { inboxId, axis, first: 1, last: 10_000 }, whole);
         const ids = all.map(({ id }) => id);
         const page = { reach: { accountId }, inboxId, direction, threadId: undefined, limit: 2 };
         const [since, until] = [all.at(-2), all[1]].map((message) => message && new Date(message.createdAt));
@@ -347,6 +368,18 @@ for (const engine of enginesHere()) {
               from messages where inbox_id = ${id} group by thread_id) m on m.thread_id = t.id
             where t.inbox_id = ${id} and (t.message_count, t.last_seq, t.last_inbound_seq, t.has_attachments)
               is distinct from (m.count, m.last, m.last_inbound, m.files)`,
+      );
+
+    /** Counted blocks whose counts do not match their threads. */
+    const wrongBlocks = (id: string) =>
+      query(
+        deps.db.api,
+        sql`select b.*, t.* from thread_blocks b cross join lateral (
+              select count(*) filter (where not is_read) as unread, count(*) filter (where is_read and folder = 'inbox') as read,
+                count(*) filter (where folder = 'archive') as archived, count(*) filter (where folder = 'trash') as trashed
+              from threads where inbox_id = ${id} and last_seq / ${threadBlock}::int4 = b.block) t
+            where b.inbox_id = ${id}
+              and (b.unread, b.read, b.archived, b.trashed) is distinct from (t.unread, t.read, t.archived, t.trashed)`,
       );
 
     /** Labels whose rows or counts do not match their threads. */

@@ -75,6 +75,7 @@ function nextMail(inbox: ReadInbox): FiledMails {
     sources: [],
     correspondents: [],
     awaitedParents: [],
+    threadBlocks: [],
     quarantined: [],
     inboxes: [{ ...inbox, messageCount: seq, storageBytes: inbox.storageBytes + message.sizeBytes }],
   };
