@@ -233,6 +233,7 @@ export function relayEmailJob(
       serverOf: (lane) =>
         isOwn(lane) || deps.hosts.recall(lane)?.isLocal ? ownDomain : relay.serverOf(`postmaster@${lane}`),
       onRecovery,
+      ...(relay.mostAtOnce && { each: relay.mostAtOnce }),
       ...(deps.suspended && { suspended: deps.suspended }),
       ...(deps.attemptsNowMs && { nowMs: deps.attemptsNowMs }),
     }),
@@ -248,6 +249,7 @@ export function relayEmailJob(
       return settlementOf(item, message, new Map(waitingOf(item).map((recipient) => [recipient, outcome])), false);
     },
     settle: (settlements) => settle(deps, settlements),
+    gatherMs: 2,
   };
 }
 

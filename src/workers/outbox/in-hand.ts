@@ -6,6 +6,7 @@ import type { Attempted, Job, OutboxDeps, SettledClaim } from "./job.ts";
 /** The rows that this process has claimed and started, and their leases. */
 export interface InHand<Item, Settlement> {
   ids(): string[];
+  count(): number;
   /** Makes one attempt. The row stays in hand until `conclude` has ended. */
   attempt<Result>(item: Item, conclude: (attempted: Attempted<Settlement>) => Promise<Result>): Promise<Result>;
   renewIfTime(): void;
@@ -39,6 +40,7 @@ export function rowsInHand<Item extends ClaimedItem, Settlement extends SettledC
 
   return {
     ids: () => [...rows.keys()].map(({ subjectId }) => subjectId),
+    count: () => rows.size,
     attempt(item, conclude) {
       const concluded = outcomeOf(item)
         .then(conclude)

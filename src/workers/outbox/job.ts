@@ -19,6 +19,8 @@ export interface Job<Item extends ClaimedItem, Settlement extends SettledClaim> 
   failed: (item: Item) => Settlement;
   /** Records many results in one statement. Returns the ids of those whose claims were in force. */
   settle: (settlements: readonly Settlement[]) => Promise<Set<string>>;
+  /** How long a result waits for those of other attempts in hand, to be recorded with them. Undefined: it does not wait. */
+  gatherMs?: number;
   /** Called for each attempt once its result is recorded. */
   settled?: ((settlement: Settlement) => void) | undefined;
 }

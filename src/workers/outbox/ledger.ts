@@ -2,6 +2,7 @@ import { DatabaseUnavailable } from "../../database/db.ts";
 import { groupCommit } from "../../flows/group-commit.ts";
 import type { ClaimedItem } from "../../store/outbox/claims.ts";
 import { attemptWaiters } from "./attempt-waiters.ts";
+import type { InHand } from "./in-hand.ts";
 import type { Job, OutboxDeps, SettledClaim } from "./job.ts";
 
 /** Records the results of attempts. */
@@ -19,10 +20,12 @@ const againAfterMs = 500;
 
 export function ledgerOf<Item extends ClaimedItem, Settlement extends SettledClaim>(
   { log }: Pick<OutboxDeps, "log">,
-  job: Pick<Job<Item, Settlement>, "kind" | "settle" | "settled">,
-  cutOff: AbortSignal,
+  job: Pick<Job<Item, Settlement>, "kind" | "settle" | "settled" | "gatherMs">,
+  { cutOff, count }: Pick<InHand<Item, Settlement>, "cutOff" | "count">,
 ): Ledger<Settlement> {
   const waiting = attemptWaiters();
+  const gather = gatherer(job.gatherMs);
+  let writing = 0;
   const commit = groupCommit<Settlement, boolean>({
     commit: async (settlements) => {
       const inForce = await job.settle(settlements);
@@ -56,10 +59,44 @@ export function ledgerOf<Item extends ClaimedItem, Settlement extends SettledCla
 
   return {
     async write(settlement) {
-      const dueAt = await commitOrKeep(settlement);
-      waiting.notify(settlement.subjectId);
-      return dueAt;
+      writing += 1;
+      try {
+        await gather(count() - writing);
+        return await commitOrKeep(settlement);
+      } finally {
+        writing -= 1;
+        waiting.notify(settlement.subjectId);
+      }
     },
     written: waiting.until,
+  };
+}
+
+/**
+ * Returns a function that lets the results of a few milliseconds go into one batch. `others` is the number of attempts that have no result
+ * yet. If there are none, nobody waits: an attempt alone is recorded at once.
+ */
+function gatherer(ms: number | undefined): (others: number) => Promise<void> | undefined {
+  let gathering: { promise: Promise<void>; end: () => void } | undefined;
+
+  function begin() {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(end, ms);
+    function end(): void {
+      clearTimeout(timer);
+      gathering = undefined;
+      resolve();
+    }
+    return { promise, end };
+  }
+
+  return (others) => {
+    if (ms === undefined) return undefined;
+    if (others > 0) {
+      gathering ??= begin();
+      return gathering.promise;
+    }
+    gathering?.end();
+    return undefined;
   };
 }

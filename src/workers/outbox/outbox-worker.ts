@@ -35,7 +35,7 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
   const line = lineOf(kind, lanes);
   const due = dueRows(deps, kind, leaseMs);
   const inHand = rowsInHand(deps, job);
-  const ledger = ledgerOf(deps, job, inHand.cutOff);
+  const ledger = ledgerOf(deps, job, inHand);
   const rounds = roundsOf(round, (err) => logFailure(deps.log, kind.name, err));
   const askAgain = alarm(wake);
   const claimOnce = claimerOf(deps, job, { line, due, inHand, ledger, rounds }, askAgain);

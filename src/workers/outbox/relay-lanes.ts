@@ -14,7 +14,7 @@ export interface RelayLanesOptions {
   brisk?: PoolSize;
   /** Slots for slow mails: an attempt takes minutes if the host sends its replies octet by octet. */
   waiting?: PoolSize;
-  /** The most slots of one server. */
+  /** The most slots of one server. The default is 20. */
   each?: number;
   slowAfterMs?: number;
   nowMs?: () => number;

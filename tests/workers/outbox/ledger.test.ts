@@ -8,10 +8,13 @@ import { ledgerOf } from "../../../src/workers/outbox/ledger.ts";
 const at = new Date("2026-03-21T10:05:00.000Z");
 const putOff: SettledClaim = { subjectId: "evt_1", attempt: 1, dueAt: at };
 
-function ledgerWith(settle: () => Promise<Set<string>>, cutOff = new AbortController().signal) {
+type Settle = (settlements: readonly SettledClaim[]) => Promise<Set<string>>;
+
+function ledgerWith(settle: Settle, { cutOff = new AbortController().signal, inHand = 1, gatherMs = 60_000 } = {}) {
   const told: SettledClaim[] = [];
-  const job = { kind: kinds.webhook, settle, settled: (settlement: SettledClaim) => void told.push(settlement) };
-  return { ledger: ledgerOf({ log: pino({ level: "silent" }) }, job, cutOff), told };
+  const settled = (settlement: SettledClaim) => void told.push(settlement);
+  const job = { kind: kinds.webhook, settle, settled, gatherMs };
+  return { ledger: ledgerOf({ log: pino({ level: "silent" }) }, job, { cutOff, count: () => inHand }), told };
 }
 
 describe("The ledger", () => {
@@ -40,7 +43,9 @@ describe("The ledger", () => {
   });
 
   test("gives up on a database that is away when its time is over: the row falls due by its lease", async () => {
-    const { ledger, told } = ledgerWith(() => Promise.reject(new DatabaseUnavailable("away")), AbortSignal.abort());
+    const { ledger, told } = ledgerWith(() => Promise.reject(new DatabaseUnavailable("away")), {
+      cutOff: AbortSignal.abort(),
+    });
     expect(await ledger.write(putOff)).toBeNull();
     expect(told).toEqual([]);
   });
@@ -50,5 +55,30 @@ describe("The ledger", () => {
     const waiting = ledger.written("evt_1", 60_000);
     expect(await ledger.write(putOff)).toBeNull();
     await waiting;
+  });
+
+  test.each<[string, number, { inHand: number; gatherMs: number }, string[]]>([
+    [
+      "writes the results of those in hand together, and the last one at once",
+      3,
+      { inHand: 3, gatherMs: 60_000 },
+      ["0 1 2"],
+    ],
+    ["writes a result alone if those of the others in hand do not come", 1, { inHand: 3, gatherMs: 1 }, ["0"]],
+  ])("%s", async (_, count, options, expected) => {
+    const written: string[] = [];
+    const { ledger } = ledgerWith(async (settlements) => {
+      const ids = settlements.map(({ subjectId }) => subjectId);
+      written.push(ids.join(" "));
+      return new Set(ids);
+    }, options);
+    const writes: Promise<unknown>[] = [];
+    for (let id = 0; id < count; id += 1) {
+      writes.push(ledger.write({ ...putOff, subjectId: String(id) }));
+      // Results of one turn of the event loop would be written together anyway.
+      await new Promise(setImmediate);
+    }
+    await Promise.all(writes);
+    expect(written).toEqual(expected);
   });
 });
