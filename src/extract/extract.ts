@@ -24,8 +24,8 @@ export interface Extraction {
 }
 
 /**
- * The codes, the links and the new content of a message. They are computed from its row each time that it is shown, so that better rules
- * apply to old mail, too. Codes come from the new content only, since a quoted code is an older one.
+ * The codes, the links and the new content of a message. They are computed from its row when it is shown, so that better rules apply
+ * to old mail, too. Codes come from the new content only, since a quoted code is an older one.
  */
 export function extractionOf({ direction, subject, bodyText, bodyHtml, inReplyTo }: ExtractedFrom): Extraction {
   // Some programs name a forwarded mail in In-Reply-To.

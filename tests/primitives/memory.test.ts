@@ -22,6 +22,23 @@ test("it has at most its limit of values, and at least seven eighths of that onc
   }
 });
 
+test("the sizes of its values are at most its limit together, also when values are replaced and deleted", () => {
+  const memory = boundedMemory<string, string>(10, ({ length }) => length);
+  const kept = () => ["a", "b", "c", "d"].filter((key) => memory.get(key) !== undefined);
+  memory.set("a", "xxxx");
+  memory.set("a", "xxx");
+  memory.set("b", "xxxx");
+  memory.set("c", "xxx");
+  expect(kept()).toEqual(["a", "b", "c"]);
+  memory.delete("b");
+  memory.set("d", "xxxx");
+  expect(kept()).toEqual(["a", "c", "d"]);
+  memory.set("b", "xxxxx");
+  expect(kept()).toEqual(["b", "d"]);
+  memory.set("c", "x".repeat(11));
+  expect(kept()).toEqual([]);
+});
+
 test("a value has expired at its instant", () => {
   const memory = passingMemory<string, string>(2);
   memory.set("a", "here", 1000);

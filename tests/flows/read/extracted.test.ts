@@ -30,16 +30,41 @@ test("a message whose extraction fails is shown without extracted data, with a l
   expect(lines).toEqual([expect.objectContaining({ level: 50, message_id: "msg_1" })]);
 });
 
+test("a message that is shown again is extracted once, until one of its parts is another", async () => {
+  const deps = { log: pino({ enabled: false }) };
+  const first = { ...message, id: "msg_again", subject: "Your code", bodyText: "Your code is 482913" };
+  const parts = [
+    { subject: "Fwd: Your code" },
+    { bodyText: "Your code is 482914" },
+    { bodyHtml: "<p>Your code is 482913</p>" },
+    { inReplyTo: "<1@example.com>" },
+    { direction: "outbound" as const },
+  ];
+  const shown = async (part: object) => (await extracted(deps, "acc_1", [{ ...first, ...part }]))[0];
+  for (const part of parts) {
+    const extraction = await shown({});
+    expect(await shown({})).toBe(extraction);
+    expect(await shown(part)).not.toBe(extraction);
+  }
+  expect((await shown({ bodyText: "Your code is 482914" }))?.codes).toEqual([
+    expect.objectContaining({ code: "482914" }),
+  ]);
+});
+
 test("messages are extracted for an account before another one's ten lists of long mails", async () => {
   // Codes and links without end: some 10 ms each.
   const bodyHtml = `<p>Your code is 482913</p><a href="https://e.example/x">Log in</a>`.repeat(2_000);
   const deps = { log: pino({ enabled: false }) };
   let ended = 0;
+  let ids = 0;
   const list = (accountId: string) =>
     extracted(
       deps,
       accountId,
-      Array.from({ length: 30 }, () => ({ ...message, subject: "Hello", bodyHtml })),
+      Array.from({ length: 30 }, () => {
+        ids += 1;
+        return { ...message, id: `msg_${ids}`, subject: "Hello", bodyHtml };
+      }),
     );
   const flood = Array.from({ length: 10 }, async () => {
     await list("acc_flood");
