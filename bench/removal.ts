@@ -2,6 +2,7 @@
  * `bun bench/removal.ts`: how fast retention removes mail beside how fast the same service receives it, and what a removal
  * costs requests meanwhile; DATABASE=embedded for the other database, where only the removal is measured. Needs
  * smtp-source of the package postfix. The removal runs in a process of its own, as that of a second process of the service does.
+ * It also measures how far the search index is behind after a longer load of mail, and how soon it has caught up.
  * `bun bench/removal.ts large` measures requests during one run of five minutes in an inbox of a million messages (MESSAGES), on Postgres;
  * `thread` the same while a tenth of its messages, which are one thread, are removed on request; `holes` compares the pages of an inbox of
  * which each tenth message is removed with those of one that has them all.
@@ -22,6 +23,7 @@ import { type ServiceProcess, startServiceProcess } from "./support/service.ts";
 
 const rounds = Number(process.env.ROUNDS ?? 5);
 const mailsARound = Number(process.env.MAILS ?? 10_000);
+const mailsToIndex = Number(process.env.MAILS_TO_INDEX ?? 5 * mailsARound);
 const sessions = 20;
 const connections = 2;
 const dayMs = 86_400_000;
@@ -118,6 +120,37 @@ async function beside(): Promise<void> {
     beside: [{ name: "without", value: p99(quiet) }],
     target: { ratio: { atMost: 1.5 } },
     note: `p50 ${median(busy.map(({ p50Ms }) => p50Ms)).toFixed(2)} ms, without ${median(quiet.map(({ p50Ms }) => p50Ms)).toFixed(2)} ms`,
+  });
+  await indexing(service, address);
+}
+
+/** Receives mail at full speed, and measures the search index behind it. The index yields to mail, and fills up afterwards. */
+async function indexing(service: ServiceProcess, address: string): Promise<void> {
+  const db = await openDatabase({ url: database.url, dataDir: "", onWarning: () => undefined });
+  const lag = async () => {
+    const [row] = await query<{ messages: number; seconds: number }>(
+      db.work,
+      sql`select count(*)::int as messages, coalesce(extract(epoch from now() - min(m.created_at)), 0)::float8 as seconds
+        from inboxes i join messages m on m.inbox_id = i.id
+        where i.username = ${address.split("@")[0]}
+        and m.seq > coalesce((select max(seq) from message_search where inbox_id = i.id), 0)`,
+    );
+    return row ?? { messages: 0, seconds: 0 };
+  };
+  const perSecond = await receive(service, address, mailsToIndex);
+  const behind = await lag();
+  const startedMs = performance.now();
+  while ((await lag()).messages > 0) await Bun.sleep(100);
+  const seconds = (performance.now() - startedMs) / 1000;
+  await db.close();
+  report({
+    what: `the search index has caught up with ${mailsToIndex} mails, after their end`,
+    value: seconds,
+    unit: "s",
+    beside: [{ name: "receiving them", value: mailsToIndex / perSecond }],
+    // It rests for half of the time, and for nine tenths while mail comes.
+    target: { ratio: { atMost: 1.5 } },
+    note: `at their end it was ${behind.messages} mails and ${behind.seconds.toFixed(1)} s behind; a search finds those too`,
   });
 }
 
@@ -272,13 +305,13 @@ async function newInbox({ apiUrl, apiKey }: ServiceProcess): Promise<string> {
 }
 
 /** Mails a second. */
-async function receive({ smtpPort }: ServiceProcess, address: string): Promise<number> {
+async function receive({ smtpPort }: ServiceProcess, address: string, mails = mailsARound): Promise<number> {
   const startedMs = performance.now();
-  const options = ["-s", String(sessions), "-m", String(mailsARound), "-l", String(5 << 10), "-d"];
+  const options = ["-s", String(sessions), "-m", String(mails), "-l", String(5 << 10), "-d"];
   const child = Bun.spawn(
     ["smtp-source", ...options, "-f", "jane@example.com", "-t", address, `inet:127.0.0.1:${smtpPort}`],
     { stderr: "pipe" },
   );
   if ((await child.exited) !== 0) throw new Error(await new Response(child.stderr).text());
-  return (mailsARound * 1000) / (performance.now() - startedMs);
+  return (mails * 1000) / (performance.now() - startedMs);
 }
