@@ -78,6 +78,12 @@ const benchmarks: readonly Benchmark[] = [
     environment: embedded,
     quick: webhooksQuick,
   },
+  {
+    name: "processes",
+    title: "Several processes at one port, Postgres",
+    command: ["processes.ts"],
+    quick: { MAILS: "200", SECONDS: "0.3", ROUNDS: "1" },
+  },
   { name: "streams", title: "Streams, Postgres", command: ["streams.ts"], quick: streamsQuick },
   {
     name: "streams/embedded",

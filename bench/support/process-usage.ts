@@ -47,7 +47,8 @@ function ticksOf(pid: number): number {
   return Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
 }
 
-function childrenOf(pid: number): number[] {
+/** The living children of a process, of all of its threads. */
+export function childrenOf(pid: number): number[] {
   return readdirSync(`/proc/${pid}/task`).flatMap((task) => {
     const children = textOf(`/proc/${pid}/task/${task}/children`).trim();
     return children === "" ? [] : children.split(" ").map(Number);
