@@ -2,7 +2,7 @@
  * `bun run torture [--minutes N] [--seed S] [--database embedded|postgres] [--processes N]`: the whole service under load and
  * faults, held against a ledger that is kept outside of it. `--self-test` does the same to services that are broken on
  * purpose, each of which must be caught (`--only` those whose file begins so); `--entry` to any other program that starts a service,
- * without retention and erasure, which take days there.
+ * without retention and erasure, which take days there. `PROCESSES=2` in the environment gives each service two processes at its ports.
  */
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
