@@ -1,4 +1,6 @@
-/** The entry of the binary, which is two programs: the service with its commands, and the parser process, which loads nothing else. */
-await (process.argv[2] === "parse-mail" ? import("./mail/read/parse-process.ts") : import("./main.ts"));
+/** The entry of the binary, which is three programs: the service with its commands, the parser process, and the thread of the database. */
+if (!Bun.isMainThread) await import("./database/embedded-thread.ts");
+else if (process.argv[2] === "parse-mail") await import("./mail/read/parse-process.ts");
+else await import("./main.ts");
 
 export {};

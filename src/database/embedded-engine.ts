@@ -1,66 +1,22 @@
-import { accessSync, closeSync, constants, fdatasyncSync, fsyncSync, openSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, fdatasyncSync, fsyncSync, openSync } from "node:fs";
 import { PGlite } from "@electric-sql/pglite";
 import { NodeFS } from "@electric-sql/pglite/nodefs";
 import fileSystem from "../../node_modules/@electric-sql/pglite/dist/pglite.data" with { type: "file" };
-import program from "../../node_modules/@electric-sql/pglite/dist/pglite.wasm" with { type: "file" };
 import { careSettings } from "./embedded-care.ts";
-import { DatabaseUnavailable, diskFull } from "./unavailable.ts";
-import { readers } from "./wire.ts";
+import { EngineNotStarted } from "./embedded-failure.ts";
+import { freeZeros } from "./embedded-memory.ts";
 
-/** PGlite without its look-up of all array types at each start, which is not needed, because `readers` (wire.ts) reads arrays. */
+/** PGlite without its look-up of all array types at each start, which is not needed, because its client (embedded-thread.ts) reads arrays. */
 export class Engine extends PGlite {
   override async _initArrayTypes(): Promise<void> {}
 }
 
-/** Thrown if the engine cannot start on its directory. `words` is the engine's own message. */
-export class EngineNotStarted extends DatabaseUnavailable {
-  readonly words: string;
-
-  constructor(words: string) {
-    super(`the embedded engine does not start: ${words}`, meansFullDisk(words) ? diskFull : undefined);
-    this.name = "EngineNotStarted";
-    this.words = words;
-  }
-}
-
-function meansFullDisk(words: string): boolean {
-  return /No space left|quota exceeded/i.test(words);
-}
-
-/** Describes the fault of the directory, and what the operator can do. */
-export function cureOf(words: string, directory: string): string {
-  if (meansFullDisk(words)) return `its disk is full (${words}); make room, then start again`;
-  const closed = closedTo(directory);
-  if (closed !== undefined || /Permission denied|Operation not permitted/i.test(words)) {
-    const why = closed === undefined ? words : `no access to ${closed}`;
-    return `this user can't read and write it (${why}); let the user that runs inboxd own it. Its data may be intact: do not restore a backup over it`;
-  }
-  return `it is damaged, or another program's (${words}); put a backup in its place, or set DATA_DIR to an empty directory`;
-}
-
-/** Finds a path in the directory that this process may not read and write. The engine's message often does not name it. */
-function closedTo(directory: string): string | undefined {
-  let looked = directory;
-  try {
-    accessSync(looked, constants.R_OK | constants.W_OK);
-    for (const entry of readdirSync(directory, { withFileTypes: true, recursive: true })) {
-      looked = join(entry.parentPath, entry.name);
-      accessSync(looked, constants.R_OK | constants.W_OK);
-    }
-    return undefined;
-  } catch (error) {
-    if (!isSystemError(error) || !/^(EACCES|EPERM|EROFS)$/.test(error.code)) return undefined;
-    return error.path ?? looked;
-  }
-}
-
-function isSystemError(error: unknown): error is Error & { code: string; path?: string } {
-  return error instanceof Error && "code" in error && typeof error.code === "string";
-}
-
 /** Starts an engine on its directory; throws EngineNotStarted, with nothing left open, if that fails. */
-export async function startEngine(directory: string, onFlush: () => void): Promise<Engine> {
+export async function startEngine(
+  directory: string,
+  program: WebAssembly.Module,
+  onFlush: () => void,
+): Promise<Engine> {
   const said: string[] = [];
   let isStarting = true;
   const engine = new Engine({
@@ -70,12 +26,10 @@ export async function startEngine(directory: string, onFlush: () => void): Promi
       ...PGlite.defaultStartParams.filter((param) => param !== "-F"),
       ...settings.flatMap((setting) => ["-c", setting]),
     ],
-    pgliteWasmModule: await compiled(),
+    pgliteWasmModule: program,
     fsBundle: Bun.file(fileSystem),
     // An empty module, which is never used, since the cluster exists. Without it, the engine would look for the real one beside its source.
     initdbWasmModule: new WebAssembly.Module(emptyModule),
-    parsers: readers,
-    serializers: { 17: (bytes) => bytes },
     onStderr: (line) => isStarting && said.push(line) > 0,
   });
   try {
@@ -87,6 +41,7 @@ export async function startEngine(directory: string, onFlush: () => void): Promi
   } finally {
     isStarting = false;
   }
+  freeZeros(engine.Module.HEAPU8);
   return engine;
 }
 
@@ -141,14 +96,6 @@ function flushDirectory(path: string): void {
   } finally {
     closeSync(directory);
   }
-}
-
-let compiledProgram: Promise<WebAssembly.Module> | undefined;
-
-/** Returns the engine's program, which is compiled once for all starts. */
-export function compiled(): Promise<WebAssembly.Module> {
-  compiledProgram ??= Bun.file(program).arrayBuffer().then(WebAssembly.compile);
-  return compiledProgram;
 }
 
 const emptyModule = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);

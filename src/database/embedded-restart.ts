@@ -1,4 +1,5 @@
-import { abandon, type Engine, EngineNotStarted } from "./embedded-engine.ts";
+import type { Engine } from "./embedded-client.ts";
+import { EngineNotStarted } from "./embedded-failure.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 
 /** An engine that is started when it is needed, and again after it has failed. */
@@ -7,38 +8,41 @@ export interface RestartingEngine {
   forNext(): Promise<Engine>;
   /** The engine in use, or the one that is starting; undefined between a failure and the next start. */
   current(): Promise<Engine> | undefined;
-  /** Reports that this engine has failed. It is closed, and not used again. */
-  giveUp(failed: Promise<Engine>): void;
+  /** Reports that this engine has failed. It is closed, and not used again. `sqlState` is the one of its last error, if that says why. */
+  giveUp(failed: Promise<Engine>, sqlState?: string): void;
 }
 
 export function restartingEngine(start: () => Promise<Engine>, pauseMs: number): RestartingEngine {
   let engine: Promise<Engine> | undefined;
   let failedAt = Number.NEGATIVE_INFINITY;
-  /** The error of the last start, if the start failed. */
-  let failure: EngineNotStarted | undefined;
+  /** Why the last engine failed, if it is known. */
+  let failureState: string | undefined;
 
   return {
     forNext() {
-      // While the disk is full, each start fails. Without a pause, each of them would block the process for a second.
+      // While the disk is full, each start fails. Without a pause, they would occupy a processor.
       if (engine === undefined && performance.now() < failedAt + pauseMs) {
         return heardByUsers(
-          Promise.reject(new DatabaseUnavailable("the embedded engine has just failed", failure?.sqlState)),
+          Promise.reject(new DatabaseUnavailable("the embedded engine has just failed", failureState)),
         );
       }
       engine ??= heardByUsers(start());
       return engine;
     },
     current: () => engine,
-    giveUp(failed) {
+    giveUp(failed, sqlState) {
       // `failed` may be a rejection from the pause, which is not a failure of the engine: it must not begin the pause again.
       if (failed !== engine) return;
       engine = undefined;
       failedAt = performance.now();
-      failure = undefined;
+      failureState = sqlState;
       // The engine must not be used after this, because its file descriptors are closed and soon belong to other files.
-      failed.then(abandon, (error: unknown) => {
-        if (error instanceof EngineNotStarted) failure = error;
-      });
+      failed.then(
+        ({ abandon }) => abandon(),
+        (error: unknown) => {
+          if (error instanceof EngineNotStarted) failureState = error.sqlState;
+        },
+      );
     },
   };
 }

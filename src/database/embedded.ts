@@ -1,12 +1,15 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { compiled, type Engine, startEngine } from "./embedded-client.ts";
 import { clusterIn, makeCluster } from "./embedded-cluster.ts";
-import { compiled, cureOf, type Engine, EngineNotStarted, startEngine } from "./embedded-engine.ts";
+import { cureOf, EngineNotStarted } from "./embedded-failure.ts";
+import { EngineError, readAnswer, scriptMessage } from "./embedded-protocol.ts";
 import { restartingEngine } from "./embedded-restart.ts";
 import { type PreparedStatements, preparedStatements } from "./embedded-statements.ts";
 import type { Connection } from "./runner.ts";
+import { diskFull } from "./unavailable.ts";
 
-/** The embedded database: a Postgres inside this process, on one directory. */
+/** The embedded database: a Postgres in a thread of this process, on one directory. */
 export interface Embedded {
   /** Returns a session. It ends if the engine fails. The next session then uses a new engine, which first recovers from the disk. */
   connect(): Connection;
@@ -28,9 +31,16 @@ export async function openEmbedded(
 ): Promise<Embedded> {
   const directory = clusterIn(dataDir);
   const listeners = new Set<Listener>();
+  function notify(channel: string, payload: string): void {
+    for (const listener of listeners) if (listener.channel === channel) listener.onNotify(payload);
+  }
+
+  async function script(started: Engine, text: string): Promise<string> {
+    return readAnswer(await started.send(scriptMessage(text)), notify).tag;
+  }
+
   await Promise.all([makeCluster(directory), compiled()]);
   const statements = new WeakMap<Engine, PreparedStatements>();
-  const letOthersRun = pausesForOthers();
   const engine = restartingEngine(start, pauseMs);
   await engine.forNext().catch((error: unknown) => {
     throw error instanceof EngineNotStarted
@@ -42,34 +52,40 @@ export async function openEmbedded(
     // Without a cluster the engine would try to make one by itself, which fails.
     if (!existsSync(join(directory, "PG_VERSION"))) throw new EngineNotStarted("there is no PG_VERSION in it");
     const started = await startEngine(directory, onFlush);
-    for (const { channel, onNotify } of listeners) await started.listen(channel, onNotify);
+    for (const { channel } of listeners) await script(started, `listen ${quoted(channel)}`);
     return started;
   }
 
   function connect(): Connection {
     const mine = engine.forNext();
     let isOpen = true;
+    let isDiskFull = false;
+
+    async function run<T>(work: (started: Engine) => Promise<T>): Promise<T> {
+      try {
+        return await work(await mine);
+      } catch (error) {
+        isDiskFull = error instanceof EngineError && error.code === diskFull;
+        throw error;
+      }
+    }
+
     return {
       get isOpen() {
         return isOpen;
       },
       hasAnswered: true,
-      async run(text, values) {
-        await letOthersRun();
-        const started = await mine;
-        const prepared = statements.get(started) ?? preparedStatements(started);
-        statements.set(started, prepared);
-        return prepared.run(text, values);
-      },
-      async script(text) {
-        await letOthersRun();
-        const results = await (await mine).exec(text);
-        return results.at(-1)?.command ?? "";
-      },
+      run: (text, values) =>
+        run((started) => {
+          const prepared = statements.get(started) ?? preparedStatements(started.send, notify);
+          statements.set(started, prepared);
+          return prepared.run(text, values);
+        }),
+      script: (text) => run((started) => script(started, text)),
       sever() {
         if (!isOpen) return;
         isOpen = false;
-        engine.giveUp(mine);
+        engine.giveUp(mine, isDiskFull ? diskFull : undefined);
       },
       async close() {},
     };
@@ -78,34 +94,20 @@ export async function openEmbedded(
   return {
     connect,
     async listen(channel, onNotify) {
-      const listener = { channel: quoted(channel), onNotify };
+      const listener = { channel, onNotify };
       listeners.add(listener);
-      await (await engine.forNext()).listen(listener.channel, onNotify);
+      await script(await engine.forNext(), `listen ${quoted(channel)}`);
       return async () => {
         listeners.delete(listener);
         const started = await engine.current()?.catch(() => undefined);
-        await started?.unlisten(listener.channel, onNotify);
+        const isHeard = [...listeners].some((other) => other.channel === channel);
+        if (started !== undefined && !isHeard) await script(started, `unlisten ${quoted(channel)}`);
       };
     },
     async close() {
       const started = await engine.current()?.catch(() => undefined);
       await started?.close();
     },
-  };
-}
-
-const longestTurnMs = 5;
-
-/**
- * Returns a function that lets the event loop run if it has not for `longestTurnMs`. The engine answers synchronously, so a series of
- * statements would otherwise block sockets and timers.
- */
-function pausesForOthers(): () => Promise<void> {
-  let lastAt = performance.now();
-  return async () => {
-    if (performance.now() < lastAt + longestTurnMs) return;
-    await new Promise((resolve) => setImmediate(resolve));
-    lastAt = performance.now();
   };
 }
 

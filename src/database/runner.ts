@@ -76,7 +76,11 @@ export async function inTransaction<T>(connection: Connection, work: (runner: Ru
     over = true;
     if (connection.isOpen)
       await attempt(connection, () => connection.script("rollback")).catch(() => connection.sever());
-    throw error;
+    // The error of a failed `begin` says why the connection was lost, which is all that a statement after it can say.
+    throw await begun.then(
+      () => error,
+      (failure) => failure,
+    );
   }
 }
 

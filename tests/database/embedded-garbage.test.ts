@@ -1,28 +1,26 @@
 import { expect, test } from "bun:test";
-import { garbageOfRows } from "../../src/database/embedded-garbage.ts";
+import { garbageOfAnswers } from "../../src/database/embedded-garbage.ts";
 import { until } from "../support/until.ts";
 
 /** Resolves when what was left for the next turn of the event loop is done. */
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("Garbage of rows is collected when there is much of it, by bytes and by fields, and not before", async () => {
+test("Garbage of answers is collected when there is much of it, by bytes and by values, and not before", async () => {
   let collected = 0;
-  const leaves = garbageOfRows(() => {
+  const leaves = garbageOfAnswers(() => {
     collected += 1;
   });
-  const long = { length: 1 << 20, fields: ["text"] };
-  leaves(long);
-  leaves(long);
+  leaves(1 << 20, 1);
+  leaves(2 << 20, 1);
   await nextTurn();
   expect(collected).toBe(0);
-  leaves(long);
+  leaves(1 << 20, 1);
   expect(collected).toBe(0);
   await until(() => collected === 1);
 
-  const wide = { length: 200, fields: Array(20).fill("1") };
-  for (let count = 0; count < 1_000; count += 1) leaves(wide);
+  for (let count = 0; count < 1_000; count += 1) leaves(200, 40);
   await nextTurn();
   expect(collected).toBe(1);
-  for (let count = 0; count < 1_000; count += 1) leaves(wide);
+  for (let count = 0; count < 1_000; count += 1) leaves(200, 40);
   await until(() => collected === 2);
 });
