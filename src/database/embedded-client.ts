@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import program from "../../node_modules/@electric-sql/pglite/dist/pglite.wasm" with { type: "file" };
+import { isCompiled } from "../primitives/compiled.ts";
 import { EngineNotStarted } from "./embedded-failure.ts";
 import type { FromThread, ToThread } from "./embedded-thread.ts";
 
@@ -62,7 +63,6 @@ export async function startEngine(directory: string, onFlush: () => void): Promi
 }
 
 function threadProgram(): string {
-  const isCompiled = import.meta.url.includes("/$bunfs/");
   return isCompiled ? Bun.main : join(import.meta.dir, "embedded-thread.ts");
 }
 

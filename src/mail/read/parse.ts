@@ -2,6 +2,7 @@ import { isAscii } from "node:buffer";
 import { join } from "node:path";
 import type { DocumentFile, ReadDocument } from "../../domain/document.ts";
 import type { Mailbox, ParsedAttachment, ParsedMail } from "../../domain/message.ts";
+import { isCompiled } from "../../primitives/compiled.ts";
 import { contentOf } from "../../standards/digest.ts";
 import { storedNames } from "../../standards/filename.ts";
 import { bareMessageId, contentMessageId, messageIdsOf } from "../../standards/message-id.ts";
@@ -137,8 +138,7 @@ function isOrdinary(outline: Outline): boolean {
 
 /** The command of the parser process: the binary itself (binary.ts), or a program from source. */
 export function parserCommand(): string[] {
-  const compiled = import.meta.url.includes("/$bunfs/");
-  return [process.execPath, compiled ? "parse-mail" : join(import.meta.dir, "parse-process.ts")];
+  return [process.execPath, isCompiled ? "parse-mail" : join(import.meta.dir, "parse-process.ts")];
 }
 
 /** Parses a mail in this process without a time limit. It rejects if the mail cannot be read. */
