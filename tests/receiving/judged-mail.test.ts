@@ -7,6 +7,7 @@ import { deleteInbox } from "../../src/flows/account/delete-inbox.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { prune } from "../../src/workers/prune.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
+import { failureOf } from "../support/failure.ts";
 import { faultsOfSources } from "../support/held-sources.ts";
 import { mailOf } from "../support/mail.ts";
 import { type ReceptionOptions, reception } from "../support/reception.ts";
@@ -299,7 +300,9 @@ for (const engine of enginesHere()) {
         world.release({ accountId, actor: service }, id),
         deleteInbox(world.deps, { accountId, actor: service }, ada.id),
       ]);
-      await expect(world.release({ accountId, actor: service }, id)).rejects.toThrow("no such quarantined mail");
+      expect(String(await failureOf(world.release({ accountId, actor: service }, id)))).toContain(
+        "no such quarantined mail",
+      );
       expect(await messages(ada.id)).toHaveLength(released.status === "fulfilled" ? 1 : 0);
       expect(await faultsOfSources(under.db.api)).toEqual([]);
     });

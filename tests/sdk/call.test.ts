@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Inboxd } from "../../sdk/typescript/src/inboxd.ts";
 import type { PathOf } from "../../sdk/typescript/src/types.ts";
+import { failureOf } from "../support/failure.ts";
 import { startWorld } from "../support/world.ts";
 
 const broken = new Uint8Array([0x7b, 0xe9, 0x0d, 0x0a]);
@@ -35,7 +36,7 @@ describe("A file is given as its bytes, whatever its type", () => {
       expect([filename, asked]).toEqual([filename, bytes]);
       expect([filename, await inboxd.attachments.get(message.id, filename)]).toEqual([filename, bytes]);
     }
-    await expect(inboxd.attachments.get(message.id, "none.json")).rejects.toMatchObject({
+    expect(await failureOf(inboxd.attachments.get(message.id, "none.json"))).toMatchObject({
       status: 404,
       code: "not_found",
     });

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { Inboxd } from "../../sdk/typescript/src/inboxd.ts";
+import { failureOf } from "../support/failure.ts";
 import { startWorld } from "../support/world.ts";
 
 /**
@@ -49,7 +50,7 @@ async function calledByMethods(): Promise<Set<string>> {
         next?(): Promise<unknown>;
       };
       const pending = result.page?.() ?? result.next?.() ?? result;
-      await expect(pending).rejects.toMatchObject({ code: "not_found" });
+      expect(await failureOf(pending)).toMatchObject({ code: "not_found" });
     }
   }
   return called;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Inboxd, InboxdError, type StreamOptions } from "../../sdk/typescript/src/inboxd.ts";
+import { failureOf } from "../support/failure.ts";
 import { untilLogShowsAll } from "../support/log-horizon.ts";
 import { startWorld, type World } from "../support/world.ts";
 
@@ -125,9 +126,9 @@ test("a stream gives its position before the first event, and reports each failu
 
 test("a stream that does not read the log throws what a retry cannot mend", async () => {
   const unknown = "evt_01jpw7z1x2e9a8r5k3m0t6vqhd";
-  await expect(streamed(inboxd, { after: unknown }, 1)).rejects.toMatchObject({ status: 404, code: "not_found" });
+  expect(await failureOf(streamed(inboxd, { after: unknown }, 1))).toMatchObject({ status: 404, code: "not_found" });
   const baseUrl = "http://127.0.0.1:9";
   const away = new Inboxd({ baseUrl, apiKey: "ibx_1", fetch: () => Promise.reject(new TypeError("refused")) });
-  await expect(streamed(away, {}, 1)).rejects.toBeInstanceOf(InboxdError);
-  await expect(streamed(away, {}, 1)).rejects.toMatchObject({ status: 0, code: "no_answer", baseUrl });
+  expect(await failureOf(streamed(away, {}, 1))).toBeInstanceOf(InboxdError);
+  expect(await failureOf(streamed(away, {}, 1))).toMatchObject({ status: 0, code: "no_answer", baseUrl });
 });

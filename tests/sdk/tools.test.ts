@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Inboxd } from "../../sdk/typescript/src/inboxd.ts";
 import { answerChatCalls, chatTools, inboxTools } from "../../sdk/typescript/src/tools.ts";
 import { type Permitted, permitted, tools } from "../../src/mcp/tools.ts";
+import { failureOf } from "../support/failure.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 let world: World;
@@ -38,7 +39,7 @@ test("they are limited to one inbox, to reading, or to some tools", async () => 
   const { tools: reading } = permitted("read", "ada") as Permitted;
   expect(await names({ inbox: "ada", tools: "read" })).toEqual(reading.map(({ name }) => name));
   expect(await names({ tools: ["send_email", "list_threads"] })).toEqual(["list_threads", "send_email"]);
-  expect(names({ tools: ["delete_inbox"] })).rejects.toMatchObject({ status: 400 });
+  expect(await failureOf(names({ tools: ["delete_inbox"] }))).toMatchObject({ status: 400 });
 
   const [list] = await inboxTools(inboxd, { inbox: "ada", tools: ["list_threads"] });
   expect(JSON.parse((await list?.execute({})) ?? "")).toMatchObject({ threads: [], total: 0 });
@@ -73,10 +74,10 @@ test("a wait of a tool ends with the signal of its caller", async () => {
   const controller = new AbortController();
   const waiting = wait?.execute({ timeout: 50 }, { signal: controller.signal });
   controller.abort(new Error("enough"));
-  expect(waiting).rejects.toThrow("enough");
+  expect(String(await failureOf(waiting))).toContain("enough");
 });
 
 test("a wrong key throws, since no model can mend it", async () => {
   const stranger = new Inboxd({ baseUrl: world.service.apiUrl, apiKey: "ibx_wrong", retries: 0 });
-  expect(inboxTools(stranger)).rejects.toMatchObject({ status: 401, code: "unauthorized" });
+  expect(await failureOf(inboxTools(stranger))).toMatchObject({ status: 401, code: "unauthorized" });
 });

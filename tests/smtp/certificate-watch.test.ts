@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { loadCertificate } from "../../src/smtp/certificate.ts";
 import { watchCertificate } from "../../src/smtp/certificate-watch.ts";
 import type { Certificate } from "../../src/smtp/self-signed.ts";
+import { failureOf } from "../support/failure.ts";
 import { type TestListener, testCertificate, testListener } from "../support/mail-door.ts";
 import { greeted } from "../support/raw-smtp.ts";
 import { until } from "../support/until.ts";
@@ -108,7 +109,7 @@ test("a pair that changes in two steps keeps the old one in between, and is repo
   await world.looks();
   expect(await presented(world.smtp)).toBe("first.example");
   expect(world.faults).toEqual(['Cannot use the certificate "/mx.crt": "/mx.key" is the key of another certificate']);
-  await expect(world.watch.readNow()).rejects.toThrow("is the key of another certificate");
+  expect(String(await failureOf(world.watch.readNow()))).toContain("is the key of another certificate");
 
   await world.replace({ key: world.second.key });
   await until(() => world.renewals.length > 0);

@@ -11,6 +11,7 @@ import {
   webhookSecretFault,
   webhookSigner,
 } from "../../src/standards/signature.ts";
+import { failureOf } from "../support/failure.ts";
 
 const secret = "whsec_ABEiM0RVZneImaq7zN3u/wARIjNEVWZ3iJmqu8zd7v8=";
 const otherSecret = "whsec_/+7dzLuqmYh3ZlVEMyIRAP/u3cy7qpmId2ZVRDMiEQA=";
@@ -170,7 +171,7 @@ describe("a webhook secret", () => {
   ];
   test.each(rows)("%s", async (_, text, fault) => {
     expect(webhookSecretFault(text)).toBe(fault);
-    if (fault !== undefined) await expect(webhookSigner(text)).rejects.toThrow(fault);
+    if (fault !== undefined) expect(String(await failureOf(webhookSigner(text)))).toContain(fault);
   });
 
   test("is imported once, and forgotten when many others came", async () => {

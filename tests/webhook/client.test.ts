@@ -4,6 +4,7 @@ import { Webhook } from "standardwebhooks";
 import { webhookFault, webhookHeaders, webhookSigner } from "../../src/standards/signature.ts";
 import { type WebhookClientOptions, type WebhookReply, webhookClient } from "../../src/webhook/client.ts";
 import { leavingOf } from "../../src/workers/outbox/delivery-slots.ts";
+import { failureOf } from "../support/failure.ts";
 import { fairly } from "../support/fair-time.ts";
 import {
   answer,
@@ -77,7 +78,7 @@ describe("the request", () => {
     "is not sent with a header that could become two: %p",
     async (headers) => {
       const hook = await receiver();
-      await expect(client().post({ url: hook.url, headers, body: "{}" })).rejects.toThrow("malformed");
+      expect(String(await failureOf(client().post({ url: hook.url, headers, body: "{}" })))).toContain("malformed");
       expect(hook.connections()).toBe(0);
     },
   );

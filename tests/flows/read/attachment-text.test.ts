@@ -3,6 +3,7 @@ import type { DocumentFile, ReadDocument } from "../../../src/domain/document.ts
 import { attachmentTexts } from "../../../src/flows/read/attachment-text.ts";
 import { findAttachment } from "../../../src/store/mail/attachments.ts";
 import { takeIn } from "../../support/arrivals.ts";
+import { failureOf } from "../../support/failure.ts";
 import { newAccount, newInbox } from "../../support/sends.ts";
 import { oneWorldOn } from "../../support/world-on.ts";
 
@@ -91,7 +92,7 @@ test("the same file of another account is read again, since a quick answer would
 test("a request is told to come back if no process was free", async () => {
   const { texts, finish } = reader({ answer: "unserved" });
   finish();
-  await expect(texts.textOf(await attachment())).rejects.toMatchObject({
+  expect(await failureOf(texts.textOf(await attachment()))).toMatchObject({
     reason: "service_unavailable",
     details: { retryAfterSeconds: 5 },
   });

@@ -4,6 +4,7 @@ import { DatabaseUnavailable } from "../../../src/database/db.ts";
 import { asStoreError } from "../../../src/database/unavailable.ts";
 import { type AcceptDeps, mailDoor } from "../../../src/flows/receive/accept-mail.ts";
 import { envelopeTo, parsedMail } from "../../support/arrivals.ts";
+import { failureOf } from "../../support/failure.ts";
 
 /** The log entries for a mail whose write failed with this error. */
 async function loggedOf(error: unknown): Promise<object[]> {
@@ -17,7 +18,7 @@ async function loggedOf(error: unknown): Promise<object[]> {
   } as unknown as AcceptDeps;
   const envelope = envelopeTo([{ inboxId: "inb_1", address: "ada@inbox.localhost" } as never]);
   const accepting = mailDoor(deps).accept({ envelope, raw: Buffer.from("Subject: Hi") } as never);
-  await expect(accepting).rejects.toBe(error);
+  expect(await failureOf(accepting)).toBe(error);
   return lines;
 }
 

@@ -7,6 +7,7 @@ import { mailReceiver } from "../../../src/flows/receive/receive-email.ts";
 import { parseMail } from "../../../src/mail/read/parse.ts";
 import { envelopeTo } from "../../support/arrivals.ts";
 import { enginesHere } from "../../support/engines.ts";
+import { failureOf } from "../../support/failure.ts";
 import { fairly } from "../../support/fair-time.ts";
 import { type MailFields, mailOf } from "../../support/mail.ts";
 import { mailingList, shuffled } from "../../support/mailing-list.ts";
@@ -545,7 +546,7 @@ for (const engine of enginesHere()) {
       test("is in all of them or in none", async () => {
         const refused = { id: (await world().inbox()).id, address: "no\0address" };
         const other = raw.replace("large@", "other@");
-        await expect(receive(other, ...inboxes, refused)).rejects.toThrow("a value does not fit its type");
+        expect(String(await failureOf(receive(other, ...inboxes, refused)))).toContain("a value does not fit its type");
         expect(await stored()).toHaveLength(50);
       }, 30_000);
     });

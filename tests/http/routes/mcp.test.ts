@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { failureOf } from "../../support/failure.ts";
 import { overHttp } from "../../support/mcp.ts";
 import { readMetrics } from "../../support/metrics.ts";
 import { connectRaw } from "../../support/raw-http.ts";
@@ -155,7 +156,9 @@ describe("A model that is given less", () => {
     await using model = await overHttp(world, { query: "?tools=read" });
     expect((await model.client.listTools()).tools).toHaveLength(9);
     await model.call("list_threads", { inbox: "ada" });
-    expect(model.client.callTool({ name: "send_email", arguments: {} })).rejects.toThrow("send_email");
+    expect(String(await failureOf(model.client.callTool({ name: "send_email", arguments: {} })))).toContain(
+      "send_email",
+    );
   });
 
   test("stays in one inbox with ?inbox=", async () => {
