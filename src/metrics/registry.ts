@@ -133,8 +133,16 @@ function add(
   }
 }
 
+/**
+ * A value in millionths, as the sums of times are. In these, several processes come to the same sum in any order: one that is less by an
+ * error of rounding, because a process has ended, would be read as a restart.
+ */
+function inMillionths(value: number): number {
+  return Number.isInteger(value) ? value : Math.round(value * 1e6) / 1e6;
+}
+
 const together = {
-  counter: (one: number, other: number) => one + other,
+  counter: (one: number, other: number) => inMillionths(one + other),
   sum: (one: number, other: number) => one + other,
   least: Math.min,
   most: Math.max,
@@ -205,7 +213,7 @@ function histogramSamples(
     const bound = shown(bounds[index] ?? Number.POSITIVE_INFINITY);
     return [`${name}_bucket${withLabel(labels, `le="${bound}"`)}`, below] as const;
   });
-  return [...buckets, [`${name}_sum${labels}`, sum], [`${name}_count${labels}`, below]];
+  return [...buckets, [`${name}_sum${labels}`, inMillionths(sum)], [`${name}_count${labels}`, below]];
 }
 
 function remembered<Series>(series: Map<string, Series>, labels: Labels, make: (labels: string) => Series): Series {

@@ -126,6 +126,14 @@ describe("several processes", () => {
     expect(page).toContain("# TYPE gauge_sum gauge\n");
   });
 
+  test("come to the same sum in any order, so that a counter does not fall when one ends", async () => {
+    const [one, other, third] = await Promise.all([0.1, 0.2, 0.3].map((took) => process({}, [took], 0).values()));
+    if (one === undefined || other === undefined || third === undefined) throw new Error("Cannot read the values");
+    const sums = [sumOf(sumOf(one.counters, other.counters), third.counters)];
+    sums.push(sumOf(one.counters, sumOf(other.counters, third.counters)));
+    expect(sums.map(({ took_seconds: took }) => took?.took_seconds_sum)).toEqual([0.6, 0.6]);
+  });
+
   test("that have ended leave their counters, and no gauge", async () => {
     const ended = await Promise.all(
       [process({ stored: 2 }, [3], 7), process({ gone: 1 }, [], 5)].map((each) => each.values()),
