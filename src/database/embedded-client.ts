@@ -40,6 +40,8 @@ export async function startEngine(directory: string, onFlush: () => void): Promi
     else asked?.reject(answer.isNotStarted ? new EngineNotStarted(answer.failure) : new Error(answer.failure));
   };
   thread.onerror = ({ message }) => end(message);
+  // An engine that exits ends its thread without an error.
+  thread.addEventListener("close", () => end());
 
   try {
     await ask({ directory, program: await compiled() });
