@@ -24,8 +24,8 @@ export interface Registry {
 }
 
 /**
- * What a gauge of several processes comes to: their sum, their smallest or largest value, or the value of the process that answers, since
- * each would read the same (`same`). A `counter` is a sum that never goes down: the last value of an ended process stays in it.
+ * The value of a gauge over several processes: their sum, their smallest or largest value, or that of the process that answers, since each
+ * would read the same (`same`). A `counter` is a sum that never goes down: the last value of an ended process stays in it.
  */
 export type Across = "sum" | "least" | "most" | "same" | "counter";
 
