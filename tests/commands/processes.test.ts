@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { emptyDatabase } from "../support/database.ts";
 import { enginesHere } from "../support/engines.ts";
-import { type RunningInboxd, runInboxd, startInboxd } from "../support/inboxd.ts";
+import { inboxdHere, type RunningInboxd, runInboxd, startInboxd } from "../support/inboxd.ts";
 import { mailOf } from "../support/mail.ts";
 import { parsedMetrics } from "../support/metrics.ts";
 import { greeted, inData, type RawSmtp } from "../support/raw-smtp.ts";
@@ -35,8 +35,8 @@ const settings = (count: number, env: Record<string, string> = {}) => ({
   env: { DATABASE_URL: database?.url, API_KEY: apiKey, PROCESSES: String(count), METRICS_PORT: "0", ...env },
 });
 
-async function start(count: number, env?: Record<string, string>): Promise<RunningInboxd> {
-  const inboxd = await startInboxd(settings(count, env));
+async function start(count: number, env?: Record<string, string>, command = inboxdHere): Promise<RunningInboxd> {
+  const inboxd = await startInboxd({ ...settings(count, env), command });
   started.push(inboxd);
   return inboxd;
 }
@@ -128,6 +128,24 @@ describe.each(cases)("%i processes of one start", (count) => {
     expect(new Set(pauses.map(({ process: number }) => number)).size).toBeGreaterThan(0);
     expect(await inboxd.stop()).toBe(0);
   }, 120_000);
+
+  test("one that hangs is killed and started again, and no other", async () => {
+    const impatient = [process.execPath, join(import.meta.dir, "../support/impatient-serve.ts")];
+    const inboxd = await start(count, {}, impatient);
+    const processes = childrenOf(inboxd.pid);
+    const [hung = 0, ...others] = processes;
+    process.kill(hung, "SIGSTOP");
+    await inboxd.logged("a process was started again");
+    expect(isRunning(hung)).toBe(false);
+    expect(others.every(isRunning)).toBe(true);
+    expect(childrenOf(inboxd.pid)).toHaveLength(count);
+    const faults = logOf(inboxd).filter(({ level }) => level === "error");
+    expect(faults).toMatchObject([
+      { msg: "a process does not answer and is killed", process: 1, unanswered_ms: 8_000 },
+      { msg: "a process ended", process: 1, reason: "SIGKILL" },
+    ]);
+    expect(await inboxd.stop()).toBe(0);
+  }, 60_000);
 
   test("SIGTERM ends all of them with 0, after the mails that are being written", async () => {
     const inboxd = await start(count);

@@ -15,6 +15,14 @@ const stopSlackMs = 10_000;
 /** The time that a process has to tell its values for a page of metrics. After it, the last ones count. */
 const valuesMs = 2_000;
 
+/** How often each process is asked whether it answers, and how many questions in a row it may leave unanswered before it is killed. */
+export interface Patience {
+  everyMs: number;
+  questions: number;
+}
+
+const halfAMinute: Patience = { everyMs: 5_000, questions: 6 };
+
 /** One of the processes, from its start to its end. */
 interface Running {
   started: Promise<Started>;
@@ -25,15 +33,22 @@ interface Running {
   values: ProcessValues;
   /** Requests its values, and resolves when it has told them or has ended. */
   askValues(): Promise<void>;
+  /** The questions since its last message. They are counted instead of the time, which passes while the whole machine sleeps. */
+  unanswered: number;
   kill(): void;
 }
 
 /**
  * Runs the service in several processes that listen at the same ports. This process serves nothing: it starts the others, starts one that
- * ends again, passes on signals, and adds up the metrics. The first process starts alone: it changes the schema, makes the first key, and
- * finds free ports if they are 0.
+ * ends again, kills one that hangs, passes on signals, and adds up the metrics. The first process starts alone: it changes the schema, makes
+ * the first key, and finds free ports if they are 0.
  */
-export async function serveByMany(config: Config, log: Logger, announce: (started: Started) => void): Promise<number> {
+export async function serveByMany(
+  config: Config,
+  log: Logger,
+  announce: (started: Started) => void,
+  { everyMs, questions } = halfAMinute,
+): Promise<number> {
   const running = new Set<Running>();
   const stopping = Promise.withResolvers<void>();
   const own = registry();
@@ -48,7 +63,16 @@ export async function serveByMany(config: Config, log: Logger, announce: (starte
       void valuesBeside(one).then((values) => one.tell({ kind: "others", question: message.question, values }));
     });
     running.add(one);
+    const watch = setInterval(() => {
+      if (one.unanswered === questions) {
+        log.error({ process: number, unanswered_ms: questions * everyMs }, "a process does not answer and is killed");
+        one.kill();
+      }
+      one.unanswered += 1;
+      one.tell({ kind: "alive" });
+    }, everyMs);
     void one.ended.then(() => {
+      clearInterval(watch);
       running.delete(one);
       endedCounters = sumOf(endedCounters, one.values.counters);
     });
@@ -156,10 +180,11 @@ function startProcess(environment: Environment, onAsked: (message: FromProcess &
     env: { ...process.env, ...environment, BUN_FEATURE_FLAG_NO_ORPHANS: "1" },
     stdio: ["ignore", "inherit", "inherit"],
     ipc(message: FromProcess) {
+      one.unanswered = 0;
       if (message.kind === "started") started.resolve(message.started);
       else if (message.kind === "failed") started.reject(new Error(message.reason));
       else if (message.kind === "others") onAsked(message);
-      else {
+      else if (message.kind === "values") {
         one.values = message.values;
         told?.resolve();
         told = undefined;
@@ -181,6 +206,7 @@ function startProcess(environment: Environment, onAsked: (message: FromProcess &
       one.tell({ kind: "values" });
       return told.promise;
     },
+    unanswered: 0,
     kill: () => child.kill("SIGKILL"),
   };
   void one.ended.then((reason) => {

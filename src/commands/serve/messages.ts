@@ -19,14 +19,17 @@ export type FromProcess =
   /** The values of this process, as asked for or after a page of metrics. */
   | { kind: "values"; values: ProcessValues }
   /** Asks for the values of all others. */
-  | { kind: "others"; question: number };
+  | { kind: "others"; question: number }
+  | { kind: "alive" };
 
 /** A message of the parent to a process. */
 export type ToProcess =
   | { kind: "stop" }
   | { kind: "reload" }
   | { kind: "values" }
-  | { kind: "others"; question: number; values: readonly ProcessValues[] };
+  | { kind: "others"; question: number; values: readonly ProcessValues[] }
+  /** Asks whether the event loop runs; the answer is the same message. */
+  | { kind: "alive" };
 
 /** The variable that gives a process its number, from 1 on. */
 export const numberVariable = "INBOXD_PROCESS";

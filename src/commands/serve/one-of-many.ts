@@ -43,6 +43,7 @@ export async function serveAsOneOfMany(
   process.on("message", (message: ToProcess) => {
     if (message.kind === "stop") stop();
     else if (message.kind === "reload") void (service && reload(service, log));
+    else if (message.kind === "alive") tell(message);
     else if (message.kind === "values") void service?.metricValues().then((values) => tell({ kind: "values", values }));
     else answers.get(message.question)?.(message.values);
   });

@@ -6,14 +6,18 @@ import { logUnheardRejections } from "../../service/unheard-rejections.ts";
 import { version } from "../../version.ts";
 import { checkListeners } from "./before-start.ts";
 import { loggerOf } from "./logger.ts";
+import type { Patience } from "./many.ts";
 import { numberVariable, type Started, startedOf } from "./messages.ts";
 import { reload } from "./reload.ts";
 
 /**
  * Runs the service until a signal ends it, in this process or in several (PROCESSES). `started` is called in each process once all doors
- * are open.
+ * are open. `patience` is that with a process of several that hangs.
  */
-export async function serve(started: (service: Service, log: Logger) => void = () => undefined): Promise<number> {
+export async function serve(
+  started: (service: Service, log: Logger) => void = () => undefined,
+  patience?: Patience,
+): Promise<number> {
   const config = readConfig(process.env, process.stdout.isTTY);
   const log = loggerOf(config, process.stdout);
   logUnheardRejections(log);
@@ -25,7 +29,7 @@ export async function serve(started: (service: Service, log: Logger) => void = (
   await checkListeners(config);
   if (config.processes > 1) {
     const { serveByMany } = await import("./many.ts");
-    return serveByMany(config, log, (facts) => announce(config, log, facts));
+    return serveByMany(config, log, (facts) => announce(config, log, facts), patience);
   }
   // Imported when it is needed, because the parent of several processes has no use for it.
   const { startService } = await import("../../service/start.ts");
