@@ -69,9 +69,9 @@ export const listedFields = fieldsWith(
 /** The select list of a message. Attachments come as JSON: few messages have any, and a second statement for them would cost more. */
 function fieldsWith(bodies: SQL, attachments: SQL): SQL {
   return sql`${ofMessage}, ${bodies}, m.created_at::text as "createdAt",
-     case when m.attachment_count > 0 then (
-       select json_agg(${listedAttachment} order by a.position) from attachments a where ${attachments}
-     ) end as attachments, case when m.direction = 'outbound' then ${recipientsOf("m")} end as recipients`;
+     case when m.attachment_count > 0 then array_to_json(array(
+       select ${listedAttachment} from attachments a where ${attachments} order by a.position
+     )) end as attachments, case when m.direction = 'outbound' then ${recipientsOf("m")} end as recipients`;
 }
 
 /** Converts `createdAt` in rows from the database: from the text of Postgres to the format of `ShownMessage`. Changes the rows in place. */
@@ -138,6 +138,8 @@ export async function findMessagesPage(
 ): Promise<FoundPage | undefined> {
   const found = before === undefined ? pageFromTop[axis] : pageBefore[axis];
   const rows = await found(db, { ...reachPlaces(reach), inboxId, limit, offset, before });
+  // They are in order as the only plan reads them, which SQL does not promise. A sort of whole rows took a tenth of the statement's time.
+  rows.sort((one, other) => other.position - one.position);
   const [row] = rows;
   return row && { total: row.total, first: row.first, messages: shownRows(rows.filter(({ id }) => id !== null)) };
 }
@@ -203,7 +205,7 @@ function pages(top: SQL, isBehindCursor = false) {
         select ${sql.raw(number)} as position, ${listedFields} from messages m
         where ${inList} and ${sql.raw(number)} <= ${isBehindCursor ? top : counted}
         order by ${sql.raw(number)} desc limit (select ${sql.placeholder("limit")}::int8)
-      ) m on true order by m.position desc`);
+      ) m on true`);
   };
   return { all: on(axes.all), inbound: on(axes.inbound), outbound: on(axes.outbound) };
 }

@@ -13,9 +13,12 @@ const shownFields = asJson(recipients, "r", [
   "delivery",
 ]);
 
-/** Selects the recipients of an outbound message as JSON, in the order of their positions. */
+/**
+ * Selects the recipients of an outbound message as JSON, in the order of their positions. The key has them in that order, while an
+ * aggregate with an order sorts each group.
+ */
 export function recipientsOf(message: string, fields: SQL = shownFields): SQL {
-  return sql`(select json_agg(${fields} order by r.position) from recipients r where r.message_id = ${sql.raw(message)}.id)`;
+  return sql`array_to_json(array(select ${fields} from recipients r where r.message_id = ${sql.raw(message)}.id order by r.position))`;
 }
 
 /** Selects the addresses of a message's recipients as one text, separated by spaces, in any order. */

@@ -27,7 +27,7 @@ export async function findMessageToRetry(
 ): Promise<RetriedMessage | undefined> {
   const [message] = await query<RetriedMessage>(
     tx,
-    sql`select ${fields}, coalesce(${recipientsOf("m", ofRecipient)}, '[]') as recipients
+    sql`select ${fields}, ${recipientsOf("m", ofRecipient)} as recipients
         from messages m join inboxes i on i.id = m.inbox_id
         where m.id = ${id} and ${isReached(reach)} ${sentBy === undefined ? sql`` : sql`and m.sent_by = ${sentBy}`}`,
   );
