@@ -90,6 +90,7 @@ const invisible = /[\x00-\x1f\x7f-\x9f\u200b\u2060\ufeff\ufffd]/;
 
 /** The tag after the first `+` of the local part, or null if it has no `+`. */
 export function tagOf(address: string): string | null {
+  if (!address.includes("+")) return null;
   const { local = "" } = splitAddress(address) ?? {};
   const at = unquoted(local).indexOf("+");
   return at < 0 ? null : unquoted(local).slice(at + 1);
