@@ -1,7 +1,7 @@
 /**
  * `bun bench/reading.ts`: lists, threads and search over HTTP on Postgres, in an inbox of 1,000 messages and in one of a
  * million (SIZES=1000,1000000), in turns within one run, at concurrency 8; DATABASE=embedded for the other database, with
- * 50,000 messages. The last lines hold the first page against the same rows by raw SQL through the same driver.
+ * 50,000 messages. The last lines hold the first page against raw SQL through the same driver, which reads what the page shows.
  */
 import { openDatabase } from "../src/database/db.ts";
 import { clientOf } from "./support/client.ts";
@@ -79,7 +79,7 @@ try {
       value: median(api),
       unit: "requests/s",
       beside: [{ name: "the same rows by raw SQL", value: median(raw), ratio }],
-      target: { ratio: { atLeast: 0.5 } },
+      target: { ratio: { atLeast: 0.7 } },
     });
   }
 } finally {
@@ -131,6 +131,7 @@ async function inTurns(first: string, second: string): Promise<[LoadResult, Load
   return [middle(results[0]), middle(results[1])];
 }
 
+/** Reads all that a page shows of its messages, with their attachments and recipients. */
 async function rawRate(databaseUrl: string, { id, messages }: SeededInbox): Promise<number> {
   const sql = clientOf(databaseUrl, { max: connections, fetch_types: false });
   let done = 0;
@@ -140,9 +141,20 @@ async function rawRate(databaseUrl: string, { id, messages }: SeededInbox): Prom
     Array.from({ length: connections }, async () => {
       for (; performance.now() < until; done++) {
         const rows = await sql`
-          select id, thread_id, inbox_id, direction, status, from_addr, from_name, to_addr, cc, reply_to, subject, body_text, body_html,
-            attachment_count, rfc_message_id, provider_message_id, failure, created_at
-          from messages where inbox_id = ${id} and seq between ${messages - 49} and ${messages} order by seq desc`;
+          select id, thread_id, inbox_id, direction, status, from_addr, from_name, to_addr, to_addrs, cc, reply_to, subject, body_text,
+            body_html, rfc_message_id, provider_message_id, failure, created_at, envelope_from, truncated, automated, metadata, forward_of,
+            delivery, authentication, spam,
+            case when attachment_count > 0 then (
+              select json_agg(json_build_object('id', a.id, 'filename', a.filename, 'contentType', a.content_type,
+                'sizeBytes', a.size_bytes, 'contentId', a.content_id, 'inline', a.inline) order by a.position)
+              from attachments a where a.message_id = m.id
+            ) end as attachments,
+            case when direction = 'outbound' then (
+              select json_agg(json_build_object('address', r.address, 'name', r.name, 'type', r.type, 'status', r.status,
+                'providerMessageId', r.provider_message_id, 'failure', r.failure, 'delivery', r.delivery) order by r.position)
+              from recipients r where r.message_id = m.id
+            ) end as recipients
+          from messages m where inbox_id = ${id} and seq between ${messages - 49} and ${messages} order by seq desc`;
         if (rows.length !== 50) throw new Error("the page is not whole");
       }
     }),
