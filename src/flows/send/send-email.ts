@@ -141,6 +141,7 @@ const usualBatches = {
   // A statement costs as much as several sends. So while a batch runs, the next one waits for this many sends: few large batches are
   // cheaper than many small ones.
   leastBeside: 16,
+  mostItems: 128,
   isHopeless: (error: unknown) => error instanceof DatabaseUnavailable,
 };
 
