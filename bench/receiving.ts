@@ -347,7 +347,7 @@ async function smtpSource(port: number, mails: number, sizeBytes: number, to: st
   return (each * to.length * 1000) / (performance.now() - startedMs);
 }
 
-/** From the final dot to the 250, for mails of real words. */
+/** From the final dot to the 250, for mails of real words. Each server gets as many mails before as in `rate`. */
 async function latency(): Promise<void> {
   await withServers(async (ours, peers, inboxes) => {
     const mail = plainMails(5 << 10);
@@ -361,12 +361,12 @@ async function latency(): Promise<void> {
       await server.settle();
       return result;
     };
+    for (const server of [ours, ...peers]) await loaded(server, sessions, 5 * mailsARun);
     for (const [count, mails] of [
       [1, Math.ceil(mailsARun / 8)],
       [sessions, mailsARun],
     ] as const) {
       const results = new Map<MailPeer, SmtpLoadResult[]>([ours, ...peers].map((server) => [server, []]));
-      await loaded(ours, count, Math.ceil(mails / 4));
       for (let round = 0; round < rounds; round += 1) {
         for (const [server, measured] of results) measured.push(await loaded(server, count, mails));
       }
