@@ -13,13 +13,15 @@ export function freeZeros(memory: Uint8Array): void {
     // Another C library, as in Alpine Linux: the memory stays as it is.
     return;
   }
-  const zeros = Buffer.alloc(pieceBytes);
-  const pieces = Buffer.from(memory.buffer);
-  for (let at = 0; at + pieceBytes <= pieces.length; at += pieceBytes) {
-    if (pieces.compare(zeros, 0, pieceBytes, at, at + pieceBytes) === 0) {
-      libc.symbols.madvise(ptr(memory.buffer, at), pieceBytes, dontNeed);
-    }
+  const zeros = Buffer.alloc(pageBytes);
+  const pages = Buffer.from(memory.buffer);
+  let start = 0;
+  for (let at = 0; at < pages.length; at += pageBytes) {
+    if (pages.compare(zeros, 0, pageBytes, at, at + pageBytes) === 0) continue;
+    if (at > start) libc.symbols.madvise(ptr(memory.buffer, start), at - start, dontNeed);
+    start = at + pageBytes;
   }
+  if (pages.length > start) libc.symbols.madvise(ptr(memory.buffer, start), pages.length - start, dontNeed);
   libc.close();
 }
 
@@ -29,8 +31,8 @@ function open() {
   });
 }
 
-/** A multiple of the page of every machine. */
-const pieceBytes = 64 << 10;
+/** A page of x64, or else a multiple of the page of every machine: madvise rounds a length up to whole pages. */
+const pageBytes = process.arch === "x64" ? 4 << 10 : 64 << 10;
 
 /** MADV_DONTNEED (madvise(2)). */
 const dontNeed = 4;
