@@ -21,7 +21,8 @@ export async function listenPostgres(
   async function listenOnce(): Promise<void> {
     const lost = Promise.withResolvers<void>();
     const connection = connectPostgres(options, { onNotify, onClose: lost.resolve });
-    stop.signal.addEventListener("abort", () => lost.resolve(), { once: true });
+    const onStop = () => lost.resolve();
+    stop.signal.addEventListener("abort", onStop);
     let listening = false;
     try {
       await connection.script(`listen "${channel.replaceAll('"', '""')}"`);
@@ -36,6 +37,7 @@ export async function listenPostgres(
         if (next === "check") await connection.script("select 1");
       }
     } finally {
+      stop.signal.removeEventListener("abort", onStop);
       if (listening) onState(false);
       await connection.close().catch(() => connection.sever());
     }

@@ -37,18 +37,21 @@ export function useLoaded<Value>(
     const controller = new AbortController();
     const { signal } = controller;
     let retry: ReturnType<typeof setTimeout> | undefined;
+    let slow: ReturnType<typeof setTimeout> | undefined;
     let retryMs = firstRetryMs;
-    signal.addEventListener("abort", () => clearTimeout(retry));
+    signal.addEventListener("abort", () => {
+      clearTimeout(retry);
+      clearTimeout(slow);
+    });
     reload.current = oneAtATime(async () => {
       clearTimeout(retry);
       if (signal.aborted) return;
-      const timer = setTimeout(() => setShown((last) => ({ ...last, isSlow: last.value === undefined })), slowMs);
-      signal.addEventListener("abort", () => clearTimeout(timer));
+      slow = setTimeout(() => setShown((last) => ({ ...last, isSlow: last.value === undefined })), slowMs);
       const { value, error } = await latest
         .current(signal)
         .then((value) => ({ value, error: undefined }))
         .catch((error: unknown) => ({ value: undefined, error }));
-      clearTimeout(timer);
+      clearTimeout(slow);
       if (signal.aborted) return;
       const passes = error instanceof InboxdError && mayPass(error);
       setShown((last) => ({ value: passes ? last.value : value, error, isSlow: false }));
