@@ -8,6 +8,8 @@ export function describeConfig(config: Config): Record<string, string | number> 
   const masked = (value: string | undefined) => (value === undefined ? "" : "***");
   return {
     DATABASE_URL: config.databaseUrl === undefined ? "" : withoutPassword(config.databaseUrl),
+    DATABASE_POOLED: config.databaseDirectUrl === undefined ? 0 : 1,
+    DATABASE_DIRECT_URL: config.databaseDirectUrl === undefined ? "" : withoutPassword(config.databaseDirectUrl),
     DATA_DIR: config.dataDir,
     PROCESSES: config.processes,
     HOST: config.host,

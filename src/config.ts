@@ -45,6 +45,8 @@ export type { Environment } from "./config-values.ts";
 /** The settings, read from the environment at the start. */
 export interface Config {
   databaseUrl: string | undefined;
+  /** The URL without the pooler to which `databaseUrl` leads; `undefined` if it leads to no such pooler. */
+  databaseDirectUrl: string | undefined;
   dataDir: string;
   /** The processes that share the ports. */
   processes: number;
@@ -184,6 +186,7 @@ const day = 86_400;
 export function readConfig(env: Environment, isTerminal = false): Config {
   const faults: string[] = [];
   const { text, secret, integer, choice, checked } = readers(env, faults);
+  const given = (name: string) => text(name) !== undefined || text(`${name}_FILE`) !== undefined;
 
   const host = checked("HOST", text("HOST"), parseListenHost) ?? "127.0.0.1";
   const mailDomain = checked("MAIL_DOMAIN", text("MAIL_DOMAIN") ?? "inbox.localhost", parseDomain) ?? "inbox.localhost";
@@ -195,6 +198,14 @@ export function readConfig(env: Environment, isTerminal = false): Config {
   if (smtpProxyProtocol && trustedProxies.length === 0) {
     faults.push("SMTP_PROXY_PROTOCOL: TRUSTED_PROXIES must name the proxies that speak it");
   }
+  const databaseUrl = checked("DATABASE_URL", secret("DATABASE_URL"), parseDatabaseUrl);
+  const databaseDirectUrl = checked("DATABASE_DIRECT_URL", secret("DATABASE_DIRECT_URL"), parseDatabaseUrl);
+  const isPooled = choice("DATABASE_POOLED", ["0", "1"], "0") === "1";
+  if (isPooled && !(given("DATABASE_URL") && given("DATABASE_DIRECT_URL"))) {
+    faults.push("DATABASE_POOLED: DATABASE_URL and DATABASE_DIRECT_URL must be set with it");
+  }
+  if (!isPooled && databaseDirectUrl !== undefined)
+    faults.push("DATABASE_DIRECT_URL: DATABASE_POOLED must be 1 with it");
   const limit = (name: string, fallback: number, mostDigits?: number) =>
     checked(name, text(name), (value) => parsePlanLimit(value, fallback, mostDigits)) ?? perPlan(() => fallback);
 
@@ -206,14 +217,15 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     checked(name, secret(name), (value) => (value.length >= 32 ? { value } : "must have at least 32 characters"));
 
   const config: Config = {
-    databaseUrl: checked("DATABASE_URL", secret("DATABASE_URL"), parseDatabaseUrl),
+    databaseUrl,
+    databaseDirectUrl,
     dataDir: text("DATA_DIR") ?? "./data",
     processes:
       checked("PROCESSES", text("PROCESSES"), (value) =>
         parseProcesses(value, {
           platform: process.platform,
           cores: availableParallelism(),
-          isEmbedded: text("DATABASE_URL") === undefined && text("DATABASE_URL_FILE") === undefined,
+          isEmbedded: !given("DATABASE_URL"),
         }),
       ) ?? 1,
     host,

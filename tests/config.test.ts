@@ -37,6 +37,9 @@ const wrong: readonly [name: string, value: string, end: string][] = [
   ["HOST", "http://127.0.0.1", noListenHost],
   ["SMTP_HOST", "127.0.0.1:25", noListenHost],
   ["DATABASE_URL", "mysql://db.example/inboxd", "must be a URL that begins with postgres://"],
+  ["DATABASE_POOLED", "yes", "must be one of 0, 1"],
+  ["DATABASE_POOLED", "1", "DATABASE_POOLED: DATABASE_URL and DATABASE_DIRECT_URL must be set with it"],
+  ["DATABASE_DIRECT_URL", "postgres://db.example/inboxd", "DATABASE_DIRECT_URL: DATABASE_POOLED must be 1 with it"],
   ["PROCESSES", "all", "must be auto or a whole number from 1 to 128"],
   ["PORT", "http", "must be a whole number from 0 to 65535"],
   ["PORT", "65536", "must be a whole number from 0 to 65535"],
@@ -191,6 +194,8 @@ test("the values in force are shown without secrets", () => {
   const shown = describeConfig(
     readConfig({
       DATABASE_URL: "postgres://inboxd:hunter2@db.example/inboxd",
+      DATABASE_POOLED: "1",
+      DATABASE_DIRECT_URL: "postgres://inboxd:hunter2@direct.example/inboxd",
       OUTBOUND: "smtp://bot:hunter2@relay.example",
       DKIM_SELECTOR: "mail",
       DKIM_KEY: testOnlyKey.replaceAll("\n", "\\n"),
@@ -202,6 +207,8 @@ test("the values in force are shown without secrets", () => {
   expect(JSON.stringify(shown)).not.toMatch(/hunter2|BEGIN/);
   expect(shown).toMatchObject({
     DATABASE_URL: "postgres://inboxd:***@db.example/inboxd",
+    DATABASE_POOLED: 1,
+    DATABASE_DIRECT_URL: "postgres://inboxd:***@direct.example/inboxd",
     OUTBOUND: "smtp://bot:***@relay.example:587",
     DKIM_KEY: "***",
     API_KEY: "***",

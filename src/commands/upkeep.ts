@@ -7,12 +7,12 @@ import { reporting } from "./cli.ts";
 
 export function upkeepCommands(program: Command): void {
   reporting(program.command("migrate").description("update the database schema to this version"), async () => {
-    const { databaseUrl, dataDir } = readConfig(process.env);
+    const { databaseUrl, databaseDirectUrl, dataDir } = readConfig(process.env);
     const [{ openDatabase }, { migrate, migrations }] = await Promise.all([
       import("../database/db.ts"),
       import("../store/migrate.ts"),
     ]);
-    const db = await openDatabase({ url: databaseUrl, dataDir });
+    const db = await openDatabase({ url: databaseUrl, directUrl: databaseDirectUrl, dataDir });
     await migrate(db).finally(db.close);
     return { engine: db.engine, schema: migrations.at(-1)?.tag };
   });

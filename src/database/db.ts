@@ -7,8 +7,8 @@ import { clusterIn, reserveCluster } from "./embedded-cluster.ts";
 import { listenPostgres } from "./notifications.ts";
 import { openPool } from "./pool.ts";
 import type { PoolUsage } from "./pooled-connections.ts";
-import { refuseSharedSessions, withPoolerCure } from "./pooler.ts";
-import { openPostgresPool, type PostgresOptions, sessionSettings } from "./postgres.ts";
+import { refuseAnotherDatabase, refuseSharedSessions, withPoolerCure } from "./pooler.ts";
+import { openPostgresPool, ownSettings, type PostgresOptions, sessionSettings } from "./postgres.ts";
 import { type Db, query } from "./session.ts";
 import { DatabaseSlow } from "./unavailable.ts";
 
@@ -59,18 +59,26 @@ export interface Database {
 export interface DatabaseOptions {
   /** The URL of a Postgres; without it the database is the embedded one in `dataDir`. */
   url?: string | undefined;
+  /**
+   * The URL of the same database without the pooler to which `url` leads, and which gives sessions to other clients after each transaction.
+   * Notifications, migrations and long work use it.
+   */
+  directUrl?: string | undefined;
   dataDir: string;
   connections?: Partial<Record<"api" | "sends" | "mail" | "work", number>>;
   timeouts?: Partial<Timeouts>;
   onWarning?: (warning: string) => void;
 }
 
-export type Timeouts = Omit<PostgresOptions, "url"> & { acquireMs: number; promptlyMs: number };
+export type Timeouts = Omit<PostgresOptions, "url" | "isPooled"> & { acquireMs: number; promptlyMs: number };
 
 const usualConnections = { api: 10, sends: 4, mail: 6, work: 6 };
 
-/** The most connections of one process: its pools, one for prompt work, one for maintenance, and three that listen. */
-export const mostConnections = Object.values(usualConnections).reduce((sum, size) => sum + size, 5);
+/** The connections of one process that never lead through a pooler: one for maintenance, and three that listen. */
+export const directConnections = 4;
+
+/** The most connections of one process: its pools, one for prompt work, and those above. */
+export const mostConnections = Object.values(usualConnections).reduce((sum, size) => sum + size, 1 + directConnections);
 
 /** The default time-outs. The server's limits are shorter than the deadline, so that usually the server reports the time-out. */
 const usualTimeouts: Timeouts = {
@@ -96,6 +104,9 @@ const rowByRow = { ...byIndex, enable_hashjoin: "off", enable_mergejoin: "off" }
 /** The names of all settings that our sessions use. */
 export const settingNames = Object.keys(sessionSettings({ ...usualTimeouts, settings: rowByRow }));
 
+/** The settings that the role needs behind a pooler, in the units of `pg_settings`. */
+export const roleSettings: Readonly<Record<string, string | number>> = ownSettings(usualTimeouts);
+
 export function openDatabase(options: DatabaseOptions): Promise<Database> {
   return options.url === undefined ? openEmbeddedDatabase(options) : openPostgresDatabase(options.url, options);
 }
@@ -103,7 +114,9 @@ export function openDatabase(options: DatabaseOptions): Promise<Database> {
 async function openPostgresDatabase(url: string, options: DatabaseOptions): Promise<Database> {
   const timeouts = { ...usualTimeouts, ...options.timeouts };
   const connections = { ...usualConnections, ...options.connections };
-  const pool = (size: number, settings = {}) => openPostgresPool({ url, size, settings, ...timeouts });
+  const isPooled = options.directUrl !== undefined;
+  const directUrl = options.directUrl ?? url;
+  const pool = (size: number, settings = {}) => openPostgresPool({ url, isPooled, size, settings, ...timeouts });
   const pools = {
     api: pool(connections.api),
     sends: pool(connections.sends, byIndex),
@@ -111,11 +124,12 @@ async function openPostgresDatabase(url: string, options: DatabaseOptions): Prom
     work: pool(connections.work, byIndex),
   };
   const quick = { connectMs: timeouts.promptlyMs, deadlineMs: timeouts.promptlyMs, acquireMs: timeouts.promptlyMs };
-  const prompt = openPostgresPool({ url, size: 1, ...timeouts, ...quick });
+  const prompt = openPostgresPool({ url, isPooled, size: 1, ...timeouts, ...quick });
   const unhurried = { ...timeouts, deadlineMs: 0, statementMs: 0, lockMs: 0, idleInTransactionMs: 0 };
   const close = () => Promise.all([...Object.values(pools), prompt].map((each) => each.close()));
   try {
-    await refuseSharedSessions(pools.api, pools.work);
+    if (isPooled) await refuseWrongDirectUrl(pools.api, { ...timeouts, url: directUrl });
+    else await refuseSharedSessions(pools.api, pools.work);
     await judgeServer(pools.api, options.onWarning);
   } catch (error) {
     await close();
@@ -127,10 +141,10 @@ async function openPostgresDatabase(url: string, options: DatabaseOptions): Prom
     sends: pools.sends,
     mail: pools.mail,
     work: pools.work,
-    listen: (channel, onNotify, onState) => listenPostgres({ url, ...timeouts }, channel, onNotify, onState),
+    listen: (channel, onNotify, onState) => listenPostgres({ url: directUrl, ...timeouts }, channel, onNotify, onState),
     promptly: (work) => promptly(timeouts.promptlyMs, work(prompt)),
     async maintain(work) {
-      const own = openPostgresPool({ url, size: 1, ...unhurried });
+      const own = openPostgresPool({ url: directUrl, size: 1, ...unhurried });
       return work(own).finally(own.close);
     },
     committedMs: () => undefined,
@@ -139,6 +153,20 @@ async function openPostgresDatabase(url: string, options: DatabaseOptions): Prom
       await close();
     },
   };
+}
+
+/** Refuses a direct URL that leads to another database than the pooled one, or through such a pooler too. */
+export async function refuseWrongDirectUrl(
+  pooled: Db,
+  options: Omit<Timeouts, "promptlyMs"> & { url: string },
+): Promise<void> {
+  const [one, other] = [openPostgresPool({ ...options, size: 1 }), openPostgresPool({ ...options, size: 1 })];
+  try {
+    await refuseSharedSessions(one, other);
+    await refuseAnotherDatabase(pooled, one);
+  } finally {
+    await Promise.all([one.close(), other.close()]);
+  }
 }
 
 async function openEmbeddedDatabase(options: DatabaseOptions): Promise<Database> {

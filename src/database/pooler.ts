@@ -31,7 +31,15 @@ export async function refuseSharedSessions(one: Db, other: Db): Promise<void> {
 const findMark = sql`select current_setting('inboxd.session', true) as mark`;
 
 const refusal =
-  "Cannot use this database: a pooler in front of it shares one session between several clients, as PgBouncer does with pool_mode = transaction; set pool_mode = session, or connect to Postgres itself";
+  "Cannot use this database: a pooler in front of it shares one session between several clients, as PgBouncer does with pool_mode = transaction; set DATABASE_POOLED=1 and DATABASE_DIRECT_URL to Postgres itself, or set pool_mode = session, or connect to Postgres itself";
+
+/** Refuses two URLs that lead to different databases: one of them would get the schema, and the other one the mail. */
+export async function refuseAnotherDatabase(pooled: Db, direct: Db): Promise<void> {
+  // The start of the server tells it from others, also from its standby and its copies.
+  const which = sql`select pg_postmaster_start_time() || ' ' || oid as mark from pg_database where datname = current_database()`;
+  if ((await answer(pooled, which)) === (await answer(direct, which))) return;
+  throw new Error("Cannot use this database: DATABASE_URL and DATABASE_DIRECT_URL lead to different ones");
+}
 
 async function answer(db: Db, text: SQL): Promise<string | null> {
   const [row] = await query<{ mark: string | null }>(db, text);

@@ -7,6 +7,11 @@ import { readers, type WireValue } from "./wire.ts";
 
 export interface PostgresOptions {
   url: string;
+  /**
+   * Whether a pooler gives the sessions of the server to other clients after each transaction. Then statements have no names, and the role
+   * has the settings.
+   */
+  isPooled?: boolean;
   /** The time-out for connecting. */
   connectMs: number;
   /** The longest time without an answer. After it the connection is dropped, because a frozen server reports no time-out. 0 = no limit. */
@@ -47,6 +52,7 @@ export function connectPostgres(options: PostgresOptions, { onClose, onNotify }:
   let isOpen = true;
   let hasAnswered = false;
   const { url, path } = addressIn(options.url);
+  const how = { prepare: !options.isPooled, simple: false };
   const driver = postgres(url, {
     ...(path !== undefined && { path }),
     max: 1,
@@ -64,7 +70,7 @@ export function connectPostgres(options: PostgresOptions, { onClose, onNotify }:
       driver.sever();
       onClose?.();
     },
-    connection: sessionSettings(options),
+    connection: options.isPooled ? trackedSettings : sessionSettings(options),
   } as postgres.Options<Record<string, never>>) as unknown as Driver;
   useOurWireFormat(driver);
 
@@ -92,8 +98,8 @@ export function connectPostgres(options: PostgresOptions, { onClose, onNotify }:
       return hasAnswered;
     },
     async run(text, values) {
-      // Always prepared: otherwise the server would parse and plan the text for each call.
-      return Array.from(await beforeDeadline<object[]>(driver.unsafe(text, values.map(untyped), prepared)));
+      // Prepared on a session of its own: otherwise the server parses and plans the text for each call.
+      return Array.from(await beforeDeadline<object[]>(driver.unsafe(text, values.map(untyped), how)));
     },
     async script(text) {
       const results = await beforeDeadline<postgres.RowList<postgres.Row[]>>(driver.unsafe(text).simple());
@@ -112,12 +118,17 @@ export function connectPostgres(options: PostgresOptions, { onClose, onNotify }:
   return connection;
 }
 
+/** The settings that a pooler such as PgBouncer sets again for each client. */
+const trackedSettings = { application_name: "inboxd", TimeZone: "UTC", DateStyle: "ISO" };
+
 /** The settings that a session begins with. */
 export function sessionSettings(options: Omit<PostgresOptions, "url">) {
+  return { ...trackedSettings, ...ownSettings(options) };
+}
+
+/** The settings that a session needs and a pooler does not set. Behind one, they are those of the role. */
+export function ownSettings(options: Omit<PostgresOptions, "url" | "isPooled">) {
   return {
-    application_name: "inboxd",
-    TimeZone: "UTC",
-    DateStyle: "ISO",
     bytea_output: "hex",
     statement_timeout: options.statementMs,
     lock_timeout: options.lockMs,
@@ -146,14 +157,13 @@ function addressIn(text: string): { url: string; path?: string } {
 
 type WireParameter = string | null | postgres.Parameter;
 
-const prepared = { prepare: true, simple: false };
-
 /** Makes the driver read and write values by `wire.ts`, as the embedded engine does. */
 function useOurWireFormat({ options }: Driver): void {
   const { parsers, serializers } = options as unknown as Record<"parsers" | "serializers", Record<string, unknown>>;
   for (const type of Object.keys(parsers)) delete parsers[type];
   for (const type of Object.keys(serializers)) delete serializers[type];
   Object.assign(parsers, readers);
-  // An option of our patch (`patches/`): the values of a row are decoded with one call, instead of one for each value.
-  Object.assign(options, { rows_at_once: true });
+  // Options of our patch (`patches/`): the values of a row are decoded with one call, instead of one for each value, and an unnamed statement
+  // takes one round trip, since no serializer needs the types of its parameters.
+  Object.assign(options, { rows_at_once: true, unnamed_at_once: true });
 }

@@ -94,6 +94,7 @@ async function start(config: Config, { log, own, siblings, opened }: StartParts)
   if (config.smtpTls !== undefined) await loadCertificate(config.smtpTls);
   const db = await openDatabase({
     url: config.databaseUrl,
+    directUrl: config.databaseDirectUrl,
     dataDir: config.dataDir,
     onWarning: (warning) => log.warn(warning),
   });

@@ -35,7 +35,11 @@ async function here(request: AdminRequest): Promise<object> {
   const config = readConfig(process.env);
   // Only the first account can be created without a database.
   if (request.operation !== "account create") refuseWithoutDatabase(request.operation, config);
-  const db = await openDatabase({ url: config.databaseUrl, dataDir: config.dataDir });
+  const db = await openDatabase({
+    url: config.databaseUrl,
+    directUrl: config.databaseDirectUrl,
+    dataDir: config.dataDir,
+  });
   const webhooks = webhookClient({
     allowPrivate: config.allowPrivateWebhooks,
     timeoutMs: config.webhookTimeoutMs,

@@ -5,8 +5,10 @@ import {
   type DatabaseFacts,
   diagnoseEmbedded,
   diagnosePostgres,
+  directConnections,
   mostConnections,
   oldestPostgres,
+  roleSettings as wantedOfRole,
 } from "../../store/upkeep/diagnosis.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 import type { Identity } from "./ports.ts";
@@ -15,6 +17,7 @@ export interface DatabaseQuestion {
   /** Whether the senders of mail from outside are authenticated. */
   isAuthenticating: boolean;
   databaseUrl: string | undefined;
+  databaseDirectUrl?: string | undefined;
   dataDir: string;
   /** The processes that one start runs (PROCESSES). */
   processes: number;
@@ -31,9 +34,15 @@ export interface DatabaseDiagnosis {
 
 /** Checks that the database is reachable, recent enough, and durable. */
 export async function checkDatabase(question: DatabaseQuestion): Promise<DatabaseDiagnosis> {
-  const { databaseUrl, dataDir, now } = question;
+  const { databaseUrl, databaseDirectUrl, dataDir, now } = question;
   try {
-    if (databaseUrl !== undefined) return judged(question, await diagnosePostgres(databaseUrl, now), "postgres");
+    if (databaseUrl !== undefined) {
+      return judged(
+        question,
+        await diagnosePostgres({ url: databaseUrl, directUrl: databaseDirectUrl, now }),
+        "postgres",
+      );
+    }
     const found = findCluster(dataDir);
     if (found !== "there") {
       return { findings: [missing(found, dataDir)], webhookUrls: [], identity: "not started yet" };
@@ -72,6 +81,7 @@ function judged(
   const checks = [checkServer, checkDurability, checkSchema];
   if (engine === "postgres") {
     checks.push(checkClock, (each) => checkConnections(each, processes), checkLog, checkDispatch);
+    if (facts.roleSettings !== undefined) checks.push(checkRole);
   }
   const { webhookUrls, serviceId } = facts;
   const senders = isAuthenticating ? checkSenders(facts) : [];
@@ -138,16 +148,40 @@ export function checkClock({ serverAt, askedAt }: DatabaseFacts): Finding {
 const mostSkewMs = 2_000;
 
 /** Compares the connections of the database with those of all processes of one start. A second service, or a restart beside it, needs as many. */
-export function checkConnections({ connections }: DatabaseFacts, processes: number): Finding {
+export function checkConnections({ connections, roleSettings }: DatabaseFacts, processes: number): Finding {
   const { ok, warn, fail } = findingsOf("database connections");
-  const most = processes * mostConnections;
+  const isPooled = roleSettings !== undefined;
+  const ofOne = isPooled ? directConnections : mostConnections;
+  const most = processes * ofOne;
   const which = processes === 1 ? "one inboxd uses" : `the ${processes} processes of one inboxd use`;
-  const seen = `max_connections is ${connections}, and ${which} up to ${most}`;
-  const todo = `Set max_connections to ${mostConnections} for each process, and some for other clients`;
+  const seen = `max_connections is ${connections}, and ${which} up to ${most}${isPooled ? " beside the pooler" : ""}`;
+  const todo = `Set max_connections to ${ofOne} for each process, and some for ${isPooled ? "the pooler and " : ""}other clients`;
   if (connections < most) return fail(seen, todo);
   const enough = processes === 1 ? "one process" : "them alone";
-  return connections < most + mostConnections ? warn(`${seen}: enough for ${enough}`, todo) : ok(seen);
+  return connections < most + ofOne ? warn(`${seen}: enough for ${enough}`, todo) : ok(seen);
 }
+
+/** Compares the settings that sessions have behind a pooler with those that inboxd sets in its own. A shorter time-out is right too. */
+export function checkRole({ roleSettings = [] }: DatabaseFacts): Finding {
+  const { ok, warn } = findingsOf("database role");
+  const wrong = roleSettings.filter(({ name, value }) => {
+    const wanted = wantedOfRole[name];
+    return typeof wanted === "number" ? Number(value) < 1 || Number(value) > wanted : value !== wanted;
+  });
+  if (wrong.length === 0) return ok("has the settings that a session needs behind a pooler");
+  return warn(
+    `behind a pooler inboxd cannot set ${wrong.map(({ name, value }) => `${name}, which is ${value}`).join("; ")}`,
+    wrong
+      .map(
+        ({ role, database, name }) =>
+          `ALTER ROLE ${named(role)} IN DATABASE ${named(database)} SET ${name} = '${wantedOfRole[name]}';`,
+      )
+      .join(" "),
+  );
+}
+
+/** A name as SQL spells it. */
+const named = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
 /**
  * Checks how far the event log is behind. It shows no event that is newer than the oldest open transaction with writes, in any database of

@@ -31,11 +31,11 @@ export async function exportAs(path: string, { account, json = false }: ExportOp
 
 export async function importFrom(path: string, { beside = false }: { beside?: boolean }): Promise<object> {
   const config = readConfig(process.env);
-  const { databaseUrl, dataDir } = config;
+  const { databaseUrl, databaseDirectUrl, dataDir } = config;
   if (beside) refuseWithoutDatabase("import --beside", config);
   const source = await openImport(path);
   try {
-    const db = await openDatabase({ url: databaseUrl, dataDir });
+    const db = await openDatabase({ url: databaseUrl, directUrl: databaseDirectUrl, dataDir });
     try {
       await migrate(db);
       const imported = beside
@@ -57,11 +57,11 @@ async function depsOf(db: Database, config: SealingSettings & { mailDomain: stri
 }
 
 async function readOut(accountName: string | undefined, write: Parameters<ReadOut>[0]): Promise<void> {
-  const { databaseUrl, dataDir } = readConfig(process.env);
+  const { databaseUrl, databaseDirectUrl, dataDir } = readConfig(process.env);
   refuseWithoutDatabase("export", { databaseUrl, dataDir });
   let db: Database;
   try {
-    db = await openDatabase({ url: databaseUrl, dataDir });
+    db = await openDatabase({ url: databaseUrl, directUrl: databaseDirectUrl, dataDir });
   } catch (error) {
     if (!(error instanceof DataDirectoryInUse)) throw error;
     for await (const piece of readByHolder(dataDir, accountName, error)) await write(piece);

@@ -1,5 +1,15 @@
 import { sql } from "drizzle-orm";
-import { type Db, mostConnections, openDatabase, query, settingNames } from "../../database/db.ts";
+import {
+  arrayOf,
+  type Db,
+  directConnections,
+  mostConnections,
+  openDatabase,
+  query,
+  refuseWrongDirectUrl,
+  roleSettings,
+  settingNames,
+} from "../../database/db.ts";
 import { refuseSharedSessions, withPoolerCure } from "../../database/pooler.ts";
 import { openPostgresPool } from "../../database/postgres.ts";
 import { findLogLagSeconds } from "../events/feeds.ts";
@@ -35,8 +45,17 @@ export interface DatabaseFacts {
   logLagSeconds: number;
   /** The time for which the oldest scheduled mail has been due; 0 if none is. */
   dispatchLagSeconds: number;
+  /** The settings that a session has behind a pooler, in the units of `pg_settings`. */
+  roleSettings?: RoleSetting[];
   domains: DomainsFound;
   senders: SendersFound;
+}
+
+export interface RoleSetting {
+  role: string;
+  database: string;
+  name: string;
+  value: string;
 }
 
 /** The addresses from which the last mails from outside came, at most 100 mails. */
@@ -58,16 +77,26 @@ export interface DomainsFound {
 }
 
 export const oldestPostgres = 15;
-export { mostConnections };
+export { directConnections, mostConnections, roleSettings };
+
+interface PostgresQuestion {
+  url: string;
+  /** The URL without the pooler to which `url` leads. */
+  directUrl: string | undefined;
+  now: () => Date;
+}
 
 /** Reads the facts of a Postgres. Rejects if it cannot be reached, or refuses the connection. */
-export async function diagnosePostgres(url: string, now: () => Date): Promise<DatabaseFacts> {
+export async function diagnosePostgres({ url, directUrl, now }: PostgresQuestion): Promise<DatabaseFacts> {
   const patience = { connectMs: 5_000, acquireMs: 5_000, deadlineMs: 8_000, statementMs: 6_000, lockMs: 6_000 };
-  const open = () => openPostgresPool({ url, size: 1, idleInTransactionMs: 0, ...patience });
+  const timeouts = { idleInTransactionMs: 0, ...patience };
+  const isPooled = directUrl !== undefined;
+  const open = () => openPostgresPool({ url, isPooled, size: 1, ...timeouts });
   const [pool, other] = [open(), open()];
   try {
-    await refuseSharedSessions(pool, other);
-    return await factsFrom(pool, now);
+    if (isPooled) await refuseWrongDirectUrl(pool, { ...timeouts, url: directUrl });
+    else await refuseSharedSessions(pool, other);
+    return { ...(await factsFrom(pool, now)), ...(isPooled && { roleSettings: await listRoleSettings(pool) }) };
   } catch (error) {
     throw withPoolerCure(error, settingNames);
   } finally {
@@ -85,6 +114,14 @@ export async function diagnoseEmbedded(dataDir: string, now: () => Date): Promis
   }
 }
 
+function listRoleSettings(pooled: Db): Promise<RoleSetting[]> {
+  return query(
+    pooled,
+    sql`select current_user as role, current_database() as database, name, setting as value from pg_settings
+        where name = any(${arrayOf("text", Object.keys(roleSettings))})`,
+  );
+}
+
 type AskedApart =
   | "askedAt"
   | "stepsToDo"
@@ -94,6 +131,7 @@ type AskedApart =
   | "logLagSeconds"
   | "dispatchLagSeconds"
   | "domains"
+  | "roleSettings"
   | "senders";
 
 async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
