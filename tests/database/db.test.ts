@@ -1,3 +1,4 @@
+import { heapStats } from "bun:jsc";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import fc from "fast-check";
@@ -244,6 +245,16 @@ for (const engine of enginesHere()) {
       const error = await failureOf(doubled);
       expect(violates(error, "notes_pkey")).toBe(true);
       expect(violates(error, "another")).toBe(false);
+    });
+
+    test("keeps nothing of a statement that failed", async () => {
+      const keptAfter = async (failures: number) => {
+        for (let count = 0; count < failures; count++) await failureOf(query(db, sql`select 1 from nowhere`));
+        Bun.gc(true);
+        return heapStats().objectTypeCounts.Array ?? 0;
+      };
+      const early = await keptAfter(20);
+      expect((await keptAfter(300)) - early).toBeLessThan(150);
     });
 
     test("brings notifications to whoever listens", async () => {
