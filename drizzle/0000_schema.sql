@@ -393,6 +393,12 @@ CREATE TABLE "outbox" (
 	CONSTRAINT "outbox_kind" CHECK ("outbox"."kind" in ('relay', 'webhook', 'parse')),
 	CONSTRAINT "outbox_state" CHECK ("outbox"."state" in ('ready', 'running', 'waiting'))
 );
+CREATE TABLE "packing" (
+	"id" smallint PRIMARY KEY NOT NULL,
+	"holder" text NOT NULL,
+	"leased_until" timestamp (3) with time zone NOT NULL,
+	"seen_id" text collate "C" NOT NULL
+);
 CREATE TABLE "policies" (
 	"account_id" text collate "C" NOT NULL,
 	"inbox_id" text collate "C" NOT NULL,
@@ -500,6 +506,12 @@ CREATE TABLE "search_indexing" (
 	"leased_until" timestamp (3) with time zone NOT NULL,
 	"seen_id" text collate "C" NOT NULL
 );
+CREATE TABLE "segments" (
+	"id" text collate "C" PRIMARY KEY NOT NULL,
+	"size_bytes" integer NOT NULL,
+	"looked_at" timestamp (3) with time zone NOT NULL,
+	"dead_at" timestamp (3) with time zone
+);
 CREATE TABLE "settings" (
 	"name" text PRIMARY KEY NOT NULL,
 	"value" text NOT NULL
@@ -509,8 +521,12 @@ CREATE TABLE "source_chunks" (
 	"part" smallint NOT NULL,
 	"seq" integer NOT NULL,
 	"compressed" boolean NOT NULL,
-	"bytes" "bytea" NOT NULL,
+	"bytes" "bytea",
 	"shares" integer,
+	"segment_id" text collate "C",
+	"segment_at" integer,
+	"sealed_bytes" integer,
+	"seal_key" "bytea",
 	CONSTRAINT "source_chunks_source_id_part_seq_pk" PRIMARY KEY("source_id","part","seq")
 );
 CREATE TABLE "suppressions" (
@@ -671,6 +687,8 @@ CREATE INDEX "removed_messages_removed_at" ON "removed_messages" USING btree ("r
 CREATE UNIQUE INDEX "reports_message" ON "reports" USING btree ("message_id","recipient","kind");
 CREATE UNIQUE INDEX "rules_pattern" ON "rules" USING btree ("account_id","inbox_id","external_id","direction","action","pattern");
 CREATE INDEX "rules_account" ON "rules" USING btree ("account_id","id");
+CREATE INDEX "segments_looked" ON "segments" USING btree ("looked_at");
+CREATE INDEX "source_chunks_segment" ON "source_chunks" USING btree ("segment_id") WHERE segment_id is not null;
 CREATE UNIQUE INDEX "suppressions_address" ON "suppressions" USING btree ("account_id","address","inbox_id");
 CREATE INDEX "suppressions_account" ON "suppressions" USING btree ("account_id","id");
 CREATE INDEX "suppressions_expires" ON "suppressions" USING btree ("expires_at") WHERE "suppressions"."expires_at" is not null;

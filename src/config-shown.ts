@@ -1,3 +1,4 @@
+import type { BlobPlace } from "./blobs/blob-store.ts";
 import type { Config } from "./config.ts";
 import { type LimitName, type PlanLimits, plans } from "./domain/limits.ts";
 import { describeOutbound } from "./domain/outbound.ts";
@@ -11,6 +12,10 @@ export function describeConfig(config: Config): Record<string, string | number> 
     DATABASE_POOLED: config.databaseDirectUrl === undefined ? 0 : 1,
     DATABASE_DIRECT_URL: config.databaseDirectUrl === undefined ? "" : withoutPassword(config.databaseDirectUrl),
     DATA_DIR: config.dataDir,
+    BLOBS: config.blobs === undefined ? "" : describeBlobs(config.blobs),
+    BLOBS_ACCESS_KEY: masked(config.blobs?.accessKey),
+    BLOBS_SECRET_KEY: masked(config.blobs?.secretKey),
+    BLOBS_AFTER_MINUTES: config.blobsAfterMinutes,
     PROCESSES: config.processes,
     HOST: config.host,
     PORT: config.port,
@@ -108,6 +113,11 @@ function describeLimit(limits: PlanLimits, name: LimitName): string {
   return new Set(values).size === 1
     ? String(values[0])
     : plans.map((plan) => `${plan}=${limits[plan][name]}`).join(",");
+}
+
+function describeBlobs({ bucket, prefix, endpoint, region }: BlobPlace): string {
+  const parameters = new URLSearchParams({ ...(endpoint !== undefined && { endpoint }), region });
+  return `s3://${bucket}/${prefix}?${parameters}`;
 }
 
 function withoutPassword(url: string): string {

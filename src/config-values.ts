@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { domainToASCII } from "node:url";
+import type { BlobPlace } from "./blobs/blob-store.ts";
 import { checkWebhookUrl } from "./domain/events/webhook-url.ts";
 import { type Outbound, parseOutbound } from "./domain/outbound.ts";
 import { type NoticeSource, parseNoticeSource } from "./domain/reports/notice-source.ts";
@@ -217,6 +218,28 @@ export function parseCell(text: string): Parsed<string> {
 
 export function parseToken(text: string): Parsed<string> {
   return /^[\x21-\x7e]{20,512}$/.test(text) ? { value: text } : "must be 20 to 512 visible ASCII characters";
+}
+
+/** Parses BLOBS: `s3://bucket/prefix`, with `endpoint` and `region` as parameters. */
+export function parseBlobs(text: string): Parsed<BlobPlace> {
+  const url = URL.parse(text);
+  const isPlace = url?.protocol === "s3:" && /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(url.hostname);
+  if (!isPlace || url.username !== "" || url.port !== "" || url.hash !== "") {
+    return "must be s3:// and a bucket, such as s3://mail/inboxd?endpoint=https://s3.example.com&region=eu-central-1";
+  }
+  const { endpoint, region = "us-east-1", ...others } = Object.fromEntries(url.searchParams);
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) return `has the parameter ${unknown}, and only endpoint and region are known`;
+  const address = endpoint === undefined ? undefined : URL.parse(endpoint);
+  if (address === null || (address !== undefined && !/^https?:$/.test(address.protocol))) {
+    return "must have an endpoint that begins with https:// or http://";
+  }
+  if (!/^[a-z0-9-]{1,64}$/i.test(region)) return "must have a region such as eu-central-1";
+  const prefix = url.pathname.replace(/^\/|\/$/g, "");
+  if (!/^[\w./-]{0,200}$/.test(prefix)) return "must have a prefix of letters, digits and . _ - /";
+  return {
+    value: { bucket: url.hostname, prefix: prefix === "" ? "" : `${prefix}/`, endpoint: address?.href, region },
+  };
 }
 
 export function parseDatabaseUrl(text: string): Parsed<string> {

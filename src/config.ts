@@ -1,10 +1,12 @@
 import { availableParallelism } from "node:os";
+import type { BlobSettings } from "./blobs/blob-store.ts";
 import {
   type CorsOrigins,
   type Environment,
   parseAddresses,
   parseApprovers,
   parseBaseUrl,
+  parseBlobs,
   parseBlocks,
   parseCell,
   parseDatabaseUrl,
@@ -48,6 +50,10 @@ export interface Config {
   /** The URL without the pooler to which `databaseUrl` leads; `undefined` if it leads to no such pooler. */
   databaseDirectUrl: string | undefined;
   dataDir: string;
+  /** The object store to which older raw mail is moved (BLOBS); `undefined`: all mail stays in the database. */
+  blobs: BlobSettings | undefined;
+  /** The age at which raw mail is moved there. */
+  blobsAfterMinutes: number;
   /** The processes that share the ports. */
   processes: number;
   host: string;
@@ -216,10 +222,22 @@ export function readConfig(env: Environment, isTerminal = false): Config {
   const longSecret = (name: string) =>
     checked(name, secret(name), (value) => (value.length >= 32 ? { value } : "must have at least 32 characters"));
 
+  const blobPlace = checked("BLOBS", text("BLOBS"), parseBlobs);
+  const blobKeys = together(
+    faults,
+    "BLOBS_ACCESS_KEY",
+    secret("BLOBS_ACCESS_KEY"),
+    "BLOBS_SECRET_KEY",
+    secret("BLOBS_SECRET_KEY"),
+    (accessKey, secretKey) => ({ accessKey, secretKey }),
+  );
+
   const config: Config = {
     databaseUrl,
     databaseDirectUrl,
     dataDir: text("DATA_DIR") ?? "./data",
+    blobs: together(faults, "BLOBS", blobPlace, "BLOBS_ACCESS_KEY", blobKeys, (place, keys) => ({ ...place, ...keys })),
+    blobsAfterMinutes: integer("BLOBS_AFTER_MINUTES", 60, 1, 60 * 24 * 365),
     processes:
       checked("PROCESSES", text("PROCESSES"), (value) =>
         parseProcesses(value, {

@@ -32,6 +32,7 @@ const forbidden: readonly [rule: string, path: string, line: string][] = [
   ["plugin", "webhook/l8.ts", 'export type { Deps } from "../flows/deps.ts";'],
   ["plugin", "webhook/l21.ts", 'export * from "../relay/relay.ts";'],
   ["plugin", "dns/l22.ts", 'export * from "../relay/mx.ts";'],
+  ["plugin", "blobs/l50.ts", 'export * from "../database/db.ts";'],
   ["plugin", "database/l9.ts", 'export * from "../store/schema.ts";'],
   ["plugin", "store/l10.ts", 'export * from "../mail/read/parse.ts";'],
   ["plugin", "store/mail/l11.ts", 'export type { ParsedMail } from "../../mail/read/parse.ts";'],

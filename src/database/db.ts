@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import type { BlobStore } from "../blobs/blob-store.ts";
 import { within } from "../primitives/within.ts";
 import { type DirectoryLock, lockDirectory } from "./directory-lock.ts";
 import { openEmbedded } from "./embedded.ts";
@@ -65,6 +66,8 @@ export interface DatabaseOptions {
    */
   directUrl?: string | undefined;
   dataDir: string;
+  /** The store for bytes outside of the database; undefined: there is none. */
+  blobs?: BlobStore | undefined;
   connections?: Partial<Record<"api" | "sends" | "mail" | "work", number>>;
   timeouts?: Partial<Timeouts>;
   onWarning?: (warning: string) => void;
@@ -116,7 +119,10 @@ async function openPostgresDatabase(url: string, options: DatabaseOptions): Prom
   const connections = { ...usualConnections, ...options.connections };
   const isPooled = options.directUrl !== undefined;
   const directUrl = options.directUrl ?? url;
-  const pool = (size: number, settings = {}) => openPostgresPool({ url, isPooled, size, settings, ...timeouts });
+  const { blobs } = options;
+  const pool = (size: number, settings = {}) => {
+    return { ...openPostgresPool({ url, isPooled, size, settings, ...timeouts }), blobs };
+  };
   const pools = {
     api: pool(connections.api),
     sends: pool(connections.sends, byIndex),
@@ -182,12 +188,15 @@ async function openEmbeddedDatabase(options: DatabaseOptions): Promise<Database>
     lock.release();
     throw error;
   });
-  const pool = openPool({
-    size: 1,
-    connect: embedded.connect,
-    acquireMs: timeouts.acquireMs,
-    lifetimeMs: Number.POSITIVE_INFINITY,
-  });
+  const pool = {
+    ...openPool({
+      size: 1,
+      connect: embedded.connect,
+      acquireMs: timeouts.acquireMs,
+      lifetimeMs: Number.POSITIVE_INFINITY,
+    }),
+    blobs: options.blobs,
+  };
   return {
     engine: "embedded",
     api: pool,

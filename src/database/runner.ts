@@ -1,3 +1,4 @@
+import type { BlobStore } from "../blobs/blob-store.ts";
 import { asStoreError, DatabaseUnavailable, leavesConnectionWhole } from "./unavailable.ts";
 import type { WireValue } from "./wire.ts";
 
@@ -21,6 +22,8 @@ export interface Runner {
   run(text: string, values: WireValue[]): Promise<object[]>;
   script(text: string): Promise<string>;
   transaction<T>(work: (runner: Runner) => Promise<T>): Promise<T>;
+  /** The store for bytes outside of the database. A transaction has none, because it must not wait for another server. */
+  readonly blobs?: BlobStore | undefined;
 }
 
 /**

@@ -23,7 +23,8 @@ export type IdKind =
   | "ocl"
   | "rul"
   | "qua"
-  | "ltr";
+  | "ltr"
+  | "seg";
 
 /** Crockford's alphabet in lower case. It is in ASCII order, so that text order is time order. */
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
@@ -95,6 +96,11 @@ function timeOf(ms: number): string {
 /** An id of another kind and instant, whose other bits are the same as in the given id. */
 export function idBeside(id: string, kind: IdKind, at: Date): string {
   return `${kind}_${timeOf(at.getTime())}${id.slice(14)}`;
+}
+
+/** The text that sorts before all ids of this kind from `at` on, and after all earlier ones. */
+export function beginningOfIds(kind: IdKind, at: Date): string {
+  return `${kind}_${timeOf(at.getTime())}`;
 }
 
 /** The lowest `5 * length` bits of a number as `length` characters, at most six. */

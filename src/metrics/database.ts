@@ -1,10 +1,12 @@
 import type { Database } from "../database/db.ts";
 import { domainStatuses } from "../domain/domains/readiness.ts";
+import { instantOfId } from "../domain/ids.ts";
 import { openStates } from "../domain/send/draft.ts";
 import { remembered } from "../flows/remembered.ts";
 import { countDomainsByStatus } from "../store/account/domains.ts";
 import { findUsageLagSeconds } from "../store/account/usage.ts";
 import { findLogLagSeconds } from "../store/events/feeds.ts";
+import { findOldestUnpacked } from "../store/mail/segments.ts";
 import { outboxKinds } from "../store/outbox/items.ts";
 import { listOutboxDepths, type OutboxDepth } from "../store/outbox/outbox-rows.ts";
 import { countOpenDraftsByState } from "../store/send/drafts.ts";
@@ -89,6 +91,19 @@ export function watchDatabase(metrics: Registry, db: Database, now: () => Date):
     async () => [{ value: await usageLag() }],
     "same",
   );
+  if (db.api.blobs !== undefined) {
+    const oldest = remembered(() => findOldestUnpacked(db.api), countedEveryMs);
+    metrics.gauge(
+      "inboxd_blobs_oldest_seconds",
+      "Age of the oldest raw mail or attachment that waits in the database to be moved to the object store (BLOBS); 0 if there is none",
+      async () => {
+        const sourceId = await oldest();
+        const ageMs = sourceId === undefined ? 0 : now().getTime() - instantOfId(sourceId).getTime();
+        return [{ value: Math.max(0, ageMs / 1000) }];
+      },
+      "same",
+    );
+  }
   metrics.gauge(
     "inboxd_database_up",
     "1 if the database answered the last query, else 0",

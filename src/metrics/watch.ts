@@ -1,3 +1,4 @@
+import { type BlobsWatch, unwatchedBlobs, watchBlobs } from "./blobs.ts";
 import { type DnsWatch, unwatchedDns, watchDns } from "./dns.ts";
 import { type ReadingWatch, unwatchedReading, watchReading } from "./reading.ts";
 import { type ReceivingWatch, unwatchedReceiving, watchReceiving } from "./receiving.ts";
@@ -7,11 +8,23 @@ import { type SendingWatch, unwatchedSending, watchSending } from "./sending.ts"
 /**
  * Wrappers and observers that measure the parts of the service. A wrapper returns a function or object that does the same and is measured.
  */
-export interface Watch extends ReceivingWatch, SendingWatch, ReadingWatch, DnsWatch {}
+export interface Watch extends ReceivingWatch, SendingWatch, ReadingWatch, DnsWatch, BlobsWatch {}
 
 /** Measures nothing, and returns each part unchanged. Used if metrics are off. */
-export const unwatched: Watch = { ...unwatchedReceiving, ...unwatchedSending, ...unwatchedReading, ...unwatchedDns };
+export const unwatched: Watch = {
+  ...unwatchedReceiving,
+  ...unwatchedSending,
+  ...unwatchedReading,
+  ...unwatchedDns,
+  ...unwatchedBlobs,
+};
 
 export function watch(metrics: Registry): Watch {
-  return { ...watchReceiving(metrics), ...watchSending(metrics), ...watchReading(metrics), ...watchDns(metrics) };
+  return {
+    ...watchReceiving(metrics),
+    ...watchSending(metrics),
+    ...watchReading(metrics),
+    ...watchDns(metrics),
+    ...watchBlobs(metrics),
+  };
 }

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { Fetch } from "../../sdk/typescript/src/options.ts";
+import { openBlobStore } from "../blobs/blob-store.ts";
 import type { Config } from "../config.ts";
 import type { AdminDeps } from "../control/administer.ts";
 import { serveControl } from "../control/server.ts";
@@ -92,10 +93,16 @@ interface StartParts {
 async function start(config: Config, { log, own, siblings, opened }: StartParts): Promise<Service> {
   // The certificate is checked before anything else: if it failed later, a first start would already have made a key that nobody has seen.
   if (config.smtpTls !== undefined) await loadCertificate(config.smtpTls);
+  let observe: Watch["blobs"] = () => undefined;
+  const blobs =
+    config.blobs === undefined
+      ? undefined
+      : openBlobStore(config.blobs, (operation, isDone) => observe(operation, isDone));
   const db = await openDatabase({
     url: config.databaseUrl,
     directUrl: config.databaseDirectUrl,
     dataDir: config.dataDir,
+    blobs,
     onWarning: (warning) => log.warn(warning),
   });
   opened.push(db.close);
@@ -127,6 +134,7 @@ async function start(config: Config, { log, own, siblings, opened }: StartParts)
   const counted = listeners(config.listeners);
   const facts = { isWanted, db, version, listeners: counted, now: deps.now, siblings };
   const { watch, served, ...numbers } = serviceMetrics(facts);
+  observe = watch.blobs;
   opened.push(numbers.stop);
   const closed = await closedAccounts(deps);
   opened.push(closed.close);

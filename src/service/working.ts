@@ -10,6 +10,7 @@ import { startUsageCounter } from "../workers/count-usage.ts";
 import { startDispatch } from "../workers/dispatch.ts";
 import { startSearchIndexer } from "../workers/index-search.ts";
 import { startLetters } from "../workers/letters.ts";
+import { startPacker } from "../workers/pack-sources.ts";
 import { startWorkers, type Workers } from "../workers/scheduler.ts";
 import { reportSimulator } from "../workers/simulator.ts";
 import type { Opening } from "./opening.ts";
@@ -31,8 +32,8 @@ export interface Working extends Omit<Workers, "nudge"> {
 }
 
 /**
- * Opens the relay, and starts the workers, the search indexer, the dispatch of drafts, the letters, the counter of usage and the checks of
- * domains.
+ * Opens the relay, and starts the workers, the search indexer, the dispatch of drafts, the letters, the counter of usage, the checks of
+ * domains and the packer.
  */
 export async function openWorkers(
   opening: Opening,
@@ -82,6 +83,10 @@ export async function openWorkers(
   opened.push(startSearchIndexer(deps).stop);
   opened.push(startUsageCounter(deps).stop);
   opened.push(startDomainChecks(domains).stop);
+  const { blobs } = deps.db.work;
+  if (blobs !== undefined) {
+    opened.push(startPacker({ ...deps, blobs, blobsAfterMinutes: config.blobsAfterMinutes }).stop);
+  }
   return {
     ...workers,
     // Other processes look for due drafts twice a second, which is soon enough if this one dies.

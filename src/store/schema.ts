@@ -965,7 +965,10 @@ export const attachments = pgTable(
   (table) => [primaryKey({ columns: [table.messageId, table.filename] })],
 );
 
-/** The bytes of raw mail and attachments, in chunks that can be streamed. They are not in `messages`, so that lists do not read them. */
+/**
+ * The bytes of raw mail and attachments, in chunks that can be streamed. They are not in `messages`, so that lists do not read them. With
+ * BLOBS, older chunks have their bytes in a segment in the object store, sealed with a key of their own. Deleting the row deletes this key.
+ */
 export const sourceChunks = pgTable(
   "source_chunks",
   {
@@ -973,12 +976,44 @@ export const sourceChunks = pgTable(
     part: smallint().notNull(),
     seq: integer().notNull(),
     compressed: boolean().notNull(),
-    bytes: bytes().notNull(),
+    /** Null if the bytes are in a segment. */
+    bytes: bytes(),
     /** The number of messages, drafts and uploads that use this source. Only the first chunk of part 0 has it; all others have null. */
     shares: integer(),
+    segmentId: id(),
+    /** The offset in the segment, and the number of bytes there. */
+    segmentAt: integer(),
+    sealedBytes: integer(),
+    sealKey: bytes(),
   },
-  (table) => [primaryKey({ columns: [table.sourceId, table.part, table.seq] })],
+  (table) => [
+    primaryKey({ columns: [table.sourceId, table.part, table.seq] }),
+    index("source_chunks_segment").on(table.segmentId).where(sql`segment_id is not null`),
+  ],
 );
+
+/** The objects with chunks of sources in the object store. The row is written before the object, so that no object is unknown. */
+export const segments = pgTable(
+  "segments",
+  {
+    id: id().primaryKey(),
+    sizeBytes: integer().notNull(),
+    /** When its chunks were last counted; at first, when the row was written. */
+    lookedAt: instant().notNull(),
+    /** When it was found without chunks. Its object is removed a day later. */
+    deadAt: instant(),
+  },
+  (table) => [index("segments_looked").on(table.lookedAt)],
+);
+
+/** The lease of the process that packs sources into segments, and its progress. The table has one row. */
+export const packing = pgTable("packing", {
+  id: smallint().primaryKey(),
+  holder: text().notNull(),
+  leasedUntil: instant().notNull(),
+  /** The id up to which sources are packed. */
+  seenId: id().notNull(),
+});
 
 /** Mail that was acknowledged but is not parsed yet, and that the API does not show. An outbox row of kind `parse` has its `sourceId`. */
 export const unparsedMails = pgTable(

@@ -1,3 +1,4 @@
+import { openBlobStore } from "../../blobs/blob-store.ts";
 import { readConfig } from "../../config.ts";
 import { NobodyListens, readFromService } from "../../control/client.ts";
 import { type Database, DataDirectoryInUse, openDatabase } from "../../database/db.ts";
@@ -57,11 +58,12 @@ async function depsOf(db: Database, config: SealingSettings & { mailDomain: stri
 }
 
 async function readOut(accountName: string | undefined, write: Parameters<ReadOut>[0]): Promise<void> {
-  const { databaseUrl, databaseDirectUrl, dataDir } = readConfig(process.env);
+  const { databaseUrl, databaseDirectUrl, dataDir, blobs: settings } = readConfig(process.env);
   refuseWithoutDatabase("export", { databaseUrl, dataDir });
   let db: Database;
   try {
-    db = await openDatabase({ url: databaseUrl, directUrl: databaseDirectUrl, dataDir });
+    const blobs = settings && openBlobStore(settings);
+    db = await openDatabase({ url: databaseUrl, directUrl: databaseDirectUrl, dataDir, blobs });
   } catch (error) {
     if (!(error instanceof DataDirectoryInUse)) throw error;
     for await (const piece of readByHolder(dataDir, accountName, error)) await write(piece);

@@ -1,6 +1,10 @@
 import { type SQL, sql } from "drizzle-orm";
+import { openPiece } from "../../blobs/sealed-piece.ts";
 import { arrayOf, type Db, query } from "../../database/db.ts";
+import { Refusal } from "../../domain/errors.ts";
 import type { Chunk, Source } from "../../domain/receive/filed-mails.ts";
+import { selected } from "../columns.ts";
+import { sourceChunks } from "../schema.ts";
 
 /** The size of a piece. Because of it, a mail of 25 MB is never whole in a statement or in the memory of a reader. */
 export const chunkBytes = 1 << 20;
@@ -58,9 +62,11 @@ export function sourcesInserted(sources: readonly Source[], ending: SQL): SQL {
   return sql`${rowsInserted(sourceRows(sources))}${ending}`;
 }
 
-/** Inserts pieces as they were exported from another database. `ending` follows the insert. */
+/** Inserts pieces as they were exported from another database. They have old ids, so packing goes back to them. `ending` follows the insert. */
 export async function insertChunkRows(tx: Db, rows: readonly ChunkRow[], ending: SQL): Promise<void> {
   await query(tx, sql`${rowsInserted(rows)}${ending}`);
+  const [firstId = ""] = rows.map(({ sourceId }) => sourceId).toSorted();
+  await query(tx, sql`update packing set seen_id = ${firstId} where seen_id > ${firstId}`);
 }
 
 export interface ChunkRow extends Chunk {
@@ -118,11 +124,37 @@ export async function markSourceShares(tx: Db, id: string, shares: number): Prom
   );
 }
 
-/** Finds one piece, and decompresses it. Undefined after the last piece. */
+/** Finds one piece, and decompresses it. Undefined after the last piece. If the bytes are in a segment, one request reads them. */
 export async function findChunk(db: Db, sourceId: string, part: number, seq: number): Promise<Uint8Array | undefined> {
-  const [chunk] = await query<{ compressed: boolean; bytes: Uint8Array }>(
+  const [chunk] = await query<KeptChunk & { compressed: boolean }>(
     db,
-    sql`select compressed, bytes from source_chunks where source_id = ${sourceId} and part = ${part} and seq = ${seq}`,
+    sql`select compressed, ${keptFields} from source_chunks c
+        where c.source_id = ${sourceId} and c.part = ${part} and c.seq = ${seq}`,
   );
-  return chunk?.compressed ? Bun.zstdDecompressSync(chunk.bytes) : chunk?.bytes;
+  if (chunk === undefined) return undefined;
+  const bytes = await bytesOf(db, chunk);
+  return chunk.compressed ? Bun.zstdDecompressSync(bytes) : bytes;
+}
+
+/** Where the bytes of a piece are: in its row, or in a segment. */
+export type KeptChunk = Pick<
+  typeof sourceChunks.$inferSelect,
+  "bytes" | "segmentId" | "segmentAt" | "sealedBytes" | "sealKey"
+>;
+
+const keptFields = selected(sourceChunks, "c", ["bytes", "segmentId", "segmentAt", "sealedBytes", "sealKey"]);
+
+/** The bytes of a piece as they were stored, compressed or not. */
+export async function bytesOf(
+  { blobs }: Db,
+  { bytes, segmentId, segmentAt, sealedBytes, sealKey }: KeptChunk,
+): Promise<Uint8Array> {
+  if (bytes !== null) return bytes;
+  if (segmentId === null || segmentAt === null || sealedBytes === null || sealKey === null) {
+    throw new Error("Cannot read a piece of a source: it has neither bytes nor a place");
+  }
+  if (blobs === undefined) {
+    throw new Refusal("service_unavailable", "Cannot read older mail: it is in an object store, and BLOBS is not set");
+  }
+  return openPiece(await blobs.read(segmentId, segmentAt, sealedBytes), sealKey);
 }

@@ -105,7 +105,7 @@ const rowsOfAccount = new Map<PgTable, RowsOf>([
   [
     schema.sourceChunks,
     (accountId) => sql`(
-        select c.source_id, c.part, c.seq, c.compressed, c.bytes,
+        select ${besides(schema.sourceChunks, "c", ["shares"])},
           case when c.part = 0 and c.seq = 0 then held.shares end as shares
         from (${heldBy(accountId)}) held
         cross join lateral (select * from source_chunks where source_id = held.source_id order by part, seq) c

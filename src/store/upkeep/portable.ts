@@ -2,7 +2,7 @@ import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
 import { type Database, type Db, query, transaction } from "../../database/db.ts";
 import { columnName, columnsOf, selected } from "../columns.ts";
-import { type ChunkRow, insertChunkRows } from "../mail/sources.ts";
+import { bytesOf, type ChunkRow, insertChunkRows } from "../mail/sources.ts";
 import { insertRows, recordSet } from "../rows.ts";
 import * as schema from "../schema.ts";
 
@@ -58,6 +58,8 @@ export const leftOut: readonly { table: PgTable; why: string }[] = [
   { table: schema.threadBlocks, why: "they are counted again from the threads" },
   { table: schema.searchIndexing, why: "it is the progress of that index" },
   { table: schema.searchIndexers, why: "they are the processes that fill it" },
+  { table: schema.segments, why: "an export has the bytes of all chunks" },
+  { table: schema.packing, why: "it is the progress of packing sources into segments" },
   { table: schema.usageCounting, why: "each counted inbox has its own progress" },
   { table: schema.recentRequests, why: "they count for an hour at most" },
 ];
@@ -104,12 +106,24 @@ export async function readTables(db: Database, tables: readonly ReadTable[], onL
         await query(tx, sql`declare ${cursor} no scroll cursor for select ${selected(table, "t")} from ${chosen}`);
         for (;;) {
           const rows = await query<PortableRow>(tx, sql`fetch ${sql.raw(String(rowsALine))} from ${cursor}`);
-          if (rows.length > 0) await onLine({ table: name, rows: rows.map(toPortable) });
+          if (rows.length > 0) await onLine({ table: name, rows: (await wholeRows(db, table, rows)).map(toPortable) });
           if (rows.length < rowsALine) break;
         }
         await query(tx, sql`close ${cursor}`);
       }
     }),
+  );
+}
+
+/** Rows with all of their bytes: those of chunks that are in a segment are read from the object store. */
+async function wholeRows({ work }: Database, table: PgTable, rows: PortableRow[]): Promise<PortableRow[]> {
+  if (table !== schema.sourceChunks) return rows;
+  const chunks = rows as (typeof schema.sourceChunks.$inferSelect)[];
+  return Promise.all(
+    chunks.map(async ({ segmentId, segmentAt, sealedBytes, sealKey, bytes, ...chunk }) => ({
+      ...chunk,
+      bytes: await bytesOf(work, { segmentId, segmentAt, sealedBytes, sealKey, bytes }),
+    })),
   );
 }
 

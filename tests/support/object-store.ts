@@ -1,0 +1,92 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const program = join(import.meta.dir, "../object-store/node_modules/s3rver/lib/s3rver.js");
+
+/** Whether the server of objects is installed; in CI it is an error if it is not. */
+export function haveObjectStore(): boolean {
+  const isThere = existsSync(program);
+  if (!isThere && process.env.CI)
+    throw new Error("Cannot find s3rver: bun install --frozen-lockfile --cwd tests/object-store installs it");
+  return isThere;
+}
+
+/** A request on its way to the store. */
+export interface ObjectRequest {
+  method: string;
+  /** The name of the object, without bucket and prefix. */
+  name: string;
+}
+
+/** What is done with a request: `pass` sends it on, and returns the answer. */
+export type Treatment = (request: ObjectRequest, pass: () => Promise<Response>) => Promise<Response> | Response;
+
+/** An S3-compatible store (s3rver), behind a proxy that treats requests as a test says. */
+export interface ObjectStore extends AsyncDisposable {
+  /** The settings of a service that uses it. */
+  env: Record<string, string>;
+  treat(treatment: Treatment): void;
+  /** All requests, as `GET name`. */
+  requests: string[];
+  /** The names of all objects. */
+  names(): string[];
+}
+
+export const passing: Treatment = (_, pass) => pass();
+export const away: Treatment = () => new Response("away", { status: 503 });
+
+export async function startObjectStore(): Promise<ObjectStore> {
+  const directory = mkdtempSync(join(tmpdir(), "ibx-objects-"));
+  const server = Bun.spawn([process.execPath, join(import.meta.dir, "s3rver-process.ts"), program, directory], {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  const { value } = await server.stdout.getReader().read();
+  const port = Number(new TextDecoder().decode(value));
+  const requests: string[] = [];
+  let treatment = passing;
+  const proxy = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    idleTimeout: 0,
+    async fetch(request) {
+      const { pathname, search } = new URL(request.url);
+      const body = request.method === "PUT" ? await request.bytes() : null;
+      const name = pathname.replace("/mail/raw/", "");
+      requests.push(`${request.method} ${name}`);
+      const pass = async () => {
+        const answer = await fetch(`http://127.0.0.1:${port}${pathname}${search}`, {
+          method: request.method,
+          // The signature covers the name of the host to which the client sent it.
+          headers: request.headers,
+          body,
+        });
+        return new Response(request.method === "HEAD" ? null : await answer.arrayBuffer(), answer);
+      };
+      return treatment({ method: request.method, name }, pass);
+    },
+  });
+  return {
+    env: {
+      BLOBS: `s3://mail/raw?endpoint=${encodeURIComponent(`http://127.0.0.1:${proxy.port}`)}`,
+      BLOBS_ACCESS_KEY: "S3RVER",
+      BLOBS_SECRET_KEY: "S3RVER",
+    },
+    requests,
+    treat(next) {
+      treatment = next;
+    },
+    names: () =>
+      readdirSync(join(directory, "mail"), { recursive: true, encoding: "utf8" }).flatMap((path) =>
+        path.endsWith("._S3rver_object") ? path.replace("raw/", "").replace("._S3rver_object", "") : [],
+      ),
+    async [Symbol.asyncDispose]() {
+      await proxy.stop(true);
+      server.kill("SIGKILL");
+      await server.exited;
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
