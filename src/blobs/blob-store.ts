@@ -59,7 +59,8 @@ export function openBlobStore(settings: BlobSettings, observe: ObserveBlobs = ()
   const client = new S3Client({
     bucket,
     region,
-    accessKeyId: accessKey,
+    // The client writes it into the address as it is, and a store reads it decoded: Swift's has a colon.
+    accessKeyId: encodeURIComponent(accessKey),
     secretAccessKey: secretKey,
     ...(endpoint !== undefined && { endpoint }),
   });

@@ -47,6 +47,7 @@ const right: DatabaseFacts = {
   unknownSteps: [],
   webhookUrls: [],
   serviceId: undefined,
+  hasSegments: false,
   domains: { proven: 0, failing: [], elsewhere: [] },
   senders: { mails: 0, checked: 0, addresses: [] },
 };

@@ -30,6 +30,8 @@ export interface DatabaseDiagnosis {
   findings: Finding[];
   webhookUrls: string[];
   identity: Identity;
+  /** Whether raw mail is in an object store. False if the database cannot be read. */
+  hasSegments: boolean;
 }
 
 /** Checks that the database is reachable, recent enough, and durable. */
@@ -45,13 +47,13 @@ export async function checkDatabase(question: DatabaseQuestion): Promise<Databas
     }
     const found = findCluster(dataDir);
     if (found !== "there") {
-      return { findings: [missing(found, dataDir)], webhookUrls: [], identity: "not started yet" };
+      return { findings: [missing(found, dataDir)], webhookUrls: [], identity: "not started yet", hasSegments: false };
     }
     return judged(question, await diagnoseEmbedded(dataDir, now), "embedded");
   } catch (error) {
     if (error instanceof DataDirectoryInUse) return heldByServer(question);
     const finding = unusable(error, databaseUrl === undefined ? "embedded" : "postgres");
-    return { findings: [finding], webhookUrls: [], identity: "unknown" };
+    return { findings: [finding], webhookUrls: [], identity: "unknown", hasSegments: false };
   }
 }
 
@@ -65,11 +67,12 @@ async function heldByServer({ dataDir, askServer }: DatabaseQuestion): Promise<D
       findings: [ok(`embedded in ${dataDir}, opened by a running inboxd that answers`)],
       webhookUrls: url === null ? [] : [url],
       identity: id === null ? "unknown" : { id },
+      hasSegments: false,
     };
   } catch {
     const seen = `embedded in ${dataDir}, opened by another process that does not answer`;
     const finding = warn(seen, "Wait until it has started or stopped, and run this again");
-    return { findings: [finding], webhookUrls: [], identity: "unknown" };
+    return { findings: [finding], webhookUrls: [], identity: "unknown", hasSegments: false };
   }
 }
 
@@ -83,12 +86,13 @@ function judged(
     checks.push(checkClock, (each) => checkConnections(each, processes), checkLog, checkDispatch);
     if (facts.roleSettings !== undefined) checks.push(checkRole);
   }
-  const { webhookUrls, serviceId } = facts;
+  const { webhookUrls, serviceId, hasSegments } = facts;
   const senders = isAuthenticating ? checkSenders(facts) : [];
   return {
     findings: [...checks.map((check) => check(facts)), ...checkDomains(facts), ...senders],
     webhookUrls,
     identity: serviceId === undefined ? "not started yet" : { id: serviceId },
+    hasSegments,
   };
 }
 

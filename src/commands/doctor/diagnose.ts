@@ -12,6 +12,7 @@ import { checkDns, checkResolver } from "./dns.ts";
 import type { DnsFacts } from "./dns-lookup.ts";
 import { checkDocuments } from "./documents.ts";
 import { type Finding, findingsOf } from "./finding.ts";
+import { checkObjectStore } from "./object-store.ts";
 import { checkPorts } from "./ports.ts";
 import { checkRelay } from "./relay.ts";
 import { checkJudge, checkWebhooks } from "./webhook.ts";
@@ -50,6 +51,10 @@ export async function diagnose(env: Environment, consultation: Consultation): Pr
   };
   const checks: [check: string, findings: Promise<Finding[]>][] = [
     ["database", database.then((diagnosis) => diagnosis.findings)],
+    [
+      "object store",
+      database.then(({ hasSegments }) => checkObjectStore({ blobs: config.blobs, hasSegments, now: now() })),
+    ],
     ["data directory", checkDataDir(config)],
     ["ports", database.then(({ identity }) => checkPorts({ ...config, identity }))],
     ["certificate", checkCertificate({ ...config, now: now() })],

@@ -47,6 +47,8 @@ export interface DatabaseFacts {
   dispatchLagSeconds: number;
   /** The settings that a session has behind a pooler, in the units of `pg_settings`. */
   roleSettings?: RoleSetting[];
+  /** Whether raw mail is in an object store. */
+  hasSegments: boolean;
   domains: DomainsFound;
   senders: SendersFound;
 }
@@ -130,6 +132,7 @@ type AskedApart =
   | "serviceId"
   | "logLagSeconds"
   | "dispatchLagSeconds"
+  | "hasSegments"
   | "domains"
   | "roleSettings"
   | "senders";
@@ -171,6 +174,7 @@ async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
     serviceId: service?.value,
     logLagSeconds: doneTags.length < known.length ? 0 : await findLogLagSeconds(db),
     dispatchLagSeconds: doneTags.length < known.length ? 0 : await findDispatchLagSeconds(db),
+    hasSegments: (await isThere(db, "segments")) && (await query(db, sql`select 1 from segments limit 1`)).length > 0,
     domains: (await isThere(db, "domains")) ? await findDomains(db) : { proven: 0, failing: [], elsewhere: [] },
     senders: doneTags.length < known.length ? { mails: 0, checked: 0, addresses: [] } : await findSenders(db),
   };
