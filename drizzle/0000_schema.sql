@@ -327,6 +327,7 @@ CREATE TABLE "messages" (
 	"to_addr" text NOT NULL,
 	"cc" text[] NOT NULL,
 	"reply_to" text,
+	"reply_tos" text[],
 	"subject" text NOT NULL,
 	"body_text" text NOT NULL,
 	"body_html" text,

@@ -18,6 +18,8 @@ export interface ParsedMail {
   references: readonly string[];
   from: Mailbox | undefined;
   replyTo: string | undefined;
+  /** All addresses of the Reply-To field, if it has several. */
+  replyTos?: readonly string[] | undefined;
   to: readonly Mailbox[];
   cc: readonly Mailbox[];
   subject: string;

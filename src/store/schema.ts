@@ -514,6 +514,8 @@ export const messages = pgTable(
     toAddr: text().notNull(),
     cc: text().array().notNull(),
     replyTo: text(),
+    /** Inbound only: all addresses of the Reply-To field, if it has several. */
+    replyTos: text().array(),
     subject: text().notNull(),
     bodyText: text().notNull(),
     bodyHtml: text(),

@@ -253,6 +253,7 @@ function inboundMessage(
     toAddrs: toField(mail.to, copy.toAddr),
     cc: mail.cc.map(({ address }) => address),
     replyTo: mail.replyTo,
+    replyTos: mail.replyTos,
     subject: mail.subject,
     truncated: !mail.complete,
     attachmentCount: mail.attachments.length,

@@ -28,6 +28,7 @@ export interface InboundMessage {
   toAddrs: readonly string[];
   cc: readonly string[];
   replyTo: string | undefined;
+  replyTos: readonly string[] | undefined;
   subject: string;
   /** The position of the message's body in `bodies`, counted from 1. */
   body: number;

@@ -141,10 +141,9 @@ export interface AddressedMessage {
   toAddrs: readonly string[];
   cc: readonly string[];
   replyTo: string | null;
-  /** All addresses of the Reply-To field, if they were read from the source. */
-  replyTos?: readonly string[];
+  /** All addresses of the Reply-To field, if it has several. */
+  replyTos: readonly string[] | null;
   envelopeFrom: string | null;
-  sourceId: string | null;
 }
 
 /** The addresses of everybody who wrote or got a message. */

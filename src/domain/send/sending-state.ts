@@ -225,9 +225,9 @@ export function noteAccepted(state: SendingState, { key, request }: Send, accept
     fromName: message.fromName ?? null,
     bodyHtml: message.bodyHtml ?? null,
     replyTo: message.replyTo ?? null,
+    replyTos: null,
     wireName: null,
     envelopeFrom: null,
-    sourceId: null,
     bcc,
   };
   state.replied.set(wholeThread, replied);

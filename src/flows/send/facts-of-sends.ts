@@ -42,7 +42,6 @@ import { listSuppressed } from "../../store/send/suppressions.ts";
 import type { AccountRules } from "../account-rules.ts";
 import type { Deps } from "../deps.ts";
 import { quotableMessages } from "./quotable-messages.ts";
-import { withAllReplyTos } from "./reply-to-addresses.ts";
 import { sendFacts } from "./send-usage.ts";
 
 /**
@@ -250,9 +249,7 @@ async function answeredFacts(
       unique(replies.flatMap((request) => (request.ifUnanswered ? (request.readUpToMessageId ?? []) : []))),
     ),
   ]);
-  const facts = { threads, replied, threadMessageIds, numbered, answers, answered: named };
-  if (!requests.some(isAddressedByReply)) return facts;
-  return { ...facts, replied: await withAllReplyTos(db, replied), answered: await withAllReplyTos(db, named) };
+  return { threads, replied, threadMessageIds, numbered, answers, answered: named };
 }
 
 function addresseesOf(request: SendRequest, { replied, answered }: AnsweredFacts, deps: Deps): string[] {

@@ -226,13 +226,16 @@ function toParsedMail(
   const written = cleanText(bodies.text ?? "");
   // Some senders write a blank text beside the HTML. The text is then made from the HTML.
   const text = bodyHtml !== undefined && withoutControls(written).trim() === "" ? textOfSeenHtml(bodyHtml) : written;
+  const replyTos = mailboxesOf(head.replyTo).map(({ address }) => address);
+  // Only an address with a host can be answered.
+  const replyTo = replyTos.find((address) => address.includes("@"));
   return {
     messageId: messageId ?? contentMessageId(contentOf(raw), options.mailDomain),
     inReplyTo: messageIdsOf(head.inReplyTo ?? ""),
     references: messageIdsOf(head.references ?? ""),
     from: mailboxesOf(head.from === undefined ? [] : [head.from])[0],
-    // Only an address with a host can be answered.
-    replyTo: mailboxesOf(head.replyTo).find(({ address }) => address.includes("@"))?.address,
+    replyTo,
+    replyTos: replyTo !== undefined && replyTos.length > 1 ? replyTos : undefined,
     to: mailboxesOf(head.to),
     cc: mailboxesOf(head.cc),
     subject: oneLine(head.subject ?? ""),

@@ -177,8 +177,8 @@ const repliedMessage = selected(messages, "m", [
   "toAddrs",
   "cc",
   "replyTo",
+  "replyTos",
   "envelopeFrom",
-  "sourceId",
 ]);
 
 /** Lists the messages with these ids, which requests answer. */

@@ -53,6 +53,7 @@ const message = {
   fromAddr: "joe@example.com",
   fromName: undefined,
   replyTo: undefined,
+  replyTos: undefined,
   cc: [],
   toAddr: "jane@example.com",
   toAddrs: ["jane@example.com"],
